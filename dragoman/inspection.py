@@ -124,7 +124,8 @@ def translated(
     width = components.build(SEARCHES, translator.search).width
     found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
     if explain:
-        found = [replace(each, explanation=each.explain()) if each.text else each for each in found]
+        explanations = iter(translator.explain([each for each in found if each.text]))
+        found = [replace(each, explanation=next(explanations)) if each.text else each for each in found]
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
         example(Result(translation, reference), each if translation.text == reference else None)

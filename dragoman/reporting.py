@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.evaluation.significance import FEWEST, compare
+from dragoman.evaluation.significance import Compared, judged, score_of
 from dragoman.files import write_atomically
 from dragoman.inspection import Sentences, facts, metric_rows
 from dragoman.run.run import Run
@@ -56,7 +56,8 @@ class Tested(NamedTuple):
 
     def cells(self, metric: Metric, counts: Sequence[Counts], numbers: Sequence[int]) -> list[tuple[int, Cell]]:
         """Judge the runs by sentences of these numbers."""
-        return list(zip(self.runs, judged(metric, [each[numbers] for each in counts]), strict=True))
+        first, *others = judged(metric, [each[numbers] for each in counts], 1)
+        return list(zip(self.runs, [_cell(first), *(_cell(each, first) for each in others)], strict=True))
 
 
 def write_page(path: Path, translated: Sequence[Translated], frequency: Frequency | None = None) -> None:
@@ -74,14 +75,15 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
     scores, by_length = list[Scores](), list[Groups]()
     for name, metric, counts in measured:
         scores += _scores(name, metric, tests, counts)
-        by_length.append(_by_length(name, metric, tests, counts))
+        by_length += [_by_length(name, metric, *each) for each in zip(tests, counts, strict=True)]
     others = [(run, score) for run, each in enumerate(translated) for score in each.more]
     if frequency is None:
         frequency = training_words(translated[0].run) if tests else {}
+    by_frequency = [_by_frequency(test, frequency) for test in tests]
     return Report(
         [_view(each, list(metrics.values())) for each in translated],
         *_with_others(scores, others),
-        [each for each in [*by_length, _by_frequency(tests, frequency)] if each.groups],
+        [each for each in [*by_length, *by_frequency] if each.groups],
         [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
     )
 
@@ -117,19 +119,13 @@ def _test_set(sentences: Sentences) -> list[tuple[str | None, str]]:
     return [(example.reference, example.pair) for example in sentences.examples]
 
 
-def judged(metric: Metric, counts: Sequence[Counts]) -> list[Cell]:
-    """Judge runs by their counts for the same sentences, the others against the first; too few sentences have values
-    alone.
-    """
-    if len(counts[0]) < FEWEST:
-        values = [metric.value(each.sum(axis=0).tolist()) for each in counts]
-        return [Cell(value, difference=value - values[0] if run else None) for run, value in enumerate(values)]
-    found = compare(metric, counts, 1)
-    base = found[0].score.value
-    return [
-        Cell(each.score.value, each.low, each.high, each.p, each.mark, each.score.value - base if run else None)
-        for run, each in enumerate(found)
-    ]
+def _cell(found: Compared | Score, base: Compared | Score | None = None) -> Cell:
+    """What is shown of a score, with its difference from that of the baseline."""
+    value = score_of(found).value
+    difference = None if base is None else value - score_of(base).value
+    if isinstance(found, Score):
+        return Cell(value, difference=difference)
+    return Cell(value, found.low, found.high, found.p, found.mark, difference)
 
 
 def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence[Sequence[Counts]]) -> list[Scores]:
@@ -174,42 +170,26 @@ def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
     return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
 
 
-def _by_length(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence[Sequence[Counts]]) -> Groups:
+def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts]) -> Groups:
     """Group the sentences by the length of their source, of several the longest."""
-    found = dict[str, list[Group]]()
-    for test, of_runs in zip(tests, counts, strict=True):
-        lines = [max((text for _, text in each.texts), key=len, default="") for each in test.first.examples]
-        for group in groups.by_length(lines):
-            cells = test.cells(metric, of_runs, group.sentences)
-            found.setdefault(group.name, []).append(Group(group.name, len(group.sentences), cells))
-    title = f"{name} by length of the source"
-    return Groups(title, "Words", "Sentences", _in_order(found), metric.higher_is_better)
+    lines = [max((text for _, text in each.texts), key=len, default="") for each in test.first.examples]
+    found = [
+        Group(each.name, len(each.sentences), test.cells(metric, counts, each.sentences))
+        for each in groups.by_length(lines)
+    ]
+    return Groups(f"{name} by length of the source", "Words", "Sentences", found, metric.higher_is_better)
 
 
-def _by_frequency(tests: Sequence[Tested], frequency: Frequency) -> Groups:
-    found = dict[str, list[Group]]()
+def _by_frequency(test: Tested, frequency: Frequency) -> Groups:
+    """Group the words of the references, and those of translations alone."""
+    found = list[Group]()
     for bucket in range(len(groups.FREQUENCIES) + 1) if frequency else ():
         metric = groups.Words(frequency, bucket)
-        for test in tests:
-            counts = test.counts(metric)
-            words = int(counts[0].sum(axis=0)[2])
-            if words:
-                cells = test.cells(metric, counts, range(len(counts[0])))
-                found.setdefault(metric.group, []).append(Group(metric.group, words, cells))
-    return Groups("F of words by their frequency in training", "Times", "Words", _in_order(found))
-
-
-def _in_order(found: Mapping[str, Sequence[Group]]) -> list[Group]:
-    """The groups in order of their limits, each with the runs of all test sets."""
-    return [
-        Group(name, each[0].size, sorted(pair for group in each for pair in group.runs))
-        for name, each in sorted(found.items(), key=lambda named: _lowest(named[0]))
-    ]
-
-
-def _lowest(name: str) -> int:
-    """The end of a range: `0`, `1-3`, `over 100`."""
-    return int(name.removeprefix("over ").partition("-")[0]) + name.startswith("over ")
+        counts = test.counts(metric)
+        if any(each.any() for each in counts):
+            cells = test.cells(metric, counts, range(len(counts[0])))
+            found.append(Group(metric.group, metric.number(test.first.references), cells))
+    return Groups("F of words by their frequency in training", "Times", "Words", found)
 
 
 def training_words(run: Run) -> Frequency:

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from dragoman.errors import UserError
 from dragoman.inspection import Sentences
 from dragoman.model import build
 from dragoman.run.run import Run
-from dragoman.translation import loading
+from dragoman.translation import loading, origin
+from dragoman.translation.explaining import explained
 from dragoman.visualisation.sentences import Example
 from tests import toy
 from tests.golden import Golden
@@ -138,6 +140,27 @@ def test_translations_are_explained_if_asked(run: Run) -> None:
     assert found.examples[1].maps == {}
     plain, _ = inspection.translated(model, [("one two", None)])
     assert (plain.examples[0].maps, plain.examples[0].confidence) == ({}, None)
+
+
+def test_all_translations_are_explained_together_and_no_search_is_repeated(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, done = loading.load(run.folder.path), list[str]()
+    generate = model.generator.generate
+
+    def searching(*arguments: Any) -> Any:
+        done.append("search")
+        return generate(*arguments)
+
+    def explaining(generator: Any, pairs: Sequence[Any]) -> Any:
+        done.append(f"explain {len(pairs)}")
+        return explained(generator, pairs)
+
+    monkeypatch.setattr(model.generator, "generate", searching)
+    monkeypatch.setattr(origin, "explained", explaining)
+    pairs = [*((source, None) for source, _ in toy.pairs(12, 5)), ("", None)]
+    inspection.translated(model, pairs, explain=True)
+    assert done == ["search", "explain 12"]
 
 
 def test_confidence_is_shown_where_a_run_is_calibrated(run: Run) -> None:

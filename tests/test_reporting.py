@@ -138,16 +138,17 @@ def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
     found = reporting.contents([Translated(run, one), Translated(run, other)], {})
     assert [each.title for each in found.groups] == [f"{name} by length of the source" for name in ("BLEU-2", "chrF2")]
     assert told(found.groups[0].groups) == [("3-5", 3, [100, 100]), ("6-10", 2, [0, 100]), ("26-30", 1, [100, 100])]
-    apart = sentences(["x"], ["y"], ["a b"])
-    found = reporting.contents([Translated(run, one), Translated(run, apart)], {})
-    assert [
-        (name, [number for number, _ in group.runs]) for group in found.groups[0].groups for name in [group.name]
-    ] == [
-        ("1-2", [1]),
-        ("3-5", [0]),
-        ("6-10", [0]),
-        ("26-30", [0]),
-    ]
+
+
+@pytest.mark.spec("H12")
+def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
+    """Each with as many sentences and words as that test set has."""
+    few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)
+    found = reporting.contents([Translated(run, each) for each in (few, many, few)], {"un": 2, "six": 2}).groups
+    assert [each.title.partition(" ")[0] for each in found] == ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "F", "F"]
+    rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in each.groups] for each in found]
+    assert rows[:4] == [[("1-2", 3, [0, 2])], [("1-2", 50, [1])]] * 2
+    assert rows[4:] == [[("0", 3, [0, 2]), ("2-3", 3, [0, 2])], [("0", 50, [1]), ("2-3", 50, [1])]]
 
 
 def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
@@ -156,6 +157,29 @@ def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
     found = reporting.contents([Translated(run, given)], frequency).groups[-1]
     assert (found.title, found.by) == ("F of words by their frequency in training", "Times")
     assert told(found.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
+
+
+@pytest.mark.spec("H12")
+@pytest.mark.parametrize(("times", "judged"), [(1, False), (19, False), (20, True)])
+def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, judged: bool) -> None:
+    """However many other sentences there are, as in `evaluate --by frequency`."""
+    references = ["le chat"] * 100 + ["le loup"] * times
+    wrong = [line.replace("loup", "chat") for line in references]
+    given = [Translated(run, sentences(said, references)) for said in (wrong, references)]
+    rare, known = reporting.contents(given, {"le": 5, "chat": 5}).groups[-1].groups
+    assert (rare.name, known.name) == ("0", "4-9")
+    for group, expected in ((rare, judged), (known, True)):
+        (_, first), (_, second) = group.runs
+        assert (math.isfinite(first.low), second.p is not None) == (expected, expected)
+        assert second.difference == second.value - first.value
+
+
+@pytest.mark.spec("H12")
+def test_words_that_only_a_translation_has_are_shown(run: Run) -> None:
+    references = ["le chat"] * 30
+    given = [Translated(run, sentences(said, references)) for said in (references, ["le loup"] * 30)]
+    found = reporting.contents(given, {"le": 5, "chat": 5}).groups[-1]
+    assert told(found.groups) == [("0", 0, [0, 0]), ("4-9", 60, [100, 67])]
 
 
 def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, tmp_path: Path) -> None:

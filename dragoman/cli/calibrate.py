@@ -47,7 +47,7 @@ def calibrate(
             return measure(translator.scorer, batches, temperature)
 
     first = measured(1.0)
-    temperature, found = fit(measured)
+    temperature, found = fit(measured, first)
     known = Calibration(
         temperature=temperature,
         weights=used.name,

@@ -5,8 +5,6 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from dragoman.cli.evaluate_options import FREQUENCY, LENGTH, Comparisons, Options
 from dragoman.cli.scores import Text, entry, read
 from dragoman.cli.streams import aligned, tell
@@ -14,7 +12,7 @@ from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.significance import FEWEST, Compared, Test, compare
+from dragoman.evaluation.significance import FEWEST, Compared, Test, judged, score_of, scored
 from dragoman.files import shown
 
 if TYPE_CHECKING:
@@ -59,13 +57,10 @@ class Corpus(NamedTuple):
 
     def _compared(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
         options, references = self.options, len(self.references)
-        counted = np.any([each.any(axis=1) for each in counts], axis=0).sum()  # sentences that tell anything
-        if (len(counts) > 1 or options.confidence) and counted >= FEWEST:
-            test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
-            return compare(metric, counts, references, test=test, samples=options.samples, seed=options.seed)
-        return [
-            Score(metric.name, metric.value(each.sum(axis=0).tolist()), metric.signature(references)) for each in counts
-        ]
+        if len(counts) == 1 and not options.confidence:
+            return scored(metric, counts, references)
+        test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
+        return judged(metric, counts, references, test=test, samples=options.samples, seed=options.seed)
 
 
 def compared(
@@ -179,7 +174,7 @@ def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
 def table(rows: Sequence[Row], test: str) -> str:
     """Aligned columns, and below them what the scores depend on and what the marks mean."""
     cells = next((row.cells for row in rows if isinstance(row.cells[0], Compared)), rows[0].cells)
-    scores = [_score(cell) for cell in cells]
+    scores = [score_of(cell) for cell in cells]
     lines = [[*rows[0].of, *(score.name for score in scores)]]
     lines += [
         [*(f"{value:,}" if isinstance(value, int) else value for value in row.of.values()), *map(_text, row.cells)]
@@ -204,10 +199,6 @@ def _text(cell: Cell) -> str:
     return f"{figure(cell.score.value)} ± {figure(cell.margin)}{p}".rstrip()
 
 
-def _score(cell: Cell) -> Score:
-    return cell if isinstance(cell, Score) else cell.score
-
-
 def _named(cell: Cell, more: str) -> Cell:
     """With more in the signature."""
     if isinstance(cell, Score):
@@ -230,11 +221,11 @@ def _entry(cell: Cell) -> dict[str, Any]:
 
 def as_object(row: Row) -> dict[str, Any]:
     """A row as sacreBLEU has a system in a paired test: each metric under its name, with signatures."""
-    return {**row.of, **{_score(cell).name: _value(cell) for cell in row.cells}}
+    return {**row.of, **{score_of(cell).name: _value(cell) for cell in row.cells}}
 
 
 def _value(cell: Cell) -> dict[str, Any]:
-    score = _score(cell)
+    score = score_of(cell)
     found = {"score": round(score.value, 2), "signature": score.signature}
     if isinstance(cell, Score):
         return found

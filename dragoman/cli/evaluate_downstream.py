@@ -10,7 +10,7 @@ from dragoman.cli.streams import tell
 from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import FEWEST, Counts, Test, compare
+from dragoman.evaluation.significance import FEWEST, Counts, Test, judged, score_of
 from dragoman.files import shown
 
 
@@ -38,18 +38,19 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options) 
 def _rows(names: Sequence[str], metric: Accuracy, counts: "Sequence[Counts]", options: Options) -> list[Row]:
     if len(counts[0]) < FEWEST:
         tell(f"{len(counts[0])} sentences are too few for intervals and tests; these need {FEWEST}")
-        found = [Score(metric.name, metric.value(each.sum(axis=0).tolist()), metric.signature(1)) for each in counts]
-        return [Row({"text": name}, [cell, _lower(cell, found[0])]) for name, cell in zip(names, found, strict=True)]
     test: Test = "bootstrap" if options.test == "bootstrap" else "randomisation"
-    cells = compare(metric, counts, 1, test=test, samples=options.samples, seed=options.seed)
-    rows = list[Row]()
-    for name, cell in zip(names, cells, strict=True):
-        low, high = cell.difference
-        mean = cells[0].mean - cell.mean
-        drop: Cell = cell._replace(score=_lower(cell.score, cells[0].score), mean=mean, low=-high, high=-low, p=None)
-        rows.append(Row({"text": name}, [cell, drop]))
-    return rows
+    cells = judged(metric, counts, 1, test=test, samples=options.samples, seed=options.seed)
+    return [Row({"text": name}, [cell, _drop(cell, cells[0])]) for name, cell in zip(names, cells, strict=True)]
 
 
-def _lower(score: Score, reference: Score) -> Score:
-    return Score("drop", reference.value - score.value, score.signature)
+def _drop(cell: Cell, reference: Cell) -> Cell:
+    """How much lower than the reference, with its interval if both have one."""
+    if isinstance(cell, Score) or isinstance(reference, Score):
+        return _lower(score_of(cell), score_of(reference))
+    low, high = cell.difference
+    lower = _lower(cell.score, reference.score)
+    return cell._replace(score=lower, mean=reference.mean - cell.mean, low=-high, high=-low, p=None)
+
+
+def _lower(found: Score, reference: Score) -> Score:
+    return Score("drop", reference.value - found.value, found.signature)

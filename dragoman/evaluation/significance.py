@@ -85,6 +85,34 @@ def compare(
     return found
 
 
+def judged(
+    measure: Measure,
+    systems: Sequence[Counts],
+    references: int,
+    *,
+    test: Test = "bootstrap",
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> Sequence[Compared | Score]:
+    """Compare systems as `compare` does; of fewer than FEWEST sentences that count for any system, return the scores
+    alone.
+    """
+    counting = np.any([counts.any(axis=1) for counts in systems], axis=0)
+    if counting.sum() < FEWEST:
+        return scored(measure, systems, references)
+    return compare(measure, systems, references, test=test, samples=samples, seed=seed)
+
+
+def scored(measure: Measure, systems: Sequence[Counts], references: int) -> list[Score]:
+    """The scores of systems, by their counts."""
+    return [Score(measure.name, _value(measure, counts), measure.signature(references)) for counts in systems]
+
+
+def score_of(found: Compared | Score) -> Score:
+    """The score without its interval, if it has one."""
+    return found if isinstance(found, Score) else found.score
+
+
 def resampled(
     measure: Measure, systems: Sequence[Counts], *, samples: int = SAMPLES, seed: int = SEED
 ) -> Float[np.ndarray, "systems samples"]:

@@ -77,23 +77,27 @@ class Exhaustive(Search):
     ) -> list[list[Hypothesis]]:
         """As any search; `trace` sees the beam that comes first."""
         known = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline, trace=trace)
-        searched = Searched(model, constraint, Paths(sources), sources[0].mask.device)
         begun, states = model.begin(sources), constraint.start() if constraint else ()
         demand = constraint.progress(states) if constraint else None
         demanded = demand.missing.tolist() if demand else [0] * len(known)
-        branches = list[Branches]()
         longest = map(max, self.limit.steps(sources), demanded)
-        for number, bounds in enumerate(zip(self.limit.shortest(sources), longest, strict=True)):
-            here = torch.tensor([number], device=searched.device)
+
+        def best(number: int, bounds: tuple[int, int]) -> list[Hypothesis]:
+            """Those of one sentence, whose paths are forgotten before the next one is searched."""
+            here = torch.tensor([number], device=sources[0].mask.device)
+            searched = Searched(model, constraint, Paths(sources), here.device)
             root = Family([nothing(model.start_id)], model.reorder(begun, here, here), select(states, here), 0, 0)
-            branches.append(Branches(searched, bounds, known[number], n_best))
-            branches[-1].search(root, self.steps, deadline)
-        better = searched.paths.hypotheses([each.ends for each in branches])
-        return [each.ranked(found)[: n_best + spare] for each, found in zip(branches, better, strict=True)]
+            branches = Branches(searched, bounds, known[number], n_best)
+            branches.search(root, self.steps, deadline)
+            ends = [branches.ends if row == number else [] for row in range(len(known))]
+            found = searched.paths.hypotheses(ends)[number] if branches.ends else []
+            return branches.ranked(found)[: n_best + spare]
+
+        return [best(*each) for each in enumerate(zip(self.limit.shortest(sources), longest, strict=True))]
 
 
 class Searched(NamedTuple):
-    """What is searched, with all hypotheses that were continued."""
+    """What is searched for a sentence, with all its hypotheses that were continued."""
 
     model: Predictor[Any]
     constraint: Constraint | None

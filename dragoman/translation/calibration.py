@@ -116,17 +116,19 @@ def _tempered(
     return chances.amax(1), total - said / temperature, mean - said, variance
 
 
-def fit(measured: Callable[[float], Measured]) -> tuple[float, Measured]:
-    """The temperature from COLDEST to WARMEST with the least loss, and what was measured there.
+def fit(measured: Callable[[float], Measured], found: Measured) -> tuple[float, Measured]:
+    """The temperature from COLDEST to WARMEST with the least loss, and what was measured there. `found` was measured at
+    temperature 1, from which the search begins.
 
     The loss is convex in 1 / T, so that Newton's method finds where its slope is 0; a step that leaves the interval in
     which the slope changes its sign is replaced by the interval's middle.
     """
-    low, high, sharpness, following = 1 / WARMEST, 1 / COLDEST, math.nan, 1.0
-    while not abs(following - sharpness) <= CLOSE * sharpness:
-        sharpness = following
-        found = measured(1 / sharpness)
+    low, high, sharpness = 1 / WARMEST, 1 / COLDEST, 1.0
+    while found.slope != 0:
         low, high = (sharpness, high) if found.slope < 0 else (low, sharpness)
         newton = sharpness - found.slope / found.curvature if found.curvature > 0 else math.nan
         following = newton if low < newton < high else math.sqrt(low * high)
+        if abs(following - sharpness) <= CLOSE * sharpness:
+            break
+        sharpness, found = following, measured(1 / following)
     return 1 / sharpness, found

@@ -22,6 +22,7 @@ from dragoman.translation.inputs import Encoded
 from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
 from dragoman.translation.translation import Scored
 
+PAIRS = 256  # that are explained together: each is held again without each of its words
 SYMBOLS = 1024  # source symbols in a batch whose graph is kept for a gradient of every step
 
 
@@ -38,6 +39,11 @@ class Explained(NamedTuple):
 
 def explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
     """Given pairs with their maps, the same in any batch."""
+    portions = (pairs[first : first + PAIRS] for first in range(0, len(pairs), PAIRS))
+    return [each for some in portions for each in _explained(generator, some)]
+
+
+def _explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
     slopes = _gradients(generator, pairs)
     erased = [list(_erased(generator, pair, each.scored.sources)) for pair, each in zip(pairs, slopes, strict=True)]
     log_probs = iter(_log_probs(generator, [*chain.from_iterable(erased)]))

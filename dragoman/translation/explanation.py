@@ -1,7 +1,8 @@
 """Explanations of translations: what each source word did, by three methods, and what stands beside that."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -26,8 +27,9 @@ class Explanation:
     """Why a translation has these `words`, with these probabilities (`log_probs`, in nats).
 
     `attended` are its sources with the attention to them, `sentinel` the attention to none; `sources` have the maps by
-    gradient and by erasure beside it. `contrast` is there if another translation was named, `beam` if a search found
-    this one: the hypotheses that it kept, shorter ones first. `nearest` are the most similar training pairs.
+    gradient and by erasure beside it. `contrast` is there if another translation was named. `search` finds `beam`, the
+    hypotheses that the search for this translation kept, shorter ones first; none if it was given. `nearest` are the
+    most similar training pairs.
 
     It prints itself: of every target word the source words that did most, by each method.
     """
@@ -39,8 +41,13 @@ class Explanation:
     sentinel: Map | None
     sources: tuple[SourceMaps, ...]
     contrast: Contrast | None = None
-    beam: tuple[BeamNode, ...] = ()
+    search: Callable[[], tuple[BeamNode, ...]] = tuple
     nearest: tuple[Match, ...] = ()
+
+    @cached_property
+    def beam(self) -> tuple[BeamNode, ...]:
+        """The tree of the search, which is done once more when this is first asked for."""
+        return self.search()
 
     def matrix(self, method: Method) -> AttentionMatrix:
         """The map of all sources by a method, with the names of its columns. With several sources, the share of each

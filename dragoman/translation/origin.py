@@ -94,7 +94,7 @@ def explain(
             translation.sentinel,
             one.sources,
             contrast,
-            origin.beam(),
+            origin.beam,
             tuple(near),
         )
         for translation, origin, one, contrast, near in zip(translations, known, mine, why_not, matches, strict=True)

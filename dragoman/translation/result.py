@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -230,8 +231,9 @@ def _translation(form: TranslationForm) -> Translation:
     )
     if form.explanation is None:
         return found
-    parts = explanation_result.read(form.explanation, len(found.words))
-    told = Explanation(found.text, found.words, found.log_probs, found.sources, found.sentinel, *parts)
+    sources, contrast, beam, nearest = explanation_result.read(form.explanation, len(found.words))
+    parts = found.text, found.words, found.log_probs, found.sources, found.sentinel
+    told = Explanation(*parts, sources, contrast, partial(tuple, beam), nearest)
     return replace(found, explanation=told)
 
 

@@ -8,11 +8,21 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
+from dragoman.evaluation.groups import Words
 from dragoman.evaluation.metrics.errors import ExactMatch, WordErrorRate
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.evaluation.significance import Compared, bootstrap, compare, randomisation, resampled, sign_test
+from dragoman.evaluation.significance import (
+    Compared,
+    bootstrap,
+    compare,
+    judged,
+    randomisation,
+    resampled,
+    scored,
+    sign_test,
+)
 
 pytestmark = pytest.mark.spec("H13")
 WORDS = np.array("the a man woman sees reads old young book letter in of to and".split())
@@ -168,3 +178,12 @@ def test_of_1000_pairs_of_equal_systems_5_percent_differ(test: Any, lines: list[
         first, second = (pool[generator.integers(40, size=100), chosen] for _ in range(2))
         alarms += test(metric, first, second, samples=100, seed=number) < 0.05
     assert abs(alarms - 50) < 3 * np.sqrt(1000 * 0.05 * 0.95)
+
+
+def test_sentences_that_count_for_no_system_do_not_make_a_test_set_large_enough() -> None:
+    metric, nothing = Words({}, 0), np.zeros((100, 3))
+    for count, system in ((19, 0), (20, 1)):
+        counts = [nothing.copy(), nothing.copy()]
+        counts[system][:count] = 1
+        expected = scored(metric, counts, 1) if count < 20 else compare(metric, counts, 1)
+        assert judged(metric, counts, 1) == expected

@@ -3,17 +3,20 @@
 import math
 from itertools import pairwise
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 import torch
 
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.errors import UserError
+from dragoman.search import exhaustive
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, FittingEdits
 from dragoman.search.constraints import Prefix as Forced
 from dragoman.search.decoding import Deadline
 from dragoman.search.exhaustive import Exhaustive
+from dragoman.search.hypothesis import Paths
 from dragoman.search.spans import Accepted
 from tests.builders import build_model, sentences
 from tests.search.test_beam import LONGEST, MODELS, SHORT, SOURCES, SYMBOLS
@@ -111,6 +114,34 @@ def test_what_would_take_too_long_is_not_proved() -> None:
 
     assert found(3) == [((), False), ((), True)]
     assert found(4) == [((), True), ((), True)]
+
+
+def test_what_a_sentence_took_is_released_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that memory is that of one sentence, however many are in the batch."""
+    held, others = WeakSet[Paths](), list[int]()
+
+    class Counted(Paths):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            others.append(len(held))
+            held.add(self)
+
+    monkeypatch.setattr(exhaustive, "Paths", Counted)
+    found = Exhaustive(beam=1, **SHORT)(Written(certain), (sentences([A], [B], [C, A]),))
+    assert [best.symbols for (best,) in found] == [()] * 3
+    assert others == [0, 0, 0]
+
+
+def test_what_is_certain_needs_no_search() -> None:
+    """The beam's translation has probability 1: nothing is continued, alone or beside others."""
+
+    def chances(word: int, said: Prefix) -> Chances:
+        return garden_path(word, said) if word == A else {EOS: 1.0}
+
+    search = Exhaustive(beam=1, length_ratio=0.01, length_margin=3)
+    for sources, expected in (([[B]], [()]), ([[B], [A]], [(), (B,)])):
+        found = search(Written(chances), (sentences(*sources),))
+        assert [(best.symbols, best.proved) for (best,) in found] == [(said, True) for said in expected]
 
 
 CONSTRAINTS: dict[str, tuple[Any, Constraint]] = {

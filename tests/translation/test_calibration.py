@@ -81,8 +81,8 @@ def test_the_temperature_has_the_least_loss() -> None:
         asked.append(temperature)
         return measure(MODEL, batches(), temperature)
 
-    temperature, found = fit(measured)
-    assert asked[0] == 1.0
+    temperature, found = fit(measured, measured(1.0))
+    assert asked.count(1.0) == 1
     assert len(asked) < 12
     assert abs(found.slope) < 1e-6
     assert found.loss == pytest.approx(loss(temperature))
@@ -95,10 +95,26 @@ def test_the_temperature_has_the_least_loss() -> None:
 def test_it_stays_within_its_limits(slope: float, end: float, curvature: float) -> None:
     """However the loss falls there."""
     nothing = Reliability.of(np.zeros(0), np.zeros(0))
-    temperature, _ = fit(lambda temperature: Measured(0.0, slope, curvature, nothing))
+    found = Measured(0.0, slope, curvature, nothing)
+    temperature, _ = fit(lambda temperature: found, found)
     assert COLDEST <= temperature <= WARMEST
     if curvature < 1:
         assert temperature == pytest.approx(end, rel=1e-4)
+
+
+@pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
+def test_it_stops_where_the_slope_is_0(best: float) -> None:
+    """A loss that is quadratic in 1 / T, which the first step of Newton's method solves."""
+    asked = list[float]()
+
+    def measured(temperature: float) -> Measured:
+        asked.append(temperature)
+        slope = 1 / temperature - 1 / best
+        return Measured(slope**2 / 2, slope, 1.0, Reliability.of(np.zeros(0), np.zeros(0)))
+
+    temperature, found = fit(measured, measured(1.0))
+    assert (temperature, found.slope) == (best, 0.0)
+    assert asked == [1.0, *([best] if best != 1.0 else [])]
 
 
 def test_without_symbols_there_is_nothing_to_measure() -> None:

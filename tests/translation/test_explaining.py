@@ -1,6 +1,7 @@
 """Explanations of translations, beside plain scores of shortened sentences and gradients of symbols."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dragoman import Result
 from dragoman.errors import UserError
 from dragoman.model.saliency import saliency
 from dragoman.training import session
+from dragoman.translation import explaining
 from dragoman.translation.explanation import METHODS, Explanation
 from dragoman.translation.translator import Translator
 from tests import toy
@@ -192,12 +194,16 @@ def test_the_end_counts_in_the_sum_over_all_steps(translator: Translator) -> Non
     np.testing.assert_allclose(found.sources[0].gradient, (maps[0] - maps[1])[:-1].tolist(), atol=1e-5)
 
 
-def test_many_at_once_are_explained_as_each_alone(translator: Translator) -> None:
+@pytest.mark.parametrize("together", [5, 256])
+def test_many_at_once_are_explained_as_each_alone(
+    translator: Translator, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explaining, "PAIRS", together)
     texts = [source for source, _ in toy.pairs(12, 5)]
     found = translator.translate(texts)
-    together = translator.explain(found, [None, "six", *[None] * 10])
-    assert [each.contrast is None for each in together] == [True, False, *[True] * 10]
-    for each, explanation in zip(found, together, strict=True):
+    every = translator.explain(found, [None, "six", *[None] * 10])
+    assert [each.contrast is None for each in every] == [True, False, *[True] * 10]
+    for each, explanation in zip(found, every, strict=True):
         assert explanation.words == each.words
         (alone,) = each.explain().sources
         np.testing.assert_allclose(explanation.sources[0].gradient, alone.gradient, atol=1e-5)
@@ -218,6 +224,24 @@ def test_the_tree_ends_in_the_n_best_list(translator: Translator) -> None:
     assert found.alternatives[0].explain().words == found.alternatives[0].words
     (scored,) = translator.score([TEXT], ["un"])
     assert scored.translation.explain().beam == ()
+
+
+def test_the_search_is_done_again_once_and_only_for_the_tree(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate, searches = translator.generator.generate, list[int]()
+
+    def searching(task: Any, given: Sequence[Any]) -> Any:
+        searches.append(len(given))
+        return generate(task, given)
+
+    monkeypatch.setattr(translator.generator, "generate", searching)
+    first, second = translator.explain(translator.translate([TEXT, "four five"]))
+    assert searches == [2]
+    assert first.beam is first.beam
+    assert searches == [2, 1]
+    assert second.beam != first.beam
+    assert searches == [2, 1, 1]
 
 
 def test_a_blank_text_has_an_empty_explanation(translator: Translator) -> None:

@@ -12,7 +12,7 @@ from dragoman.evaluation.human.blinding import pieces
 from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, Answers, Key, Output
 from dragoman.evaluation.human.gathering import Judgement
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import FEWEST, Compared, Counts, compare, sign_test
+from dragoman.evaluation.significance import Compared, Counts, judged, sign_test
 
 
 class Mean(NamedTuple):
@@ -58,12 +58,7 @@ def means(key: Key, judgements: Sequence[Judgement], baseline: str) -> dict[str,
     found: dict[str, list[Cell]] = {name: [] for name in systems}
     for measure in _measures(key, len({each.annotator for each in judgements})):
         counts = [_counts(measure, name, judgements) for name in systems]
-        if len(counts[0]) >= FEWEST:
-            cells: Sequence[Cell] = compare(measure, counts, len(judgements))
-        else:
-            signature = measure.signature(len(judgements))
-            cells = [Score(measure.name, measure.value(each.sum(axis=0).tolist()), signature) for each in counts]
-        for name, cell in zip(systems, cells, strict=True):
+        for name, cell in zip(systems, judged(measure, counts, len(judgements)), strict=True):
             found[name].append(cell)
     return found
 
