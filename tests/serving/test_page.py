@@ -8,6 +8,7 @@ import pytest
 
 from tests.browser import Browser
 from tests.serving.picture import HEIGHT, SHOWN, WIDTH, WORDS, choose, taken, translate, until
+from tests.serving.server import serving
 
 
 @pytest.fixture
@@ -42,6 +43,58 @@ def test_the_keyboard_is_enough(page: Browser) -> None:
     until(lambda: page.driver.find_elements("css selector", "#others button"))
     page.press("ESCAPE")
     assert not page.find("#detail").is_displayed()
+
+
+def test_hovering_shows_what_a_word_looked_at(page: Browser) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    translate(page, "one two three")
+    ActionChains(page.driver).move_to_element(page.driver.find_elements("css selector", WORDS)[2]).perform()
+    assert page.find("#chosen").text == "“un” looked at"
+
+
+def test_a_correction_is_saved_and_given_from_then_on(browser: Browser, run: Path, tmp_path: Path) -> None:
+    with serving(run, options=["--corrections", str(tmp_path / "db")]) as address:
+        browser.visit(address)
+        until(lambda: browser.run("return document.querySelector('#target').value"))
+        assert translate(browser, "one two") == ["deux", "un"]
+        choose(browser, 0)
+        browser.find("#better").clear()
+        browser.find("#better").send_keys("uno dos")
+        browser.find("#correction button").click()
+        until(lambda: browser.find("#kept").text == "Saved.")
+        assert browser.find("#translation").text == "uno dos"
+        browser.visit(address)
+        until(lambda: browser.run("return document.querySelector('#target').value"))
+        browser.find("#text").send_keys("one two")
+        browser.find("#go").click()
+        until(lambda: browser.find("#translation").text == "uno dos")
+        assert browser.problems() == []
+
+
+def test_texts_before_are_there_until_they_are_forgotten(page: Browser, served: str) -> None:
+    page.run("localStorage.clear()")
+    for text in ("one two", "six"):
+        translate(page, text)
+    page.visit(served)
+    until(lambda: page.run("return document.querySelectorAll('#history button').length") == 2)
+    page.find("#past summary").click()
+    assert page.texts("#history button") == ["six", "one two"]
+    page.driver.find_elements("css selector", "#history button")[1].click()
+    until(lambda: page.run(SHOWN) == ["deux", "un"])
+    page.find("#forget").click()
+    assert page.texts("#history button") == []
+    page.visit(served)
+    assert page.run("return document.querySelectorAll('#history button').length") == 0
+
+
+def test_a_text_from_right_to_left_is_written_so(page: Browser) -> None:
+    page.find("#text").send_keys("שלום one")
+    direction = "return getComputedStyle(document.querySelector('{}')).direction"
+    assert page.run(direction.format("#text")) == "rtl"
+    page.run("document.querySelector('#translation').textContent = 'שלום'")
+    assert page.run(direction.format("#translation")) == "rtl"
+    assert page.run(direction.format("#better")) == "ltr"
 
 
 def test_a_glossary_holds_and_stays(page: Browser, served: str) -> None:
