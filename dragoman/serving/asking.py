@@ -56,9 +56,7 @@ class Desk(NamedTuple):
         self, request: Request, texts: Sequence[str], source: str, target: str, wish: Wish
     ) -> list[Translated]:
         """Translate, as long as the client is there. Refusal if that cannot be, or takes too long."""
-        return await self.passages(
-            request, [self.service.passage(text, source) for text in texts], source, target, wish
-        )
+        return await self.passages(request, await self.service.passages(texts, source), source, target, wish)
 
     async def passages(
         self, request: Request, passages: Sequence[Passage], source: Read, target: str, wish: Wish

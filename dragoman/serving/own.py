@@ -116,7 +116,7 @@ class Endpoints:
 
     async def _asked(self, request: Request) -> Question:
         parameters = await self.desk.admitted(request)
-        passage, source, target = self._texts(parameters)
+        passage, source, target = await self._texts(parameters)
         wish = Wish(
             parameters.number("alternatives", self.desk.limits.alternatives),
             parameters.flag("diverse"),
@@ -128,20 +128,21 @@ class Endpoints:
             raise Refusal(400, f"Invalid request: min_confidence needs a calibrated run from {source} to {target}")
         return Question(passage, source, target, wish, least)
 
-    def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
+    async def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
         """The text in its sentences, or several side by side; what the model reads; and the target language. Refusal if
         there is no such model.
         """
         names, several = parameters.texts("source")
         if several:
-            return self._several(parameters, names)
+            return await self._several(parameters, names)
         text, (source,), target = parameters.text("q"), names, parameters.text("target")
         self.desk.check_size([text])
         if not self.desk.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
-        return self.desk.service.passage(text, source), source, target
+        (passage,) = await self.desk.service.passages([text], source)
+        return passage, source, target
 
-    def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
+    async def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
         texts, _ = parameters.texts("q")
         target = parameters.text("target")
         self.desk.check_size(texts)
@@ -154,7 +155,7 @@ class Endpoints:
             raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
         given = dict(zip(names, texts, strict=True))
         try:
-            passage = self.desk.service.beside([given.get(name, "") for name in sources], sources)
+            passage = await self.desk.service.beside([given.get(name, "") for name in sources], sources)
         except UserError as error:
             raise Refusal(400, f"Invalid request: {error}") from None
         return passage, sources, target

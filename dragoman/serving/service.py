@@ -122,7 +122,7 @@ class Service:
         """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too
         long.
         """
-        return await self.translate_passages([self.passage(text, source) for text in texts], source, target, wish)
+        return await self.translate_passages(await self.passages(texts, source), source, target, wish)
 
     async def translate_passages(
         self, passages: Sequence[Passage], source: Read, target: str, wish: Wish = NOTHING_MORE
@@ -163,7 +163,7 @@ class Service:
         """
         if self.corrections is None:
             raise UserError("corrections are not kept here")
-        before, after = (self.passage(text, source) for text in correction[:2])
+        before, after = await self.passages(correction[:2], source)
         made = await self._made(source, target, before)
         kept = [correction._replace(machine=before.joined(made) if all(made) else "")]
         if len(before.sentences) == len(after.sentences) > 1:
@@ -198,13 +198,15 @@ class Service:
         except NotKeptError as error:
             log.error("translations are not kept: %s", error)
 
-    def passage(self, text: str, language: str) -> Passage:
-        """A text in its sentences."""
-        return split(text, language, sentences=self.sentences)
+    async def passages(self, texts: Sequence[str], language: str) -> list[Passage]:
+        """Texts in their sentences. They are split in a thread, as long ones take a while."""
+        return await asyncio.to_thread(
+            lambda: [split(text, language, sentences=self.sentences) for text in texts],
+        )
 
-    def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:
+    async def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
-        return beside(texts, languages, sentences=self.sentences)
+        return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
     async def _corrected(self, pair: tuple[str, str], pieces: Sequence[Piece]) -> dict[Piece, Sentence]:
         """What users have corrected, of these sentences or of similar ones."""
