@@ -123,6 +123,7 @@ class Batcher(Generic[Found]):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
         self._work: asyncio.Task[None] | None = None
         self._running: tuple[list[_Taken[Found]], Deadline] = ([], Deadline())
+        self._stopped = False
 
     @property
     def size(self) -> int:
@@ -136,6 +137,8 @@ class Batcher(Generic[Found]):
         """
         if not pieces:
             return []
+        if self._stopped:
+            raise BusyError("the service is stopping")
         size = sum(piece.size for piece in pieces)
         room = self._rooms[size <= self._short]
         if not room.holds(size):
@@ -153,11 +156,16 @@ class Batcher(Generic[Found]):
             self._forget(request)
         return [request.found[place] for place in range(request.count)]
 
-    async def close(self) -> None:
-        """Stop; requests that wait are answered with BusyError."""
+    def stop(self) -> None:
+        """Answer the requests that wait, and all that come, with BusyError."""
+        self._stopped = True
         for request in [*self._queue, *(each.request for each in self._running[0])]:
             request.fail(BusyError("the service is stopping"))
         self._running[1].cancel()
+
+    async def close(self) -> None:
+        """Stop, and wait for the end of the search."""
+        self.stop()
         if self._work:
             self._work.cancel()
             with suppress(asyncio.CancelledError):

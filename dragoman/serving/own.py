@@ -1,5 +1,6 @@
 """The endpoints of our own: everything that is known of a translation, and translations as they are made."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -110,6 +111,9 @@ class Endpoints:
                 first, count, wish = first + count, min(2 * count, MOST_TOGETHER), wish._replace(prefix="")
         except (BusyError, UserError) as error:
             yield _event("error", {"error": str(error)})
+        except asyncio.CancelledError:  # the server stops, or the client has left
+            yield _event("error", {"error": "the service is stopping"})
+            raise
         else:
             self.desk.measures.translated(named(source), target, sum(map(len, passage.sentences)))
             yield _event("end", {})

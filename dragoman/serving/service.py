@@ -68,6 +68,11 @@ class Service:
         self._renewing = asyncio.Lock()
         self._retired: dict[Model, asyncio.Task[None]] = {}
 
+    def stop(self) -> None:
+        """Answer the requests that wait, and all that come, with BusyError."""
+        for model in (*self.routes.models, *self._retired):
+            model.stop()
+
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
         for task in self._retired.values():

@@ -230,6 +230,9 @@ def test_closing_answers_those_that_wait() -> None:
         batcher = Batcher(model)
         tasks = [asyncio.create_task(batcher.translate(pieces("a"), Options(n_best=n), 10.0)) for n in (1, 2)]
         await asyncio.sleep(0.05)
+        batcher.stop()
+        with pytest.raises(BusyError, match="stopping"):
+            await batcher.translate(pieces("b"), Options(), 10.0)
         await batcher.close()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [type(each) for each in found] == [BusyError, BusyError]
