@@ -1,6 +1,7 @@
 """The queue before a model: texts of many requests, translated together."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -131,9 +132,9 @@ class Batcher(Generic[Found]):
         return sum(room.size for room in self._rooms.values())
 
     async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Found]:
-        """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds; UserError if they
-        cannot be translated so. If this is cancelled, they are taken out of the queue, and out of the search if nothing
-        else is in their batch.
+        """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds (of which there may
+        be none left); UserError if they cannot be translated so. If this is cancelled, they are taken out of the queue,
+        and out of the search if nothing else is in their batch.
         """
         if not pieces:
             return []
@@ -148,10 +149,10 @@ class Batcher(Generic[Found]):
         self._queue.append(request)
         self._arrived.set()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(None if seconds == math.inf else seconds):
                 await request.answer
         except TimeoutError:
-            raise BusyError(f"not translated within {seconds:g} seconds") from None
+            raise BusyError("not translated in time") from None
         finally:
             self._forget(request)
         return [request.found[place] for place in range(request.count)]

@@ -53,7 +53,7 @@ class Endpoints:
             answer: Answer = texts, [[] for _ in texts]
         else:
             work = self._pages if marked else self._texts
-            answer = await work(request, texts, asked[:2], Wish(alternatives))
+            answer = await work(request, texts, asked[:2], Wish(alternatives, until=parameters.until))
         return _answer(*answer, several=several, alternatives=alternatives, guess=asked.guess)
 
     async def _texts(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:

@@ -101,14 +101,15 @@ class Endpoints:
 
     async def _events(self, asked: Question) -> AsyncIterator[str]:
         passage, source, target, wish, least = asked
-        wish, first, count = wish._replace(seconds=self.desk.limits.seconds), 0, 1
+        first, count = 0, 1
         try:
-            while first < len(passage.sentences):
-                part = passage.part(first, first + count)
-                (found,) = await self.desk.service.translate_passages([part], source, target, wish)
-                for each in _sentences(_trusted(found, least)):
-                    yield _event("sentence", each)
-                first, count, wish = first + count, min(2 * count, MOST_TOGETHER), wish._replace(prefix="")
+            with self.desk.service.route(source, target) as route:
+                while first < len(passage.sentences):
+                    part = passage.part(first, first + count)
+                    (found,) = await self.desk.service.translate_by(route, [part], (source, target), wish)
+                    for each in _sentences(_trusted(found, least)):
+                        yield _event("sentence", each)
+                    first, count, wish = first + count, min(2 * count, MOST_TOGETHER), wish._replace(prefix="")
         except (BusyError, UserError) as error:
             yield _event("error", {"error": str(error)})
         except asyncio.CancelledError:  # the server stops, or the client has left
@@ -125,6 +126,7 @@ class Endpoints:
             parameters.number("alternatives", self.desk.limits.alternatives),
             parameters.flag("diverse"),
             Asked(_glossary(parameters)),
+            until=parameters.until,
             prefix=parameters.text("prefix", ""),
         )
         least = parameters.share("min_confidence")
