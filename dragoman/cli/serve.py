@@ -71,4 +71,5 @@ def serve(
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, engine=engine.value) for run in runs]
     service = Service(models, sentences=not lines, corrections=kept, history=history)
-    server.run(application.create(Desk(service, allowed, gate, Measures())), host, port, service.renew)
+    made = application.create(Desk(service, allowed, gate, Measures()))
+    server.run(made, host, port, service.renew, service.stop)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dragoman.errors import UserError
 
 LONGEST = 500  # characters of a sentence: a longer one is cut, so that no text keeps others waiting
+WINDOW = 4 * LONGEST  # characters of a line that are split at once, since long ones take more than linear time
 _CUT = re.compile(r"[,;:)\]–—،、；：，]\s*|\s+")
 _AROUND = re.compile(r"\s*(.*?)\s*", re.DOTALL)
 
@@ -79,7 +80,22 @@ def _counts(text: str, language: str, *, sentences: bool) -> list[int]:
     return [count for count in every if count]
 
 
-def _sentences(line: str, language: str) -> Sequence[str]:
+def _sentences(line: str, language: str) -> Iterator[str]:
+    """Yield the sentences of a line. Those at the end of a window depend on what follows, and are split anew with it,
+    unless they are as long as a window.
+    """
+    begin = 0
+    while len(line) - begin > WINDOW:
+        last = begin + WINDOW - LONGEST
+        for part in _segments(line[begin : begin + WINDOW], language):
+            yield part
+            begin += len(part)
+            if begin >= last:
+                break
+    yield from _segments(line[begin:], language)
+
+
+def _segments(line: str, language: str) -> Sequence[str]:
     try:
         from sentencex import segment
     except ModuleNotFoundError as error:

@@ -1,5 +1,8 @@
 """Tags of a text in its translation: where the words are that their words became, by attention."""
 
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -7,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from dragoman.documents.translated import Translated
 
 Span: TypeAlias = tuple[int, int]  # in characters, begin and end
+_WORD = re.compile(r"\S")
 
 
 class Mark(NamedTuple):
@@ -45,31 +49,35 @@ def placed(marks: Sequence[Mark], text: str, translated: Translated) -> list[Pla
 
 def _tree(marks: Sequence[Mark], length: int) -> list[_Node]:
     """The elements of a text. A tag without its other half stands alone."""
-    root = _Node(0, length, ())
-    stack: list[tuple[str, _Node]] = [("", root)]
-    for mark in marks:
-        names = [name for name, _ in stack]
-        if mark.kind == "open":
-            node = _Node(mark.offset, None, (mark.raw,))
-            stack[-1][1].within.append(node)
-            stack.append((mark.name, node))
-        elif mark.kind == "close" and mark.name in names[1:]:
-            while stack[-1][0] != mark.name:
-                _alone(stack)
-            _, node = stack.pop()
-            node.end, node.tags = mark.offset, (*node.tags, mark.raw)
+    closing = _pairs(marks)
+    closed = set(closing.values())
+    stack = [_Node(0, length, ())]
+    for number, mark in enumerate(marks):
+        if number in closed:
+            stack.pop()
+        elif number in closing:
+            close = marks[closing[number]]
+            node = _Node(mark.offset, close.offset, (mark.raw, close.raw))
+            stack[-1].within.append(node)
+            stack.append(node)
         else:
-            stack[-1][1].within.append(_Node(mark.offset, None, (mark.raw,)))
-    while len(stack) > 1:
-        _alone(stack)
-    return root.within
+            stack[-1].within.append(_Node(mark.offset, None, (mark.raw,)))
+    return stack[0].within
 
 
-def _alone(stack: list[tuple[str, _Node]]) -> None:
-    """Take an element from the stack that does not end: its tag stands alone, and those within it beside it."""
-    _, node = stack.pop()
-    stack[-1][1].within += node.within
-    node.within = []
+def _pairs(marks: Sequence[Mark]) -> dict[int, int]:
+    """Which tag closes which, by their numbers."""
+    found, stack, names = dict[int, int](), list[int](), Counter[str]()
+    for number, mark in enumerate(marks):
+        if mark.kind == "open":
+            stack.append(number)
+            names[mark.name] += 1
+        elif mark.kind == "close" and names[mark.name]:
+            while marks[stack[-1]].name != mark.name:
+                names[marks[stack.pop()].name] -= 1
+            found[stack.pop()] = number
+            names[mark.name] -= 1
+    return found
 
 
 def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
@@ -107,12 +115,15 @@ def _shared(one: Span, other: Span) -> int:
     return min(one[1], other[1]) - max(one[0], other[0])
 
 
-class Ends(NamedTuple):
-    """A text and its translation, and which places of one are which of the other."""
+class Ends:
+    """A text and its translation, and which places of one are which of the other (words of the text do not overlap)."""
 
-    text: str
-    translation: str
-    links: Sequence[tuple[Span, Span]]
+    def __init__(self, text: str, translation: str, links: Sequence[tuple[Span, Span]]) -> None:
+        self.text = text
+        self.translation = translation
+        self.links = sorted(links)
+        self._begins = [here[0] for here, _ in self.links]
+        self._ends = [here[1] for here, _ in self.links]
 
     def written(self, nodes: Sequence[_Node], read: Span, room: Span) -> Iterator[Placed]:
         """Yield tags with their places in `room` of the translation, to which `read` of the text went."""
@@ -130,9 +141,11 @@ class Ends(NamedTuple):
     def _span(self, node: _Node, read: Span, room: Span) -> Span:
         """Where an element goes: around all if nothing was outside of it, or else around what its words became."""
         end = node.begin if node.end is None else node.end
-        if end > node.begin and not (self.text[read[0] : node.begin] + self.text[end : read[1]]).strip():
+        outside = _WORD.search(self.text, read[0], node.begin) or _WORD.search(self.text, end, read[1])
+        if end > node.begin and not outside:
             return self._spaced(node, end, self._words(room), room)
-        inside = [there for here, there in self.links if 2 * _shared(here, (node.begin, end)) > here[1] - here[0]]
+        near = self.links[bisect_right(self._ends, node.begin) : bisect_left(self._begins, end)]
+        inside = [there for here, there in near if 2 * _shared(here, (node.begin, end)) > here[1] - here[0]]
         if inside:
             found = min(each[0] for each in inside), max(each[1] for each in inside)
             return self._spaced(node, end, found, room)
@@ -159,16 +172,23 @@ class Ends(NamedTuple):
         """Where a place of the text is in the translation: before what the next word became, or else behind what the
         last word before became, and the space there; in proportion if there are no links.
         """
-        after = sorted((here, there) for here, there in self.links if here[0] >= offset)
-        before = sorted((here, there) for here, there in self.links if here[1] <= offset)
-        if after:
-            place = min(there[0] for here, there in after if here == after[0][0])
-            spaces = self.text[offset : after[0][0][0]]
+        after, before = bisect_left(self._begins, offset), bisect_right(self._ends, offset)
+        if after < len(self.links):
+            word = self.links[after][0]
+            place = min(there[0] for there in self._beside(after, word))
+            spaces = self.text[offset : word[0]]
             beside = not spaces.strip() and self.translation.endswith(spaces, room[0], place)
             return place - len(spaces) if beside else place
         if before:
-            place = max(there[1] for here, there in before if here == before[-1][0])
-            spaces = self.text[before[-1][0][1] : offset]
+            word = self.links[before - 1][0]
+            place = max(there[1] for there in self._beside(bisect_left(self.links, (word, (0, 0))), word))
+            spaces = self.text[word[1] : offset]
             return place + len(spaces) if self.translation.startswith(spaces, place) else place
         share = (offset - read[0]) / max(1, read[1] - read[0])
         return room[0] + round(share * (room[1] - room[0]))
+
+    def _beside(self, first: int, word: Span) -> Iterator[Span]:
+        """Yield what a word became, whose links begin here."""
+        while first < len(self.links) and self.links[first][0] == word:
+            yield self.links[first][1]
+            first += 1

@@ -1,5 +1,6 @@
 """The service as an ASGI application (extra `serve`)."""
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -72,7 +73,9 @@ class MetricsResponse(Response):
 
 
 class Measured:
-    """Notes how long each answer took, and answers whatever happens. No text of a user is written down."""
+    """Notes how long each answer took, and answers whatever happens, even where the server stops before the answer is
+    found. No text of a user is written down.
+    """
 
     def __init__(self, app: ASGIApp, measures: Measures) -> None:
         self.app = app
@@ -91,6 +94,10 @@ class Measured:
 
         try:
             await self.app(scope, receive, noted)
+        except asyncio.CancelledError:  # the server stops
+            if not status:
+                after = {"Retry-After": "1"}
+                await _error(503, "Service is busy: the service is stopping", after)(scope, receive, noted)
         except Exception:
             log.exception("%s %s", scope["method"], self._path(scope))
             if status:

@@ -1,6 +1,7 @@
 """What endpoints share: a client is let in, its request is read, and the answer is not computed for nobody."""
 
 import asyncio
+import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
@@ -32,10 +33,11 @@ class Desk(NamedTuple):
     measures: Measures
 
     async def admitted(self, request: Request) -> Parameters:
-        """The parameters of a request whose client may ask, with the name of its key. The key is the parameter
-        `api_key`, or stands in the header `Authorization: Bearer KEY`.
+        """The parameters of a request whose client may ask, with the name of its key, and its time, which begins when
+        it has been read. The key is the parameter `api_key`, or stands in the header `Authorization: Bearer KEY`.
         """
         parameters = await Parameters.read(request)
+        parameters.until = time.monotonic() + self.limits.seconds
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         address = request.client.host if request.client else ""
         parameters.client = await self.gate.enter(address, parameters.text("api_key", bearer))
@@ -56,9 +58,7 @@ class Desk(NamedTuple):
         self, request: Request, texts: Sequence[str], source: str, target: str, wish: Wish
     ) -> list[Translated]:
         """Translate, as long as the client is there. Refusal if that cannot be, or takes too long."""
-        return await self.passages(
-            request, [self.service.passage(text, source) for text in texts], source, target, wish
-        )
+        return await self.passages(request, await self.service.passages(texts, source), source, target, wish)
 
     async def passages(
         self, request: Request, passages: Sequence[Passage], source: Read, target: str, wish: Wish
@@ -66,7 +66,7 @@ class Desk(NamedTuple):
         """The same of texts in sentences. From a language to itself there is nothing to do."""
         if source == target:
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
-        work = self.service.translate_passages(passages, source, target, wish._replace(seconds=self.limits.seconds))
+        work = self.service.translate_passages(passages, source, target, wish)
         try:
             found = await while_there(request, work)
         except BusyError as error:

@@ -1,6 +1,7 @@
 """The queue before a model: texts of many requests, translated together."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ SECONDS = 0.2  # that a batch should take: so long, and no longer, do others wai
 MOST = 128  # texts of a batch
 FIRST_RATE = 2000.0  # characters a second, until it has been measured
 OVERHEAD = 10  # characters: what a text costs beside its own
+SHORT = 0.05  # of the characters that may wait: a request that has no more is a short one
 
 
 class BusyError(Exception):
@@ -50,18 +52,42 @@ class Piece(NamedTuple):
         return OVERHEAD + sum(map(len, texts))
 
 
-class _Request(Generic[Found]):
-    """Texts of one request, of which some may have been taken to be translated."""
+@dataclass
+class _Room:
+    """Room for requests that wait: for so many characters, or for one request of any size."""
 
-    def __init__(self, pieces: Sequence[Piece], options: Options) -> None:
+    most: int
+    size: int = 0
+
+    def holds(self, size: int) -> bool:
+        return not self.size or self.size + size <= self.most
+
+
+class _Request(Generic[Found]):
+    """Texts of one request, of which some may have been taken to be translated. Those that are left take up room."""
+
+    def __init__(self, pieces: Sequence[Piece], options: Options, room: _Room) -> None:
         self.options = options
         self.left = deque(enumerate(pieces))
+        self._room = room
+        room.size += sum(piece.size for piece in pieces)
         self.found: dict[int, Found] = {}
         self.count = len(pieces)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
+    def take(self) -> tuple[int, Piece]:
+        """The next text and its place."""
+        place, piece = self.left.popleft()
+        self._room.size -= piece.size
+        return place, piece
+
+    def drop(self) -> None:
+        """Give up what is left."""
+        while self.left:
+            self.take()
+
     def fail(self, error: Exception) -> None:
-        self.left.clear()
+        self.drop()
         if not self.answer.done():
             self.answer.set_exception(error)
 
@@ -82,52 +108,65 @@ class Batcher(Generic[Found]):
     """A search in a thread of its own, and the requests that wait for it.
 
     A batch has texts of all requests with the same options, in turns, so that a long request delays a short one by a
-    batch at most. How many is measured: batches take about SECONDS. `waiting` is the most characters that wait.
+    batch at most. How many is measured: batches take about SECONDS. So many characters (`waiting`) of long requests may
+    wait, and as many of short ones, which long ones thus never crowd out.
     """
 
     def __init__(
         self, search: Callable[[Sequence[Piece], Options, Deadline], Sequence[Found]], *, waiting: int = 200_000
     ) -> None:
         self._search = search
-        self.waiting = waiting
+        self._short = int(SHORT * waiting)
+        self._rooms = {short: _Room(waiting) for short in (True, False)}
         self.rate = FIRST_RATE
         self._queue: deque[_Request[Found]] = deque()
-        self.size = 0
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
         self._work: asyncio.Task[None] | None = None
         self._running: tuple[list[_Taken[Found]], Deadline] = ([], Deadline())
+        self._stopped = False
+
+    @property
+    def size(self) -> int:
+        """How many characters wait."""
+        return sum(room.size for room in self._rooms.values())
 
     async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Found]:
-        """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds; UserError if they
-        cannot be translated so. If this is cancelled, they are taken out of the queue, and out of the search if nothing
-        else is in their batch.
+        """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds (of which there may
+        be none left); UserError if they cannot be translated so. If this is cancelled, they are taken out of the queue,
+        and out of the search if nothing else is in their batch.
         """
-        size = sum(piece.size for piece in pieces)
-        if self.size and self.size + size > self.waiting:
-            raise BusyError("too many texts are waiting")
-        self._work = self._work or asyncio.create_task(self._run())
-        request = _Request[Found](pieces, options)
         if not pieces:
             return []
+        if self._stopped:
+            raise BusyError("the service is stopping")
+        size = sum(piece.size for piece in pieces)
+        room = self._rooms[size <= self._short]
+        if not room.holds(size):
+            raise BusyError("too many texts are waiting")
+        self._work = self._work or asyncio.create_task(self._run())
+        request = _Request[Found](pieces, options, room)
         self._queue.append(request)
-        self.size += size
         self._arrived.set()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(None if seconds == math.inf else seconds):
                 await request.answer
         except TimeoutError:
-            raise BusyError(f"not translated within {seconds:g} seconds") from None
+            raise BusyError("not translated in time") from None
         finally:
-            self.size -= size
             self._forget(request)
         return [request.found[place] for place in range(request.count)]
 
-    async def close(self) -> None:
-        """Stop; requests that wait are answered with BusyError."""
+    def stop(self) -> None:
+        """Answer the requests that wait, and all that come, with BusyError."""
+        self._stopped = True
         for request in [*self._queue, *(each.request for each in self._running[0])]:
             request.fail(BusyError("the service is stopping"))
         self._running[1].cancel()
+
+    async def close(self) -> None:
+        """Stop, and wait for the end of the search."""
+        self.stop()
         if self._work:
             self._work.cancel()
             with suppress(asyncio.CancelledError):
@@ -136,7 +175,7 @@ class Batcher(Generic[Found]):
 
     def _forget(self, request: _Request[Found]) -> None:
         """Drop what is left of a request, and stop the search if nobody waits for it any more."""
-        request.left.clear()
+        request.drop()
         if request in self._queue:
             self._queue.remove(request)
         if not request.answer.done():
@@ -163,7 +202,7 @@ class Batcher(Generic[Found]):
         taken, size = list[_Taken[Found]](), 0
         while requests and len(taken) < MOST and (not taken or size < self.rate * SECONDS):
             request = requests.popleft()
-            place, piece = request.left.popleft()
+            place, piece = request.take()
             taken.append(_Taken(request, place, piece))
             size += piece.size
             if request.left:

@@ -97,7 +97,7 @@ class Endpoints:
             data = await upload.read()
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
         self.desk.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
-        found = await self.desk.passages(request, passages, source, target, Wish())
+        found = await self.desk.passages(request, passages, source, target, Wish(until=parameters.until))
         async with self._one:
             written = await asyncio.to_thread(document.written, found)
         path = PurePosixPath(name)

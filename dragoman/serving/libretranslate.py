@@ -1,5 +1,6 @@
 """The endpoints of LibreTranslate, with its parameters, answers and error texts, so that its clients work unchanged."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -47,12 +48,12 @@ class Endpoints:
         alternatives = parameters.number("alternatives", self.desk.limits.alternatives)
         marked = parameters.choice("format", FORMATS) == "html"
         self.desk.check_size(texts)
-        asked = languages_of(self.desk, source, target, "\n".join(texts))
+        asked = await asyncio.to_thread(languages_of, self.desk, source, target, "\n".join(texts))
         if asked.same:
             answer: Answer = texts, [[] for _ in texts]
         else:
             work = self._pages if marked else self._texts
-            answer = await work(request, texts, asked[:2], Wish(alternatives))
+            answer = await work(request, texts, asked[:2], Wish(alternatives, until=parameters.until))
         return _answer(*answer, several=several, alternatives=alternatives, guess=asked.guess)
 
     async def _texts(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
@@ -60,10 +61,11 @@ class Endpoints:
         return [each.text for each in found], [each.others for each in found]
 
     async def _pages(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
-        pages = [Page(text) for text in texts]
+        pages = await asyncio.to_thread(lambda: [Page(text) for text in texts])
         lines = [line.text for page in pages for line in page.lines]
         found = iter(await self.desk.translated(request, lines, *pair, wish._replace(alternatives=0)))
-        return [page.text([next(found) for _ in page.lines]) for page in pages], [[] for _ in pages]
+        written = await asyncio.to_thread(lambda: [page.text([next(found) for _ in page.lines]) for page in pages])
+        return written, [[] for _ in pages]
 
     async def languages(self) -> list[dict[str, Any]]:
         """All languages, and those that each is translated into; clients look up target languages here, too."""
@@ -78,7 +80,8 @@ class Endpoints:
         parameters = await self.desk.admitted(request)
         texts, _ = parameters.texts("q")
         self.desk.check_size(texts)
-        return [_guess(each) for each in self.desk.service.detect("\n".join(texts)) if each.probability >= 0.01]
+        found = await asyncio.to_thread(self.desk.service.detect, "\n".join(texts))
+        return [_guess(each) for each in found if each.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
         """Keep a better translation, s, of a text, q."""

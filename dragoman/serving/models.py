@@ -107,6 +107,10 @@ class Model:
                 self._keep((options, piece), translation)
         return [translation for piece in pieces if (translation := found[piece]) is not None]
 
+    def stop(self) -> None:
+        """Answer the requests that wait, and all that come, with BusyError."""
+        self.batcher.stop()
+
     async def close(self) -> None:
         await self.batcher.close()
 

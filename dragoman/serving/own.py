@@ -1,5 +1,6 @@
 """The endpoints of our own: everything that is known of a translation, and translations as they are made."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -100,27 +101,32 @@ class Endpoints:
 
     async def _events(self, asked: Question) -> AsyncIterator[str]:
         passage, source, target, wish, least = asked
-        wish, first, count = wish._replace(seconds=self.desk.limits.seconds), 0, 1
+        first, count = 0, 1
         try:
-            while first < len(passage.sentences):
-                part = passage.part(first, first + count)
-                (found,) = await self.desk.service.translate_passages([part], source, target, wish)
-                for each in _sentences(_trusted(found, least)):
-                    yield _event("sentence", each)
-                first, count, wish = first + count, min(2 * count, MOST_TOGETHER), wish._replace(prefix="")
+            with self.desk.service.route(source, target) as route:
+                while first < len(passage.sentences):
+                    part = passage.part(first, first + count)
+                    (found,) = await self.desk.service.translate_by(route, [part], (source, target), wish)
+                    for each in _sentences(_trusted(found, least)):
+                        yield _event("sentence", each)
+                    first, count, wish = first + count, min(2 * count, MOST_TOGETHER), wish._replace(prefix="")
         except (BusyError, UserError) as error:
             yield _event("error", {"error": str(error)})
+        except asyncio.CancelledError:  # the server stops, or the client has left
+            yield _event("error", {"error": "the service is stopping"})
+            raise
         else:
             self.desk.measures.translated(named(source), target, sum(map(len, passage.sentences)))
             yield _event("end", {})
 
     async def _asked(self, request: Request) -> Question:
         parameters = await self.desk.admitted(request)
-        passage, source, target = self._texts(parameters)
+        passage, source, target = await self._texts(parameters)
         wish = Wish(
             parameters.number("alternatives", self.desk.limits.alternatives),
             parameters.flag("diverse"),
             Asked(_glossary(parameters)),
+            until=parameters.until,
             prefix=parameters.text("prefix", ""),
         )
         least = parameters.share("min_confidence")
@@ -128,20 +134,21 @@ class Endpoints:
             raise Refusal(400, f"Invalid request: min_confidence needs a calibrated run from {source} to {target}")
         return Question(passage, source, target, wish, least)
 
-    def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
+    async def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
         """The text in its sentences, or several side by side; what the model reads; and the target language. Refusal if
         there is no such model.
         """
         names, several = parameters.texts("source")
         if several:
-            return self._several(parameters, names)
+            return await self._several(parameters, names)
         text, (source,), target = parameters.text("q"), names, parameters.text("target")
         self.desk.check_size([text])
         if not self.desk.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
-        return self.desk.service.passage(text, source), source, target
+        (passage,) = await self.desk.service.passages([text], source)
+        return passage, source, target
 
-    def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
+    async def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
         texts, _ = parameters.texts("q")
         target = parameters.text("target")
         self.desk.check_size(texts)
@@ -154,7 +161,7 @@ class Endpoints:
             raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
         given = dict(zip(names, texts, strict=True))
         try:
-            passage = self.desk.service.beside([given.get(name, "") for name in sources], sources)
+            passage = await self.desk.service.beside([given.get(name, "") for name in sources], sources)
         except UserError as error:
             raise Refusal(400, f"Invalid request: {error}") from None
         return passage, sources, target

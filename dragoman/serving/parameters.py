@@ -1,6 +1,7 @@
 """What a request asks for, whether it comes as JSON, as a form or in the address."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,13 +14,14 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Parameters:
-    """The parameters of a request by name, and the name of the key that its client has, if any. A Refusal tells which
-    is missing, or is not what it should be.
+    """The parameters of a request by name, the name of the key that its client has, if any, and until when it has to be
+    answered (`time.monotonic`). A Refusal tells which is missing, or is not what it should be.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
         self.client = ""
+        self.until = math.inf
 
     @classmethod
     async def read(cls, request: Request) -> "Parameters":

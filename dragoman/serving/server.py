@@ -15,7 +15,9 @@ from fastapi import FastAPI
 from dragoman.errors import UserError
 
 Renew: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+Stop: TypeAlias = Callable[[], None]
 GRACE = 30  # seconds that requests have to end when the server stops
+LAST = 2  # of these: for the answers to those that are not translated by then
 BACKLOG = 2048  # clients that may wait to be let in
 
 
@@ -34,11 +36,14 @@ class Lines(logging.Formatter):
 
 
 class Server(uvicorn.Server):
-    """A server that takes in what has changed when SIGHUP asks for it."""
+    """A server that takes in what has changed when SIGHUP asks for it, and calls `stop` shortly before the requests
+    that have begun are cut off.
+    """
 
-    def __init__(self, config: uvicorn.Config, renew: Renew) -> None:
+    def __init__(self, config: uvicorn.Config, renew: Renew, stop: Stop) -> None:
         super().__init__(config)
         self._renew = renew
+        self._stop = stop
         self._tasks = set[asyncio.Task[None]]()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -46,15 +51,23 @@ class Server(uvicorn.Server):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked)
         await super().startup(sockets)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        grace = self.config.timeout_graceful_shutdown or 0
+        timer = asyncio.get_running_loop().call_later(max(grace - LAST, grace / 2), self._stop)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+
     def _asked(self) -> None:
         task = asyncio.ensure_future(self._renew())
         self._tasks.add(task)  # a task that nobody knows of may be collected
         task.add_done_callback(self._tasks.discard)
 
 
-def run(app: FastAPI, host: str, port: int, renew: Renew) -> None:
-    """Serve until a signal asks to stop; requests that have begun are answered. SIGHUP calls `renew`. UserError if the
-    address is taken.
+def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop) -> None:
+    """Serve until a signal asks to stop; requests that have begun are answered, and `stop` is called to answer those
+    that take too long. SIGHUP calls `renew`. UserError if the address is taken.
     """
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
@@ -75,4 +88,4 @@ def run(app: FastAPI, host: str, port: int, renew: Renew) -> None:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE
         )
-        Server(config, renew).run(sockets=[bound])
+        Server(config, renew, stop).run(sockets=[bound])

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
@@ -28,14 +30,14 @@ SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text tha
 
 
 class Wish(NamedTuple):
-    """What is asked of a translation: further ones (`diverse`: which begin with other words), terms, seconds for each
-    model, and how it begins.
+    """What is asked of a translation: further ones (`diverse`: which begin with other words), terms, until when it has
+    to be there (`time.monotonic`), and how it begins.
     """
 
     alternatives: int = 0
     diverse: bool = False
     asked: Asked = NOTHING_ASKED
-    seconds: float = 60.0
+    until: float = math.inf
     prefix: str = ""
 
 
@@ -70,6 +72,11 @@ class Service:
         self.identifier = Identifier(list(self.routes.targets), skip_unknown=True)
         self._renewing = asyncio.Lock()
         self._retired: dict[Model, asyncio.Task[None]] = {}
+
+    def stop(self) -> None:
+        """Answer the requests that wait, and all that come, with BusyError."""
+        for model in (*self.routes.models, *self._retired):
+            model.stop()
 
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
@@ -125,23 +132,32 @@ class Service:
         """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too
         long.
         """
-        return await self.translate_passages([self.passage(text, source) for text in texts], source, target, wish)
+        return await self.translate_passages(await self.passages(texts, source), source, target, wish)
 
     async def translate_passages(
         self, passages: Sequence[Passage], source: Read, target: str, wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
         """The same of texts in sentences."""
+        with self.route(source, target) as route:
+            return await self.translate_by(route, passages, (source, target), wish)
+
+    @contextmanager
+    def route(self, source: Read, target: str) -> Iterator[tuple[Leg, ...]]:
+        """The models between two languages, which go on meanwhile, even if others are taken in. UserError if there are
+        none.
+        """
         route = self.routes.find(source, target)
         if not route:
             raise UserError(f"no model translates from {named(source)} to {target}")
         with ExitStack() as stack:
             for leg in route:
                 stack.enter_context(leg.model.used())
-            return await self._translated(passages, (source, target), route, wish)
+            yield route
 
-    async def _translated(
-        self, passages: Sequence[Passage], pair: tuple[Read, str], route: Sequence[Leg], wish: Wish
+    async def translate_by(
+        self, route: Sequence[Leg], passages: Sequence[Passage], pair: tuple[Read, str], wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
+        """The same by the models of a route. BusyError if it takes too long."""
         pieces = [Piece(each) for passage in passages for each in passage.read]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)
@@ -166,7 +182,7 @@ class Service:
         """
         if self.corrections is None:
             raise UserError("corrections are not kept here")
-        before, after = (self.passage(text, source) for text in correction[:2])
+        before, after = await self.passages(correction[:2], source)
         made = await self._made(source, target, before)
         kept = [correction._replace(machine=before.joined(made) if all(made) else "")] if len(made) != 1 else []
         if len(before.sentences) == len(after.sentences):
@@ -184,9 +200,8 @@ class Service:
             for leg in route:
                 stack.enter_context(leg.model.used())
             try:
-                return (
-                    [each.text for each in await self._along(route, pieces, Wish(seconds=SUGGESTED))] if route else []
-                )
+                wish = Wish(until=time.monotonic() + SUGGESTED)
+                return [each.text for each in await self._along(route, pieces, wish)] if route else []
             except (BusyError, UserError):
                 return [""] * len(pieces)
 
@@ -201,13 +216,15 @@ class Service:
         except NotKeptError as error:
             log.error("translations are not kept: %s", error)
 
-    def passage(self, text: str, language: str) -> Passage:
-        """A text in its sentences."""
-        return split(text, language, sentences=self.sentences)
+    async def passages(self, texts: Sequence[str], language: str) -> list[Passage]:
+        """Texts in their sentences. They are split in a thread, as long ones take a while."""
+        return await asyncio.to_thread(
+            lambda: [split(text, language, sentences=self.sentences) for text in texts],
+        )
 
-    def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:
+    async def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
-        return beside(texts, languages, sentences=self.sentences)
+        return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
     async def _corrected(self, pair: tuple[str, str], pieces: Sequence[Piece]) -> dict[Piece, Sentence]:
         """What users have corrected, of these sentences or of similar ones."""
@@ -226,15 +243,15 @@ class Service:
         """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
         read = [piece._replace(prefix="") for piece in pieces]
         for leg in route[:-1]:
-            between = await self._by(leg, read, Options(leg.direction.to), wish.seconds)
+            between = await self._by(leg, read, Options(leg.direction.to), wish.until)
             read = [Piece(each.text) for each in between]
         last = route[-1]
         options = Options(last.direction.to, 1 + wish.alternatives, wish.asked, wish.diverse)
         ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
-        found = await self._by(last, ready, options, wish.seconds)
+        found = await self._by(last, ready, options, wish.until)
         return [each._replace(direct=len(route) == 1) for each in found]
 
-    async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Sentence]:
+    async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, until: float) -> list[Sentence]:
         """Translate by one model."""
         known = leg.model.translator.codec.reading.protection
         stripped = [StrippedSources(piece.text, known) for piece in pieces]
@@ -243,7 +260,7 @@ class Service:
             for each, piece in zip(stripped, pieces, strict=True)
             if each.worded
         ]
-        found = iter(await leg.model.translate(asked, options, seconds))
+        found = iter(await leg.model.translate(asked, options, until - time.monotonic()))
         return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in stripped]
 
 

@@ -104,3 +104,11 @@ def test_damaged_markup_takes_no_longer_than_whole(piece: str) -> None:
     began = time.process_time()
     spoken(Page(html))
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("piece", ["<b>one</b> ", "<b>one</b> two ", "one<br/> ", "one <img> <i>two six</i> "])
+def test_many_tags_in_a_line_take_time_in_proportion(piece: str) -> None:
+    html = piece * (100_000 // len(piece))
+    began = time.process_time()
+    spoken(Page(html))
+    assert time.process_time() - began < 2

@@ -1,5 +1,7 @@
 """Texts as sentences, and back."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,3 +54,17 @@ def test_long_sentences_are_cut(text: str, first: int) -> None:
     sentences = split(text, "en").sentences
     assert len(sentences[0]) == min(first, len(text[:first].strip()))
     assert max(map(len, sentences)) <= LONGEST
+
+
+@pytest.mark.parametrize("piece", ["。」", "这是一个句子吗我不知道。", "Is it (as I said) so? ", "word "])
+def test_a_long_line_takes_time_in_proportion(piece: str) -> None:
+    text = (piece * 100_000)[:100_000]
+    began = time.process_time()
+    passage = split(text, "zh")
+    assert time.process_time() - began < 1.5
+    assert passage.joined(passage.sentences) == text
+
+
+def test_a_long_line_is_split_as_a_short_one() -> None:
+    parts = ["He saw Mr. Smith.", "Is it (as I said. Yes!) so?", "He came."]
+    assert list(split(" ".join(parts * 300), "en").sentences) == parts * 300

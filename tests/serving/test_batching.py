@@ -167,13 +167,56 @@ def test_a_full_queue_refuses_but_takes_one_request_of_any_size() -> None:
 
     async def test() -> None:
         batcher = Batcher(model, waiting=100)
-        first = asyncio.create_task(batcher.translate(pieces("x" * 300), Options(), 10.0))
+        tasks = [asyncio.create_task(batcher.translate(pieces(text * 300), Options(), 10.0)) for text in "abc"]
+        await asyncio.sleep(0)
+        assert batcher.size == 310
+        found = await asyncio.gather(*tasks[1:], return_exceptions=True)
+        assert [type(each) for each in found] == [BusyError, BusyError]
+        assert batcher.size == 0  # what is being translated does not wait
+        second = asyncio.create_task(batcher.translate(pieces("y"), Options(), 10.0))
+        model.hold.set()
+        assert await asyncio.gather(tasks[0], second) == [["A" * 300], ["Y"]]
+        await batcher.close()
+
+    run(test())
+
+
+def test_long_requests_do_not_crowd_out_short_ones_which_have_a_limit_of_their_own() -> None:
+    model = Shouting()
+    model.hold.clear()
+
+    async def test() -> None:
+        batcher = Batcher(model, waiting=1_000)
+        long = asyncio.create_task(batcher.translate(pieces(*["x" * 40] * 100), Options(), 10.0))
         await asyncio.sleep(0.02)
         with pytest.raises(BusyError):
-            await batcher.translate(pieces("y"), Options(), 10.0)
+            await batcher.translate(pieces("z" * 400), Options(), 10.0)
+        short = [asyncio.create_task(batcher.translate(pieces("y" * 30), Options(), 10.0)) for _ in range(26)]
+        await asyncio.sleep(0.02)
+        assert [each.done() for each in short] == [False] * 25 + [True]
         model.hold.set()
-        assert await first == ["X" * 300]
-        assert await batcher.translate(pieces("y"), Options(), 10.0) == ["Y"]
+        found = await asyncio.gather(long, *short, return_exceptions=True)
+        assert isinstance(found.pop(), BusyError)
+        assert found == [["X" * 40] * 100, *[["Y" * 30]] * 25]
+        assert batcher.size == 0
+        await batcher.close()
+
+    run(test())
+
+
+def test_a_full_queue_does_not_refuse_what_needs_no_search() -> None:
+    model = Shouting()
+    model.hold.clear()
+
+    async def test() -> None:
+        batcher = Batcher(model, waiting=10)
+        tasks = [asyncio.create_task(batcher.translate(pieces("a"), Options(n_best=n), 10.0)) for n in (1, 2)]
+        await asyncio.sleep(0.02)
+        assert await batcher.translate([], Options(), 10.0) == []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert batcher.size == 0
         await batcher.close()
 
     run(test())
@@ -187,6 +230,9 @@ def test_closing_answers_those_that_wait() -> None:
         batcher = Batcher(model)
         tasks = [asyncio.create_task(batcher.translate(pieces("a"), Options(n_best=n), 10.0)) for n in (1, 2)]
         await asyncio.sleep(0.05)
+        batcher.stop()
+        with pytest.raises(BusyError, match="stopping"):
+            await batcher.translate(pieces("b"), Options(), 10.0)
         await batcher.close()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [type(each) for each in found] == [BusyError, BusyError]

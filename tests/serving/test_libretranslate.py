@@ -1,13 +1,18 @@
 """The endpoints of LibreTranslate, as its clients ask them."""
 
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from dragoman.documents.html import Page
+from dragoman.documents.passages import Passage
+from dragoman.documents.passages import split as really_split
+from dragoman.documents.translated import Translated
 from dragoman.serving.corrections import Corrections, Entry, NotKeptError
 from dragoman.serving.limits import Keys, Limits
 from tests import toy
@@ -35,6 +40,34 @@ def test_a_list_is_answered_with_a_list(client: TestClient) -> None:
     assert answer["translatedText"] == ["deux un", "", "un six\n\n  deux un", "deux un"]
     assert list(map(len, answer["alternatives"])) == [2, 0, 2, 2]
     assert "deux un" not in answer["alternatives"][0]
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
+def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    """Long ones would keep all other clients waiting."""
+    threads = list[str]()
+
+    def noted() -> None:
+        threads.append(threading.current_thread().name)
+
+    def split(text: str, language: str, *, sentences: bool) -> Passage:
+        noted()
+        return really_split(text, language, sentences=sentences)
+
+    class Noted(Page):
+        def __init__(self, text: str) -> None:
+            noted()
+            super().__init__(text)
+
+        def text(self, translated: Sequence[Translated]) -> str:
+            noted()
+            return super().text(translated)
+
+    monkeypatch.setattr("dragoman.serving.service.split", split)
+    monkeypatch.setattr("dragoman.serving.libretranslate.Page", Noted)
+    assert client.post(path, json={"q": "<p>one <b>two</b>", "format": "html", **PAIR}).status_code == 200
+    assert len(threads) == (3 if path == "/translate" else 1)
+    assert all(name.startswith("asyncio_") for name in threads)
 
 
 @pytest.mark.parametrize(

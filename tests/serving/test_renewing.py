@@ -11,14 +11,22 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from dragoman.documents.passages import split
 from dragoman.model.weights import read_tensors, write_tensors
-from dragoman.serving.batching import BusyError, Options, Piece
+from dragoman.search.decoding import Deadline
+from dragoman.serving.asking import Desk
+from dragoman.serving.batching import Batcher, BusyError, Options, Piece
+from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
-from dragoman.serving.service import Service
+from dragoman.serving.own import Endpoints, Question
+from dragoman.serving.service import Service, Wish
+from dragoman.translation.translation import Translation
 
 TEXT = "one two three"
 
@@ -60,6 +68,45 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
         await service.close()
 
     asyncio.run(test())
+
+
+def endpoints(service: Service) -> Endpoints:
+    limits = Limits()
+    return Endpoints(Desk(service, limits, Gate(limits), Measures()))
+
+
+def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
+    async def test() -> list[str]:
+        service, found = Service([Model.load(copied)]), list[str]()
+        passage = split("one two\ntwo three\none two three\nsix one", "en")
+        async for event in endpoints(service)._events(Question(passage, "en", "fr", Wish(), None)):
+            found.append(event)
+            if len(found) == 1:
+                spoil(copied)
+                await service.renew()
+                await asyncio.sleep(0.05)
+        await service.close()
+        return [json.loads(event.partition("data: ")[2]).get("text", "") for event in found]
+
+    assert asyncio.run(test()) == ["deux un", "trois deux", "trois deux un", "un six", ""]
+
+
+def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
+    async def test() -> list[str]:
+        model = Model.load(run)
+
+        def slowly(pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+            time.sleep(0.4)
+            return model._search(pieces, options, deadline)
+
+        model.batcher = Batcher(slowly)
+        service, passage = Service([model]), split("one two\nsix", "en")
+        question = Question(passage, "en", "fr", Wish(until=time.monotonic() + 0.6), None)
+        found = [event async for event in endpoints(service)._events(question)]
+        await service.close()
+        return [event.partition("\n")[0] for event in found]
+
+    assert asyncio.run(test()) == ["event: sentence", "event: error"]
 
 
 def ask(address: str) -> str:

@@ -1,7 +1,8 @@
 """Texts, models and the ways between languages."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,24 @@ import pytest
 import dragoman
 from dragoman.corpus.features import FeatureSource
 from dragoman.errors import UserError
+from dragoman.search.decoding import Deadline
 from dragoman.serving import models
+from dragoman.serving.batching import Batcher, BusyError, Options, Piece
 from dragoman.serving.models import Model, Routes
-from dragoman.serving.service import Service
+from dragoman.serving.service import Service, Wish
 from dragoman.translation.translation import Translation
 
 pytest.importorskip("sentencex")
+
+
+def slowly(model: Model) -> Callable[[Sequence[Piece], Options, Deadline], list[Translation]]:
+    """The search of a model, which takes 0.4 s."""
+
+    def search(pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+        time.sleep(0.4)
+        return model._search(pieces, options, deadline)
+
+    return search
 
 
 def translated(service: Service, *texts: str, **options: Any) -> list[str]:
@@ -55,6 +68,14 @@ def test_a_language_between(run: Path) -> None:
     direct = dragoman.load(run)
     (first,) = direct.translate(["one two"])
     assert found == direct.translate([first.text])[0].text
+
+
+def test_two_models_share_the_time_of_a_request(run: Path) -> None:
+    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    for model in (to, back):
+        model.batcher = Batcher(slowly(model))
+    with pytest.raises(BusyError, match="in time"):
+        translated(Service([to, back]), "one two", wish=Wish(until=time.monotonic() + 0.6))
 
 
 def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

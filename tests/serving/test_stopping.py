@@ -1,0 +1,106 @@
+"""A service that stops while it translates."""
+
+import asyncio
+import json
+import logging
+import socket
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+import uvicorn
+from starlette.types import Message, Receive, Scope, Send
+
+from dragoman.search.decoding import Deadline
+from dragoman.serving.app import Measured, create
+from dragoman.serving.asking import Desk
+from dragoman.serving.batching import Batcher, Options, Piece
+from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.measures import Measures
+from dragoman.serving.models import Model
+from dragoman.serving.server import Server
+from dragoman.serving.service import Service
+from dragoman.translation.translation import Translation
+
+BODY = {"q": "one two. three.", "source": "en", "target": "fr"}
+
+
+def never(pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+    while not deadline.passed:
+        pass
+    deadline.check()
+    return []
+
+
+def asked(url: str) -> tuple[int, str | None, str]:
+    """The status of an answer, when to ask again, and what it says."""
+    request = urllib.request.Request(url, json.dumps(BODY).encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.headers["retry-after"], answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.headers["retry-after"], error.read().decode()
+
+
+async def renewed() -> None:
+    """Nothing to take in."""
+
+
+def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = Model.load(run)
+    model.batcher = Batcher(never)
+    service, limits = Service([model]), Limits()
+    app = create(Desk(service, limits, Gate(limits), Measures()))
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    server = Server(config, renewed, service.stop)
+
+    async def test() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as bound:
+            serving = asyncio.create_task(server.serve(sockets=[bound]))
+            address = f"http://127.0.0.1:{bound.getsockname()[1]}"
+            work = [asyncio.to_thread(asked, f"{address}/{path}") for path in ("translate", "v1/stream")]
+            answers = asyncio.gather(*work)
+            while not model.batcher._running[0]:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.2)
+            server.should_exit = True
+            said = "the service is stopping"
+            assert await answers == [
+                (503, "1", json.dumps({"error": f"Service is busy: {said}"}, separators=(",", ":"))),
+                (200, None, f'event: error\ndata: {{"error": "{said}"}}\n\n'),
+            ]
+            await serving
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(asyncio.wait_for(test(), 30))
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None:
+    sent = list[Message]()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        if begun:
+            await send({"type": "http.response.start", "status": 200})
+        await asyncio.sleep(60)
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def test() -> None:
+        measures = Measures()
+        work = asyncio.create_task(Measured(slow, measures)({"type": "http", "method": "GET"}, receive, send))
+        await asyncio.sleep(0.01)
+        work.cancel()
+        await work
+        status = 200 if begun else 503
+        assert [message["status"] for message in sent if "status" in message] == [status]
+        assert f'status="{status}"' in measures.text().decode()
+
+    asyncio.run(test())
