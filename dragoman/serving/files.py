@@ -2,7 +2,9 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -23,6 +25,8 @@ from dragoman.serving.service import Wish
 
 MINUTES = 30  # that a translated file can be fetched for
 TOGETHER = 20  # times the size of the largest file: what all that are kept may have
+ARCHIVE = b"PK\x03\x04"  # what office documents begin with
+MARKED = 10  # times as many bytes as characters of text may be translated: what another file may have
 UNPACKED = 10  # times its own limit: what an archive may unpack to
 STRING = {"type": "string"}
 FORM = {"file": {"type": "string", "format": "binary"}, "source": STRING, "target": STRING, "api_key": STRING}
@@ -63,9 +67,9 @@ class Store:
         self._files: dict[str, Done] = {}
 
     def keep(self, done: Done) -> str:
-        """Keep a file, and return its name here. Refusal if there is no room for it."""
-        if sum(len(each.data) for each in self._files.values()) + len(done.data) > self._most:
-            raise Refusal(503, "Service is busy: too many files are waiting to be fetched", retry_after=60)
+        """Keep a file, in the place of the oldest ones where there is no room for all, and return its name here."""
+        while self._files and sum(len(each.data) for each in self._files.values()) + len(done.data) > self._most:
+            self._files.pop(next(iter(self._files)))
         name = secrets.token_urlsafe(24) + PurePosixPath(done.name).suffix
         self._files[name] = done
         asyncio.get_running_loop().call_later(self._seconds, self._files.pop, name, None)
@@ -75,13 +79,33 @@ class Store:
         return self._files.get(name)
 
 
+class Turns:
+    """One file at a time is read or written, since it may be large."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self, until: float) -> AsyncIterator[None]:
+        """Wait until no other has its turn. Refusal if that is not before `until`."""
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                await self._lock.acquire()
+        except TimeoutError:
+            raise Refusal(503, "Service is busy: other files are read", retry_after=60) from None
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
 class Endpoints:
     """What answers at /translate_file and /download_file."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.store = Store(TOGETHER * desk.limits.file)
-        self._one = asyncio.Lock()  # file at a time is read or written, since it may be large
+        self._turns = Turns()
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
@@ -93,12 +117,16 @@ class Endpoints:
         name = _name(upload)
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
             raise Refusal(400, "Invalid request: file format not supported")
-        async with self._one:
+        async with self._turns.turn(parameters.until):
             data = await upload.read()
+            if not data.startswith(ARCHIVE) and len(data) > MARKED * self.desk.limits.characters:
+                raise Refusal(
+                    400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.desk.limits.characters})"
+                )
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
         self.desk.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
         found = await self.desk.passages(request, passages, source, target, Wish(until=parameters.until))
-        async with self._one:
+        async with self._turns.turn(parameters.until):
             written = await asyncio.to_thread(document.written, found)
         path = PurePosixPath(name)
         kept = self.store.keep(Done(f"{path.stem}_{target}{path.suffix}", written))

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dragoman.documents import table
-from dragoman.serving.files import Done, Store
+from dragoman.serving.files import Done, Store, Turns
 from dragoman.serving.limits import Keys, Limits
 from dragoman.serving.refusal import Refusal
 
@@ -71,8 +72,8 @@ def test_what_the_service_says_of_files(client: TestClient, opened: Open) -> Non
         ("a.txt", b"one", {"source": ""}, "Invalid request: missing source parameter"),
         ("a.txt", b"one\n\xff", {}, "Cannot translate file: a.txt:2: is not UTF-8"),
         ("../../etc/a.json", b"{", {}, "Cannot translate file: a.json:1: "),
-        ("a.json", b"[" * 9_000, {}, "Cannot translate file: "),
-        ("a.yaml", b"[" * 9_000, {}, "Cannot translate file: "),
+        ("a.json", b"[" * 4_000, {}, "Cannot translate file: "),
+        ("a.yaml", b"[" * 4_000, {}, "Cannot translate file: "),
         ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: is no document of Office"),
         ("a.txt", b"one " * 200, {}, "Invalid request: request (798) exceeds text limit (500)"),
     ],
@@ -114,12 +115,36 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
         name = store.keep(Done("a.txt", b"12345"))
         assert name.endswith(".txt")
         assert store.found(name) == Done("a.txt", b"12345")
-        with pytest.raises(Refusal) as refused:
-            store.keep(Done("b.txt", b"123456"))
-        assert (refused.value.status, refused.value.retry_after) == (503, 60)
+        again = store.keep(Done("b.txt", b"12345"))
+        assert store.found(name)
+        last = store.keep(Done("c.txt", b"123"))
+        assert (store.found(name), bool(store.found(again)), bool(store.found(last))) == (None, True, True)
         await asyncio.sleep(0.2)
-        assert store.found(name) is None
-        store.keep(Done("b.txt", b"123456"))
+        assert store.found(again) is store.found(last) is None
+
+    asyncio.run(test())
+
+
+def test_a_file_with_little_text_is_not_read_for_long(opened: Open) -> None:
+    with opened(Limits(characters=100)) as client:
+        assert sent(client, "a.yaml", b"a: one\n" + b"# " * 400).is_success
+        answer = sent(client, "a.yaml", b"a: one\n" + b"# " * 600)
+        assert (answer.status_code, answer.json()) == (
+            400,
+            {"error": "Invalid request: file (1207) exceeds text limit (100)"},
+        )
+
+
+def test_a_file_does_not_wait_for_ever_for_another() -> None:
+    async def test() -> None:
+        turns = Turns()
+        async with turns.turn(time.monotonic() + 60):
+            with pytest.raises(Refusal) as refused:
+                async with turns.turn(time.monotonic() + 0.05):
+                    pass
+        assert (refused.value.status, refused.value.retry_after) == (503, 60)
+        async with turns.turn(time.monotonic() + 0.05):
+            pass
 
     asyncio.run(test())
 
