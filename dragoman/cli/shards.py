@@ -143,7 +143,7 @@ def _cluster(ray: Any, options: Options) -> Iterator[int]:
     """Join the cluster that RAY_ADDRESS names, or start Ray on this machine, and yield how many workers there are."""
     each = options.threads or 1
     here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // each)) * each}
-    here |= {"include_dashboard": False, "object_store_memory": OBJECTS}
+    here |= {"address": "local", "include_dashboard": False, "object_store_memory": OBJECTS}
     address = os.environ.get("RAY_ADDRESS", "")
     if address:
         _reach(address)

@@ -22,7 +22,7 @@ FORM = 1
 BUSY = 5.0  # seconds that one process waits for another that writes
 SCHEMA = (
     """
-create table if not exists corrections (
+create table corrections (
     id integer primary key,
     source_language text not null,
     target_language text not null,
@@ -33,7 +33,7 @@ create table if not exists corrections (
     created text not null default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
 ) strict
 """,
-    "create index if not exists by_source on corrections (source_language, target_language, source)",
+    "create index by_source on corrections (source_language, target_language, source)",
 )
 HISTORY = """
 create table if not exists translations (
@@ -120,10 +120,12 @@ class Corrections:
         if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
             self._database.execute("rollback")
             raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
-        for each in (*SCHEMA, HISTORY):
-            self._database.execute(each)
-        self._pragma(f"application_id = {APPLICATION}")
-        self._pragma(f"user_version = {FORM}")
+        if form != (APPLICATION, FORM):
+            for each in SCHEMA:
+                self._database.execute(each)
+            self._pragma(f"application_id = {APPLICATION}")
+            self._pragma(f"user_version = {FORM}")
+        self._database.execute(HISTORY)
         self._database.execute("commit")
         end = time.monotonic() + BUSY
         while self._pragma("journal_mode") != "wal":
