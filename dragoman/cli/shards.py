@@ -29,7 +29,7 @@ from dragoman.run.folder import RunFolder
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
 
-REACHED = 10  # seconds after which a cluster is not there
+CONNECTED = 10  # seconds within which a cluster has to accept a connection
 OBJECTS = 2**27  # bytes of shared memory: nothing but the numbers of shards passes through it
 NOTE = "options.json"
 
@@ -140,7 +140,7 @@ def _library() -> Any:
 
 @contextmanager
 def _cluster(ray: Any, options: Options) -> Iterator[int]:
-    """Join the cluster that RAY_ADDRESS names, or start Ray on this machine, and yield how many workers there are."""
+    """Join the cluster that RAY_ADDRESS names, or start another on this machine, and yield how many workers it has."""
     each = options.threads or 1
     here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // each)) * each}
     here |= {"address": "local", "include_dashboard": False, "object_store_memory": OBJECTS}
@@ -166,7 +166,7 @@ def _reach(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
         try:
-            socket.create_connection((host, int(port)), REACHED).close()
+            socket.create_connection((host, int(port)), CONNECTED).close()
         except (OSError, OverflowError) as error:
             raise UserError(f"RAY_ADDRESS={address}: cannot reach the cluster ({error})") from error
 

@@ -29,8 +29,8 @@ def with_beam(search: Spec, size: int) -> Spec:
     return Spec(kind, {**options, "size": size})
 
 
-def giving(search: Spec, count: int) -> Spec:
-    """The same search, with a wider beam if it would give fewer translations."""
+def with_width(search: Spec, width: int) -> Spec:
+    """The same search, with a larger beam if it gives fewer translations than `width`."""
     found = components.build(SEARCHES, search)
     groups = found.groups if isinstance(found, Diverse) else 1
-    return search if found.width >= count else with_beam(search, -(-count // groups))
+    return search if found.width >= width else with_beam(search, -(-width // groups))

@@ -63,7 +63,9 @@ class Desk(NamedTuple):
     async def passages(
         self, request: Request, passages: Sequence[Passage], source: Read, target: str, wish: Wish
     ) -> list[Translated]:
-        """The same of texts in sentences. From a language to itself there is nothing to do."""
+        """Translate texts that are split into sentences, as `translated` does. From a language to itself there is
+        nothing to do.
+        """
         if source == target:
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
         work = self.service.translate_passages(passages, source, target, wish)

@@ -113,20 +113,12 @@ class Corrections:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
 
     def _prepare(self, path: Path) -> None:
-        """Make the tables, unless another process did. UserError for a database that is not ours."""
-        self._database.execute("begin immediate")
-        form = tuple(self._pragma(name) for name in ("application_id", "user_version"))
-        (tables,) = self._database.execute("select count(*) from sqlite_master").fetchone()
-        if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
-            self._database.execute("rollback")
-            raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
-        if form != (APPLICATION, FORM):
-            for each in SCHEMA:
-                self._database.execute(each)
-            self._pragma(f"application_id = {APPLICATION}")
-            self._pragma(f"user_version = {FORM}")
+        """Make the tables, unless they are there. UserError for a database that is not ours."""
+        if self._form() != (APPLICATION, FORM):
+            self._database.execute("begin immediate")
+            self._make(path)
+            self._database.execute("commit")
         self._database.execute(HISTORY)
-        self._database.execute("commit")
         end = time.monotonic() + BUSY
         while self._pragma("journal_mode") != "wal":
             try:
@@ -136,6 +128,22 @@ class Corrections:
                     raise
                 time.sleep(0.01)
         self._pragma("synchronous = full")
+
+    def _form(self) -> tuple[object, object]:
+        return self._pragma("application_id"), self._pragma("user_version")
+
+    def _make(self, path: Path) -> None:
+        """Make the tables in a transaction, unless another process has just done so."""
+        form = self._form()
+        (tables,) = self._database.execute("select count(*) from sqlite_master").fetchone()
+        if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
+            self._database.execute("rollback")
+            raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
+        if not tables:
+            for each in SCHEMA:
+                self._database.execute(each)
+            self._pragma(f"application_id = {APPLICATION}")
+            self._pragma(f"user_version = {FORM}")
 
     @classmethod
     def existing(cls, path: Path) -> "Corrections":

@@ -67,7 +67,11 @@ class Store:
         self._files: dict[str, Done] = {}
 
     def keep(self, done: Done) -> str:
-        """Keep a file, in the place of the oldest ones where there is no room for all, and return its name here."""
+        """Keep a file, in the place of the oldest ones where there is no room for all, and return its name here.
+        Refusal if there would be no room for it alone.
+        """
+        if len(done.data) > self._most:
+            raise Refusal(503, "Service is busy: there is no room for the translated file", retry_after=60)
         while self._files and sum(len(each.data) for each in self._files.values()) + len(done.data) > self._most:
             self._files.pop(next(iter(self._files)))
         name = secrets.token_urlsafe(24) + PurePosixPath(done.name).suffix

@@ -23,9 +23,8 @@ from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
 
-FIXED = Protection.named(
-    (*WITHIN, "tags", "numbers")
-)  # what a correction has to have in common with a similar sentence
+# What a sentence has to have in common with a similar one, whose correction is given for it.
+FIXED = Protection.named((*WITHIN, "tags", "numbers"))
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
@@ -53,8 +52,8 @@ class Guess(NamedTuple):
 
 class Service:
     """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
-    otherwise a line. With `history`, all translations are kept beside the corrections. Languages that
-    the identifier does not know are never detected.
+    otherwise a line. With `history`, all translations are kept beside the corrections. Languages that the identifier
+    does not know are never detected.
     """
 
     def __init__(
@@ -137,14 +136,14 @@ class Service:
     async def translate_passages(
         self, passages: Sequence[Passage], source: Read, target: str, wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
-        """The same of texts in sentences."""
+        """Translate texts that are split into sentences, as `translate` does."""
         with self.route(source, target) as route:
             return await self.translate_by(route, passages, (source, target), wish)
 
     @contextmanager
     def route(self, source: Read, target: str) -> Iterator[tuple[Leg, ...]]:
-        """The models between two languages, which go on meanwhile, even if others are taken in. UserError if there are
-        none.
+        """The models from one language to the other. They stay open until the context ends, even if new ones are taken
+        in. UserError if there are none.
         """
         route = self.routes.find(source, target)
         if not route:
@@ -157,7 +156,7 @@ class Service:
     async def translate_by(
         self, route: Sequence[Leg], passages: Sequence[Passage], pair: tuple[Read, str], wish: Wish = NOTHING_MORE
     ) -> list[Translated]:
-        """The same by the models of a route. BusyError if it takes too long."""
+        """Translate texts that are split into sentences by the models of a route. BusyError if it takes too long."""
         pieces = [Piece(each) for passage in passages for each in passage.read]
         if wish.prefix and pieces:
             pieces[0] = pieces[0]._replace(prefix=wish.prefix)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.configuration.components import Spec
-from dragoman.search.table import giving
+from dragoman.search.table import with_width
 from dragoman.translation.criteria import Candidates, Criterion, figures
 from dragoman.translation.translation import Translation
 
@@ -24,7 +24,7 @@ class Reranker(NamedTuple):
 
     def search(self, own: Spec) -> Spec:
         """The search that gives so many: a run's own, with a wider beam if need be."""
-        return giving(own, self.candidates)
+        return with_width(own, self.candidates)
 
     def count(self, most: int) -> int:
         """How many translations to ask of a search that gives so many."""

@@ -119,6 +119,9 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
         assert store.found(name)
         last = store.keep(Done("c.txt", b"123"))
         assert (store.found(name), bool(store.found(again)), bool(store.found(last))) == (None, True, True)
+        with pytest.raises(Refusal) as refused:
+            store.keep(Done("d.txt", b"12345678901"))
+        assert (refused.value.status, bool(store.found(last))) == (503, True)
         await asyncio.sleep(0.2)
         assert store.found(again) is store.found(last) is None
 
