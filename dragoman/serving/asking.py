@@ -68,17 +68,22 @@ class Desk(NamedTuple):
         """
         if source == target:
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
-        work = self.service.translate_passages(passages, source, target, wish)
-        try:
-            found = await while_there(request, work)
-        except BusyError as error:
-            raise Refusal(503, f"Service is busy: {error}", retry_after=1) from None
-        except UserError as error:
-            raise Refusal(400, f"Cannot translate text: {error}") from None
+        found = await self.answer(request, self.service.translate_passages(passages, source, target, wish))
         self.measures.translated(
             named(source), target, sum(len(each) for every in passages for each in every.sentences)
         )
         return found
+
+    async def answer(self, request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """The result of some work of the service, as long as the client is there. Refusal if that cannot be, or takes
+        too long.
+        """
+        try:
+            return await while_there(request, work)
+        except BusyError as error:
+            raise Refusal(503, f"Service is busy: {error}", retry_after=1) from None
+        except UserError as error:
+            raise Refusal(400, f"Cannot translate text: {error}") from None
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:

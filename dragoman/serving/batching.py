@@ -30,20 +30,25 @@ class BusyError(Exception):
 
 class Options(NamedTuple):
     """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
-    several translations differ.
+    several translations differ. `explain`: translations come with their explanations.
     """
 
     to: str | None = None
     n_best: int = 1
     asked: Asked = NOTHING_ASKED
     diverse: bool = False
+    explain: bool = False
 
 
 class Piece(NamedTuple):
-    """A text, or one for each source, and how its translation begins."""
+    """A text, or one for each source, and how its translation begins; or, where it is to be explained, its translation
+    and another one that is compared with it.
+    """
 
     text: str | tuple[str, ...]
     prefix: str = ""
+    translation: str | None = None
+    contrast: str | None = None
 
     @property
     def size(self) -> int:

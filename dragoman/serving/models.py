@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -121,6 +122,8 @@ class Model:
             self._known.popitem(last=False)
 
     def _search(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+        if options.explain:
+            return self._explained(pieces, options, deadline)
         groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
             [piece.text for piece in pieces],
@@ -131,6 +134,16 @@ class Model:
             prefix=[piece.prefix for piece in pieces],
             timeout=deadline,
         )
+
+    def _explained(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+        """The given translations, or else those that the model finds, with their explanations."""
+        missing = [piece for piece in pieces if piece.translation is None]
+        made = iter(self._search(missing, options._replace(explain=False), deadline) if missing else [])
+        texts = [next(made).text if piece.translation is None else piece.translation for piece in pieces]
+        scored = self.translator.score([piece.text for piece in pieces], texts, to=options.to)
+        found = [each.translation for each in scored]
+        every = self.translator.explain(found, [piece.contrast for piece in pieces])
+        return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
 
 
 Files: TypeAlias = tuple[tuple[str, int, int, int], ...]  # name, time, size and inode of each

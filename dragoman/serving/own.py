@@ -17,21 +17,23 @@ from dragoman.serving.batching import BusyError
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.service import Wish, named
+from dragoman.serving.service import Why, Wish, named
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.demands import Asked
 from dragoman.translation.result import Result
 
 MOST_TERMS = 1_000
+LONGEST = 500  # characters of a text that is explained
 MOST_TOGETHER = 16  # sentences of a stream that are translated at once
 STRING = {"type": "string"}
 TEXTS = {"oneOf": [STRING, {"type": "array", "items": STRING, "minItems": 1}]}
+SOURCE = {**TEXTS, "description": "its language, or the names of sources that a run reads together"}
 SCHEMA = {
     "type": "object",
     "required": ["q", "source", "target"],
     "properties": {
         "q": {**TEXTS, "description": "a text, or one for each of several sources; blank: it is missing"},
-        "source": {**TEXTS, "description": "its language, or the names of sources that a run reads together"},
+        "source": SOURCE,
         "target": STRING,
         "prefix": {**STRING, "description": "how the translation begins"},
         "alternatives": {"type": "integer", "description": "further translations"},
@@ -45,16 +47,34 @@ SCHEMA = {
         "api_key": STRING,
     },
 }
+EXPLAINED = {
+    "type": "object",
+    "required": ["q", "source", "target"],
+    "properties": {
+        "q": {**TEXTS, "description": "a sentence, or one for each of several sources"},
+        "source": SOURCE,
+        "target": STRING,
+        "translation": {**STRING, "description": "the translation that is explained; without it, the model's own"},
+        "contrast": {**STRING, "description": "another translation: why is it not this one?"},
+        "api_key": STRING,
+    },
+}
 
 
 def router(desk: Desk) -> APIRouter:
     """The endpoints of a service."""
     api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=REFUSALS), Endpoints(desk)
-    body = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}}
+    body, explained = map(_body, (SCHEMA, EXPLAINED))
     api.add_api_route("/translate", ask.translate, methods=["POST"], openapi_extra=body)
     api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body, response_class=Events)
+    api.add_api_route("/explain", ask.explain, methods=["POST"], openapi_extra=explained)
     api.add_api_route("/sources", ask.sources)
     return api
+
+
+def _body(schema: dict[str, Any]) -> dict[str, Any]:
+    """What the description of the service says of a request's body."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 class Events(StreamingResponse):
@@ -76,7 +96,7 @@ class Question(NamedTuple):
 
 
 class Endpoints:
-    """What answers at /v1/translate, /v1/stream and /v1/sources."""
+    """What answers at /v1/translate, /v1/stream, /v1/explain and /v1/sources."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -94,6 +114,20 @@ class Endpoints:
         """
         asked = await self._asked(request)
         return Events(self._events(asked), headers={"Cache-Control": "no-store"})
+
+    async def explain(self, request: Request) -> dict[str, Any]:
+        """Explain the translation of a sentence, and why it is not another one. The answer has the form of `dragoman
+        explain --json`.
+        """
+        parameters = await self.desk.admitted(request)
+        passage, source, target = await self._texts(parameters)
+        if len(passage.read) != 1:
+            raise Refusal(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
+        texts = [parameters.text(name, "") or None for name in Why._fields]
+        (read,) = passage.read
+        _check_length([*((read,) if isinstance(read, str) else read), *(each for each in texts if each)])
+        work = self.desk.service.explain(read, source, target, Why(*texts), parameters.until)
+        return Result(await self.desk.answer(request, work)).json()
 
     async def sources(self) -> list[dict[str, Any]]:
         """The sources that runs read together, and the target language of each such run."""
@@ -172,6 +206,12 @@ class Endpoints:
         return len(route) == 1 and route[0].model.translator.codec.temperature is not None
 
 
+def _check_length(texts: Sequence[str]) -> None:
+    """Refusal for a longer text than is explained: the work grows with the square of its length."""
+    if max(map(len, texts)) > LONGEST:
+        raise Refusal(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
+
+
 def _glossary(parameters: Parameters) -> Glossary:
     terms = parameters.lists("glossary", MOST_TERMS)
     return Glossary(Term(source, tuple(forms)) for source, *forms in terms)
@@ -194,6 +234,8 @@ def _sentences(found: Translated) -> Iterator[dict[str, Any]]:
     before, *behind = found.passage.between
     for read, done, space in zip(found.passage.read, found.sentences, behind, strict=True):
         sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "behind": space}
+        if not done.direct:
+            sentence["direct"] = False  # what the model read is itself a translation
         if done.whole is not None:
             sentence["translation"] = Result(done.whole).json()
         if done.match is not None:

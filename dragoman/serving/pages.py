@@ -10,6 +10,7 @@ FILES = {
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/word.js": ("word.js", "text/javascript"),
     "/files.js": ("files.js", "text/javascript"),
 }
 HEADERS = {

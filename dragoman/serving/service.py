@@ -43,6 +43,13 @@ class Wish(NamedTuple):
 NOTHING_MORE = Wish()
 
 
+class Why(NamedTuple):
+    """What is explained: a translation, the model's own if none is given, and why it is not another one."""
+
+    translation: str | None = None
+    contrast: str | None = None
+
+
 class Guess(NamedTuple):
     """A language that a text may be in, and how probable that is."""
 
@@ -174,6 +181,23 @@ class Service:
             Translated(passage, tuple(next(every) for _ in passage.sentences), wish.alternatives)
             for passage in passages
         ]
+
+    async def explain(self, text: Read, source: Read, target: str, why: Why, until: float = math.inf) -> Translation:
+        """Explain the translation of a sentence, or of one for each source. UserError if no model translates directly,
+        or if there is no word to translate; BusyError if it takes too long.
+        """
+        with self.route(source, target) as route:
+            if len(route) > 1:
+                raise UserError(f"{named(source)} to {target} is by way of {route[0].direction.target}")
+            (leg,) = route
+            known = leg.model.translator.codec.reading.protection
+            stripped = StrippedSources(text, known)
+            if not stripped.worded:
+                raise UserError("there are no words to explain")
+            texts = (None if each is None else Stripped(each, PROTECTED, known).text for each in why)
+            options = Options(leg.direction.to, explain=True)
+            (found,) = await leg.model.translate([Piece(stripped.text, "", *texts)], options, until - time.monotonic())
+            return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
         """Keep a correction, and those of its sentences if it has as many, with what the models make of each. UserError

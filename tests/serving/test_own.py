@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -78,6 +79,45 @@ def test_sentences_are_sent_as_they_are_done(client: TestClient) -> None:
     assert [event["event"] for event in events] == ["sentence"] * 3 + ["end"]
     sentences = [json.loads(event["data"]) for event in events[:-1]]
     assert sentences == post(client, q=TEXT)["sentences"]
+
+
+def test_a_translation_is_explained(client: TestClient, run: Path) -> None:
+    """As `dragoman explain --target --contrast --json` does; without a translation, the one that the model finds."""
+    answer = client.post("/v1/explain", json={"q": "one two", **PAIR, "translation": "deux un", "contrast": "six un"})
+    translator = dragoman.load(run)
+    given = translator.score(["one two"], ["deux un"])[0].translation
+    (expected,) = translator.explain([given], ["six un"])
+    found = dragoman.Result.from_json(answer.json()).translation
+    assert found.text == "deux un"
+    assert found.explanation is not None
+    assert found.explanation.contrast is not None
+    assert expected.contrast is not None
+    np.testing.assert_allclose(found.explanation.sources[0].erasure, expected.sources[0].erasure, atol=1e-4)
+    np.testing.assert_allclose(found.explanation.contrast.difference, expected.contrast.difference, atol=1e-4)
+    own = client.post("/v1/explain", json={"q": "one two", **PAIR}).json()
+    assert own["text"] == post(client, q="one two")["text"]
+    assert "contrast" not in own["explanation"]
+
+
+def test_spans_that_a_model_does_not_read_are_not_explained(client: TestClient) -> None:
+    answer = client.post("/v1/explain", json={"q": "one {name} two", **PAIR, "translation": "deux {name} un"}).json()
+    assert answer["words"] == ["deux", "un"]
+    assert answer["sources"][0]["words"] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "line"),
+    [
+        ({"q": "one. two."}, "Invalid request: expected one sentence, found 2"),
+        ({"q": "{name}"}, "Cannot translate text: there are no words to explain"),
+        ({"contrast": 1}, "Invalid request: contrast is no string"),
+        ({"q": "x" * 501}, "Invalid request: request (501) exceeds text limit (500)"),
+        ({"translation": "x" * 501}, "Invalid request: a text of more than 500 characters is not explained"),
+    ],
+)
+def test_what_cannot_be_explained_is_told(client: TestClient, parameters: dict[str, Any], line: str) -> None:
+    answer = client.post("/v1/explain", json={"q": "one", **PAIR, **parameters})
+    assert (answer.status_code, answer.json()) == (400, {"error": line})
 
 
 def test_a_calibrated_run_is_sure_or_says_nothing(

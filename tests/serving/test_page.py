@@ -1,5 +1,6 @@
 """The page of the service in a browser."""
 
+import re
 import struct
 from pathlib import Path
 from urllib.request import urlopen
@@ -23,7 +24,7 @@ def test_a_word_tells_what_it_looked_at_and_gives_way_to_another(page: Browser) 
     assert page.run("return document.querySelector('#translation').textContent") == "trois deux un\nun six"
     page.driver.find_elements("css selector", WORDS)[0].click()
     assert page.find("#chosen").text == "“trois” looked at"
-    weights = page.driver.find_elements("css selector", "#looked mark")
+    weights = page.driver.find_elements("css selector", "#looked .for")
     assert max(weights, key=lambda each: int(each.get_attribute("title").split()[0])).text == "three"
     others = until(lambda: page.driver.find_elements("css selector", "#others button"))
     word = others[0].text
@@ -53,6 +54,35 @@ def test_hovering_shows_what_a_word_looked_at(page: Browser) -> None:
     assert page.find("#chosen").text == "“un” looked at"
 
 
+def test_pointing_at_a_word_of_the_source_shows_which_words_looked_at_it(page: Browser) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    translate(page, "one two three")
+    page.driver.find_elements("css selector", WORDS)[0].click()
+    first = page.driver.find_elements("css selector", "#looked button")[0]
+    ActionChains(page.driver).move_to_element(first).perform()
+    assert re.match(r"“one” was looked at by .*“un” \d+ %", page.find("#pointed").text)
+    assert "un" in page.texts("#translation .lit")
+    ActionChains(page.driver).move_to_element(page.find("h1")).perform()
+    assert page.texts("#translation .lit") == []
+
+
+def test_a_word_tells_why_it_is_there_and_not_another(page: Browser) -> None:
+    translate(page, "one two three")
+    choose(page, 0)
+    page.find("#why button").click()
+    erasure, gradient = until(lambda: page.texts("#reasons .muted")[-2:] if page.texts("#reasons h3") else None)
+    assert re.fullmatch(r"Without “three”, “trois” would be (over )?[\d.,]+ times less probable\.", erasure)
+    assert re.fullmatch(r"“\w+” speaks most (for|against) “trois”: [+−][\d.]+ nats\.", gradient)
+    page.find("#rather").send_keys(page.texts("#rather option")[1])
+    other = page.texts("#others button")[0]
+    until(lambda: f"beside “{other}”." in page.find("#reasons").text)
+    assert page.texts("#reasons .muted")[0].startswith("Without “three”, “trois” would be")
+    assert f"rather than “{other}”: " in page.find("#reasons").text
+    assert page.texts("#reasons .for")
+    assert page.problems() == []
+
+
 def test_a_correction_is_saved_and_given_from_then_on(browser: Browser, run: Path, tmp_path: Path) -> None:
     with serving(run, options=["--corrections", str(tmp_path / "db")]) as address:
         browser.visit(address)
@@ -69,6 +99,13 @@ def test_a_correction_is_saved_and_given_from_then_on(browser: Browser, run: Pat
         browser.find("#text").send_keys("one two")
         browser.find("#go").click()
         until(lambda: browser.find("#translation").text == "uno dos")
+        browser.find(WORDS).click()  # and is corrected again
+        assert browser.find("#chosen").text == "A correction that was saved before"
+        assert not browser.find("#why").is_displayed()
+        browser.find("#better").send_keys(" tres")
+        browser.find("#correction button").click()
+        until(lambda: browser.find("#kept").text == "Saved.")
+        assert browser.find("#translation").text == "uno dos tres"
         assert browser.problems() == []
 
 

@@ -120,7 +120,7 @@ def test_the_page_has_a_box_for_each_source(browser: Browser, served: str, width
     until(lambda: browser.run("return !document.querySelector('#copy').disabled"))
     browser.driver.find_elements("css selector", WORDS)[0].click()
     assert browser.texts("#looked p") == ["en one two three", "digits 1 2 3"]
-    assert browser.driver.find_elements("css selector", "#looked p:nth-child(2) mark")
+    assert browser.driver.find_elements("css selector", "#looked p:nth-child(2) .for")
     until(lambda: browser.driver.find_elements("css selector", "#others *"))
     assert not browser.find("#correction").is_displayed()
     first, second = (browser.find(place).rect for place in ("#text", "#text2"))

@@ -1,8 +1,7 @@
-// The page of `dragoman serve`: text in, translation out as it is made, and what each word of it looked at.
+// The page of `dragoman serve`: text in, translation out as it is made.
 "use strict";
 
 const UNSURE = 0.5; // probability of a word below which it is underlined
-const FAINT = 0.05; // weight below which a source word is not shaded
 const PAST = 20; // texts in the history
 const one = (id) => document.getElementById(id);
 
@@ -10,7 +9,7 @@ let languages = [];
 let settings = {};
 let together = []; // {sources, target} of each run that reads several texts
 let sentences = []; // of the translation that is shown
-let chosen = null; // {sentence, word}
+let chosen = null; // {sentence, word, button, others}; no word: a sentence that was corrected
 let running = null; // aborts the request that is under way
 
 // Everything that comes from texts is inserted as text, never as markup.
@@ -80,7 +79,12 @@ function several() {
 
 // What is asked of the server: a text, or one for each source.
 function asked(q) {
-  return { q, ...pair(), ...(several() && { source: several() }), glossary: glossary() };
+  return { q, ...pair(), ...(several() && { source: several() }) };
+}
+
+// What is asked of a translation.
+function wished(q) {
+  return { ...asked(q), glossary: glossary() };
 }
 
 function texts() {
@@ -122,7 +126,7 @@ async function translate() {
   if (!texts().some((text) => text.trim())) return say("");
   say("Translating …");
   try {
-    for await (const { name, data } of events(await post("v1/stream", asked(q), abort.signal))) {
+    for await (const { name, data } of events(await post("v1/stream", wished(q), abort.signal))) {
       if (name === "error") throw new Error(data.error);
       if (name === "sentence") add(data);
     }
@@ -171,123 +175,32 @@ function draw(sentence) {
   const { place, text } = sentence;
   place.replaceChildren();
   place.className = sentence.correction ? "corrected" : "";
-  if (sentence.correction) place.title = "A correction that was saved before";
+  sentence.buttons = new Map(); // by the number of their word
+  if (sentence.correction) return void place.append(pressed(sentence, text));
   let end = 0;
   for (const word of words(sentence)) {
     place.append(text.slice(end, word.begin));
-    const button = element("button", word.word, {
-      type: "button", class: word.unsure ? "word unsure" : "word", "aria-pressed": "false",
-    });
+    const button = pressed(sentence, word.word, word);
+    button.classList.toggle("unsure", word.unsure);
     if (word.sure !== undefined) {
       button.classList.add("shaded");
       button.style.setProperty("--doubt", `${Math.round(60 * (1 - word.sure))}%`);
       button.title = `${Math.round(100 * word.sure)} % sure`;
     }
-    button.addEventListener("mouseenter", () => { if (!chosen) show(sentence, word); });
-    button.addEventListener("focus", () => show(sentence, word));
-    button.addEventListener("click", () => choose({ sentence, word, button }));
+    sentence.buttons.set(word.number, button);
     place.append(button);
     end = word.end;
   }
   place.append(text.slice(end));
 }
 
-// What a word of the translation looked at, in each of its sources.
-function show(sentence, word) {
-  one("chosen").textContent = `“${word.word}” looked at`;
-  const read = [sentence.source].flat();
-  one("looked").replaceChildren(...read.map((text, number) => {
-    const line = looked(text, sentence.translation.sources[number], word);
-    if (read.length > 1) line.prepend(element("span", `${several()?.[number] ?? ""} `, { class: "muted", dir: "ltr" }));
-    return line;
-  }));
-  one("detail").hidden = false;
-}
-
-function looked(text, source, word) {
-  const shown = element("p", "", { dir: "auto" });
-  const weights = source.attention[word.number];
-  let end = 0;
-  source.words.forEach((read, number) => {
-    const begin = text.indexOf(read, end);
-    if (begin < 0) return;
-    shown.append(text.slice(end, begin));
-    end = begin + read.length;
-    if (weights[number] < FAINT) return shown.append(read);
-    const mark = element("mark", read, { title: `${Math.round(100 * weights[number])} %` });
-    mark.style.setProperty("--weight", `${Math.round(10 + 60 * weights[number])}%`);
-    shown.append(mark);
-  });
-  shown.append(text.slice(end));
-  return shown;
-}
-
-// A word that was chosen stays shown, with what else could stand there.
-async function choose(next) {
-  chosen?.button.setAttribute("aria-pressed", "false");
-  chosen = next && next.button !== chosen?.button ? next : null;
-  one("others").replaceChildren();
-  one("correction").hidden = true;
-  if (!chosen) return void (one("detail").hidden = !next);
-  const { sentence, word, button } = chosen;
-  button.setAttribute("aria-pressed", "true");
-  show(sentence, word);
-  one("correction").hidden = !settings.suggestions || Array.isArray(sentence.source);
-  one("better").value = sentence.text;
-  one("kept").textContent = "";
-  const prefix = sentence.text.slice(0, word.begin);
-  try {
-    const wish = { ...asked(sentence.source), prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
-    const found = await (await post("v1/translate", wish)).json();
-    if (chosen?.button !== button) return;
-    const others = new Set([found.text, ...found.alternatives].map((text) => following(text, prefix.trimEnd().length)));
-    others.delete("");
-    others.delete(word.word);
-    one("others").append(element("span", others.size ? "Or here:" : "Nothing else fits here.", { class: "muted" }));
-    for (const other of others) {
-      const choice = element("button", other, { type: "button" });
-      choice.addEventListener("click", () => retranslate(sentence, prefix + other));
-      one("others").append(choice);
-    }
-  } catch (error) {
-    say(error.message);
-  }
-}
-
-// The word of a text behind its first characters.
-function following(text, begin) {
-  const [word = ""] = text.slice(begin).match(/[\p{L}\p{M}\p{N}_'’-]+|[^\s]/u) ?? [];
-  return word;
-}
-
-async function retranslate(sentence, prefix) {
-  choose(null);
-  say("Translating …");
-  try {
-    const found = await (await post("v1/translate", { ...asked(sentence.source), prefix })).json();
-    const [again] = found.sentences;
-    Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined });
-    draw(sentence);
-    say("");
-    sentence.place.querySelector(".word:last-of-type")?.focus();
-  } catch (error) {
-    say(error.message);
-  }
-}
-
-async function correct(event) {
-  event.preventDefault();
-  const { sentence } = chosen;
-  const better = one("better").value.trim();
-  if (!better) return;
-  try {
-    await post("suggest", { q: sentence.source, s: better, ...pair() });
-    Object.assign(sentence, { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } });
-    draw(sentence);
-    one("kept").textContent = "Saved.";
-  } catch (error) {
-    one("kept").textContent = error.message;
-  }
+// A button for a word, or for a whole sentence that was corrected, which shows what is known of it.
+function pressed(sentence, text, word) {
+  const button = element("button", text, { type: "button", class: "word", "aria-pressed": "false" });
+  button.addEventListener("mouseenter", () => { if (!chosen) show(sentence, word); });
+  button.addEventListener("focus", () => show(sentence, word));
+  button.addEventListener("click", () => choose({ sentence, word, button }));
+  return button;
 }
 
 function remember(text) {
@@ -373,7 +286,6 @@ one("copy").addEventListener("click", async () => {
   await navigator.clipboard?.writeText(sentences.map((each) => each.before + each.text + each.behind).join(""));
   say("Copied.");
 });
-one("correction").addEventListener("submit", correct);
 one("glossary").addEventListener("input", () => stored(itsGlossary(), one("glossary").value));
 one("never").addEventListener("input", () => stored("never", one("never").value));
 one("key").addEventListener("input", () => stored("key", one("key").value));

@@ -1,0 +1,190 @@
+// A word of the translation: what it looked at, what else could stand there, why it does, and a better sentence.
+"use strict";
+
+const FAINT = 0.05; // part of the largest weight below which a word is not shaded
+const METHODS = [["erasure", "Without each word"], ["gradient", "Gradient of each word"]];
+
+// What is known of a word, or of a sentence that was corrected.
+function show(sentence, word) {
+  one("chosen").textContent = word ? `“${word.word}” looked at` : "A correction that was saved before";
+  one("pointed").textContent = "";
+  one("looked").replaceChildren(...(word ? looked(sentence, word) : []));
+  one("detail").hidden = false;
+}
+
+// Each source with its words shaded by attention. Pointing at one shows which words of the translation looked at it.
+function looked(sentence, word) {
+  return sentence.translation.sources.map((source) => {
+    const line = shaded(source, source.attention[word.number], 1, (text, weight, read) => {
+      const button = element("button", text, { type: "button", class: "word", title: percent(weight) });
+      for (const event of ["mouseenter", "focus"]) button.addEventListener(event, () => point(sentence, source, read));
+      for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => point(sentence));
+      return button;
+    });
+    return labelled(line, source, sentence.translation);
+  });
+}
+
+// The words of the translation that looked at a word of a source; none: as before.
+function point(sentence, source, read) {
+  const found = [];
+  for (const [number, button] of sentence.buttons) {
+    const weight = source ? source.attention[number][read] : 0;
+    button.classList.toggle("lit", weight >= FAINT);
+    button.style.setProperty("--weight", strength(weight));
+    if (weight >= FAINT) found.push(`“${button.textContent}” ${percent(weight)}`);
+  }
+  if (source) one("pointed").textContent = `“${source.words[read]}” was looked at by ${found.join(", ") || "no word"}`;
+}
+
+// A text whose words are made by a function and shaded by their values; those against are shaded in another colour.
+function shaded({ text, words: read }, values, most, made) {
+  const line = element("p", "", { dir: "auto" });
+  let end = 0;
+  read.forEach((word, number) => {
+    const begin = text.indexOf(word, end);
+    if (begin < 0) return;
+    line.append(text.slice(end, begin));
+    end = begin + word.length;
+    const share = values[number] / most;
+    const part = made(word, values[number], number);
+    if (Math.abs(share) >= FAINT) {
+      part.classList.add(share < 0 ? "against" : "for");
+      part.style.setProperty("--weight", strength(Math.abs(share)));
+    }
+    line.append(part);
+  });
+  line.append(text.slice(end));
+  return line;
+}
+
+// The line of one of several sources, with its name.
+function labelled(line, { name }, { sources }) {
+  if (sources.length > 1) line.prepend(element("span", `${name} `, { class: "muted", dir: "ltr" }));
+  return line;
+}
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+const strength = (share) => `${Math.round(10 + 60 * share)}%`;
+
+// A word that was chosen stays shown, with what else could stand there.
+async function choose(next) {
+  chosen?.button.setAttribute("aria-pressed", "false");
+  chosen = next && next.button !== chosen?.button ? next : null;
+  for (const id of ["others", "reasons"]) one(id).replaceChildren();
+  for (const id of ["why", "correction"]) one(id).hidden = true;
+  if (!chosen) return void (one("detail").hidden = !next);
+  const { sentence, word, button } = chosen;
+  button.setAttribute("aria-pressed", "true");
+  show(sentence, word);
+  one("correction").hidden = !settings.suggestions || Array.isArray(sentence.source);
+  one("better").value = sentence.text;
+  one("kept").textContent = "";
+  if (word) await others(sentence, word, button);
+}
+
+// Offer what else could stand in the place of a word.
+async function others(sentence, word, button) {
+  const prefix = sentence.text.slice(0, word.begin);
+  try {
+    const wish = { ...wished(sentence.source), prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
+    const found = await (await post("v1/translate", wish)).json();
+    if (chosen?.button !== button) return;
+    const every = [found.text, ...found.alternatives].map((text) => [following(text, prefix.trimEnd().length), text]);
+    chosen.others = new Map(every.filter(([other]) => other && other !== word.word).reverse()); // the best text of each
+    const names = [...chosen.others.keys()].reverse();
+    one("others").append(element("span", names.length ? "Or here:" : "Nothing else fits here.", { class: "muted" }));
+    for (const other of names) {
+      const choice = element("button", other, { type: "button" });
+      choice.addEventListener("click", () => retranslate(sentence, prefix + other));
+      one("others").append(choice);
+    }
+    one("why").hidden = sentence.direct === false; // the model has not read this sentence itself
+    one("rather").replaceChildren(element("option", "any other", { value: "" }), ...names.map((other) => element("option", other)));
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+// The word of a text behind its first characters.
+function following(text, begin) {
+  const [word = ""] = text.slice(begin).match(/[\p{L}\p{M}\p{N}_'’-]+|[^\s]/u) ?? [];
+  return word;
+}
+
+async function retranslate(sentence, prefix) {
+  choose(null);
+  say("Translating …");
+  try {
+    const found = await (await post("v1/translate", { ...wished(sentence.source), prefix })).json();
+    const [again] = found.sentences;
+    Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined });
+    draw(sentence);
+    say("");
+    sentence.place.querySelector(".word:last-of-type")?.focus();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+// Why this word, or why not another one in its place: what its probability loses without each source word, and gradients.
+async function explain() {
+  const { sentence, word, button } = chosen;
+  const other = one("rather").value;
+  one("reasons").replaceChildren(element("p", "Finding out …", { class: "muted" }));
+  try {
+    const texts = [sentence.text, ...(other ? [chosen.others.get(other)] : [])]; // they are the same before the word
+    const found = await Promise.all(texts.map(async (translation) => (
+      await post("v1/explain", { ...asked(sentence.source), translation })).json()));
+    if (chosen?.button === button) one("reasons").replaceChildren(...reasons(found, word, other));
+  } catch (error) {
+    if (chosen?.button === button) one("reasons").replaceChildren(element("p", error.message));
+  }
+}
+
+function reasons([found, instead], word, other) {
+  const number = found.words[word.number] === word.word ? word.number : found.words.indexOf(word.word);
+  if (number < 0) return [element("p", "This word cannot be explained by itself.")];
+  return METHODS.flatMap(([method, title]) => {
+    const its = ({ explanation }, source) => explanation.sources[source][method][number];
+    const maps = found.sources.map((_, source) => its(found, source).map(
+      (value, read) => value - (instead ? its(instead, source)[read] : 0)));
+    const every = maps.flatMap((values, source) => values.map((value, read) => [value, found.sources[source].words[read]]));
+    const [most, strongest] = every.reduce((best, each) => (Math.abs(each[0]) > Math.abs(best[0]) ? each : best), [0, ""]);
+    const lines = found.sources.map((source, which) => labelled(
+      shaded(source, maps[which], Math.abs(most) || 1, (text, value) => element("mark", text, { title: nats(value) })),
+      source, found));
+    return [element("h3", title), ...lines, element("p", told(method, most, strongest, word.word, other), { class: "muted" })];
+  });
+}
+
+const nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)} nats`;
+
+// The largest value in words.
+function told(method, most, strongest, word, other) {
+  if (Math.abs(most) < 0.005) return "No word of the source matters.";
+  if (method === "gradient") return `“${strongest}” speaks most ${most < 0 ? "against" : "for"} “${word}”${other ? ` rather than “${other}”` : ""}: ${nats(most)}.`;
+  const factor = Math.exp(Math.abs(most));
+  const times = factor > 1000 ? "over 1,000" : factor.toFixed(factor < 10 ? 1 : 0);
+  const change = `${times} times ${most < 0 ? "more" : "less"} probable`;
+  return `Without “${strongest}”, “${word}” would be ${change}${other ? ` beside “${other}”` : ""}.`;
+}
+
+async function correct() {
+  const { sentence, button } = chosen;
+  const better = one("better").value.trim();
+  if (!better) return;
+  try {
+    await post("suggest", { q: sentence.source, s: better, ...pair() });
+    Object.assign(sentence, { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } });
+    draw(sentence);
+    if (chosen?.button === button) chosen.button = sentence.place.querySelector("button");
+    one("kept").textContent = "Saved.";
+  } catch (error) {
+    one("kept").textContent = error.message;
+  }
+}
+
+one("why").addEventListener("submit", (event) => { event.preventDefault(); explain(); });
+one("rather").addEventListener("change", () => { if (one("reasons").hasChildNodes()) explain(); });
+one("correction").addEventListener("submit", (event) => { event.preventDefault(); correct(); });
