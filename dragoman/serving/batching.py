@@ -21,6 +21,7 @@ SECONDS = 0.2  # that a batch should take: so long, and no longer, do others wai
 MOST = 128  # texts of a batch
 FIRST_RATE = 2000.0  # characters a second, until it has been measured
 OVERHEAD = 10  # characters: what a text costs beside its own
+EXPLAINED = 8  # times as long as translating a text does explaining it take
 SHORT = 0.05  # of the characters that may wait: a request that has no more is a short one
 
 
@@ -54,7 +55,8 @@ class Piece(NamedTuple):
     def size(self) -> int:
         """Characters, which tell about how long it takes."""
         texts = (self.text,) if isinstance(self.text, str) else self.text
-        return OVERHEAD + sum(map(len, texts))
+        size = OVERHEAD + sum(map(len, texts))
+        return size if self.translation is None else EXPLAINED * size
 
 
 @dataclass

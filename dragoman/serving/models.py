@@ -123,7 +123,7 @@ class Model:
 
     def _search(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
         if options.explain:
-            return self._explained(pieces, options, deadline)
+            return self._explained(pieces, options)
         groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
             [piece.text for piece in pieces],
@@ -135,12 +135,11 @@ class Model:
             timeout=deadline,
         )
 
-    def _explained(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
-        """The given translations, or else those that the model finds, with their explanations."""
-        missing = [piece for piece in pieces if piece.translation is None]
-        made = iter(self._search(missing, options._replace(explain=False), deadline) if missing else [])
-        texts = [next(made).text if piece.translation is None else piece.translation for piece in pieces]
-        scored = self.translator.score([piece.text for piece in pieces], texts, to=options.to)
+    def _explained(self, pieces: Sequence[Piece], options: Options) -> list[Translation]:
+        """The given translations with their explanations."""
+        scored = self.translator.score(
+            [piece.text for piece in pieces], [piece.translation or "" for piece in pieces], to=options.to
+        )
         found = [each.translation for each in scored]
         every = self.translator.explain(found, [piece.contrast for piece in pieces])
         return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]

@@ -194,9 +194,13 @@ class Service:
             stripped = StrippedSources(text, known)
             if not stripped.worded:
                 raise UserError("there are no words to explain")
-            texts = (None if each is None else Stripped(each, PROTECTED, known).text for each in why)
-            options = Options(leg.direction.to, explain=True)
-            (found,) = await leg.model.translate([Piece(stripped.text, "", *texts)], options, until - time.monotonic())
+            piece, options = Piece(stripped.text), Options(leg.direction.to)
+            translation, contrast = (each and Stripped(each, PROTECTED, known).text for each in why)
+            if translation is None:
+                (made,) = await leg.model.translate([piece], options, until - time.monotonic())
+                translation = made.text
+            piece = piece._replace(translation=translation, contrast=contrast)
+            (found,) = await leg.model.translate([piece], options._replace(explain=True), until - time.monotonic())
             return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:

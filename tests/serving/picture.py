@@ -10,7 +10,7 @@ from typing import Any
 from tests.browser import Browser, started
 from tests.serving.server import serving
 
-WIDTH, HEIGHT = 1000, 550
+WIDTH, HEIGHT = 1000, 740
 WORDS = "#translation .word"
 SHOWN = "return [...document.querySelectorAll('#translation .word')].map((word) => word.textContent)"
 TEXT = "My teacher isn't reading the letter.\nThe teacher is reading a letter this morning."
@@ -40,12 +40,14 @@ def choose(page: Browser, number: int) -> None:
 
 
 def taken(browser: Browser, address: str, text: str, word: int) -> bytes:
-    """A PNG of a text that is translated, with a word of it chosen."""
+    """A PNG of a text that is translated, with a word of it chosen and explained."""
     browser.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
     browser.visit(address, WIDTH, HEIGHT)
     until(lambda: browser.run("return document.querySelector('#target').value"))
     translate(browser, text)
     choose(browser, word)
+    browser.find("#why button").click()
+    until(lambda: browser.texts("#reasons h3"))
     return browser.driver.get_screenshot_as_png()
 
 

@@ -179,7 +179,7 @@ function draw(sentence) {
   if (sentence.correction) return void place.append(pressed(sentence, text));
   let end = 0;
   for (const word of words(sentence)) {
-    place.append(text.slice(end, word.begin));
+    if (end < word.begin) place.append(text.slice(end, word.begin));
     const button = pressed(sentence, word.word, word);
     button.classList.toggle("unsure", word.unsure);
     if (word.sure !== undefined) {
@@ -188,7 +188,12 @@ function draw(sentence) {
       button.title = `${Math.round(100 * word.sure)} % sure`;
     }
     sentence.buttons.set(word.number, button);
-    place.append(button);
+    const last = place.lastChild;
+    if (last?.nodeName === "BUTTON" && end === word.begin && !/[\p{L}\p{N}]/u.test(word.word)) {
+      const joined = element("span", "", { class: "joined" }); // no line begins with a full stop
+      last.replaceWith(joined);
+      joined.append(last, button);
+    } else place.append(button);
     end = word.end;
   }
   place.append(text.slice(end));
