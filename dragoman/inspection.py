@@ -34,10 +34,12 @@ from dragoman.translation import result
 from dragoman.translation.inputs import Text
 from dragoman.translation.maps import SourceMaps
 from dragoman.translation.result import Result
+from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 from dragoman.visualisation.sentences import Example
 
 ALTERNATIVES = 5  # translations of a sentence in a report
+NEAREST = 3  # training pairs beside an explanation
 
 Row = dict[str, Any]
 
@@ -114,7 +116,8 @@ def translated(
     explain: bool = False,
 ) -> tuple[Sentences, list[Score]]:
     """Translate sentences with a model, into the language `to` if it has several; with gold alignments of the
-    references, also return its alignment error rate; and `explain` each translation.
+    references, also return its alignment error rate; and `explain` each translation, and why it is not the reference,
+    with the most similar training pairs, if their files are there.
 
     Gold links are shown if the translation equals the reference. A reference is None if it is not known; with gold
     links, all are known.
@@ -124,8 +127,7 @@ def translated(
     width = components.build(SEARCHES, translator.search).width
     found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
     if explain:
-        explanations = iter(translator.explain([each for each in found if each.text]))
-        found = [replace(each, explanation=next(explanations)) if each.text else each for each in found]
+        found = _explained(translator, found, [reference for _, reference in pairs])
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
         example(Result(translation, reference), each if translation.text == reference else None)
@@ -133,6 +135,23 @@ def translated(
     ]
     sentences = Sentences([each.text for each in found], examples)
     return sentences, [Score("AER", rate, "percent|forced decoding").against(sentences.references) for rate in rates]
+
+
+def _explained(
+    translator: Translator, found: Sequence[Translation], references: Sequence[str | None]
+) -> list[Translation]:
+    """The same translations, each with its explanation unless it is empty."""
+    said = [each for each in found if each.text]
+    instead = [
+        reference if reference and reference != each.text else None
+        for each, reference in zip(found, references, strict=True)
+        if each.text
+    ]
+    try:
+        explanations = iter(translator.explain(said, instead, nearest=NEAREST))
+    except UserError:  # a run may have been moved away from its training data
+        explanations = iter(translator.explain(said, instead))
+    return [replace(each, explanation=next(explanations)) if each.text else each for each in found]
 
 
 def agreement(
@@ -158,6 +177,7 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
     seen, confidence = translation.attention_matrix, translation.confidence
     first = int(0 in seen.shares)  # the column of the first word
     worded = [not source.regions for source in translation.sources]
+    why = translation.explanation
     return Example(
         seen.columns,
         translation.words,
@@ -170,8 +190,11 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
         found.pair or "",
         texts=[(source.label.strip("[]"), source.text) for source in translation.sources],
         target_text=translation.text,
-        maps=_maps(list(compress(translation.explanation.sources, worded))) if translation.explanation else {},
+        maps=_maps(list(compress(why.sources, worded))) if why else {},
         confidence=confidence.words.tolist() if confidence else None,
+        contrast=why.differences() if why else (),
+        nearest=why.nearest if why else (),
+        beam=why.beam if why else (),
     )
 
 

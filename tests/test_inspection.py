@@ -142,7 +142,35 @@ def test_translations_are_explained_if_asked(run: Run) -> None:
     assert (plain.examples[0].maps, plain.examples[0].confidence) == ({}, None)
 
 
-def test_all_translations_are_explained_together_and_no_search_is_repeated(
+def test_an_explained_translation_has_its_search_what_is_similar_and_why_it_is_not_the_reference(run: Run) -> None:
+    model = loading.load(run.folder.path)
+    found, _ = inspection.translated(model, [("one two", "deux un"), ("one two", "six un")], explain=True)
+    right, wrong = found.examples
+    assert (right.target_text, wrong.target_text) == ("deux un", "deux un")
+    assert right.contrast == []
+    n_best = 1 + len(wrong.n_best[1:])
+    explanation = model.translate(["one two"], n_best=n_best)[0].explain("six un", nearest=3)
+    assert wrong.contrast == explanation.differences()
+    assert [row[0] for row in wrong.contrast] == ["instead", "deux / six", "in all"]
+    assert wrong.nearest == explanation.nearest
+    assert len(wrong.nearest) == 3
+    assert wrong.beam == explanation.beam
+    assert len(wrong.beam) > 5
+
+
+def test_without_its_training_data_a_run_explains_without_what_is_similar(run: Run) -> None:
+    model = loading.load(run.folder.path)
+
+    def gone(texts: Sequence[str], count: int) -> Any:
+        raise UserError("train.en does not exist")
+
+    model.similar = gone
+    (example,) = inspection.translated(model, [("one two", None)], explain=True)[0].examples
+    assert example.nearest == ()
+    assert "erasure" in example.maps
+
+
+def test_all_translations_are_explained_together_and_each_is_searched_once_more_for_its_tree(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, done = loading.load(run.folder.path), list[str]()
@@ -160,7 +188,7 @@ def test_all_translations_are_explained_together_and_no_search_is_repeated(
     monkeypatch.setattr(origin, "explained", explaining)
     pairs = [*((source, None) for source, _ in toy.pairs(12, 5)), ("", None)]
     inspection.translated(model, pairs, explain=True)
-    assert done == ["search", "explain 12"]
+    assert done == ["search", "explain 12", *["search"] * 12]
 
 
 def test_confidence_is_shown_where_a_run_is_calibrated(run: Run) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import islice
 
+import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
@@ -29,10 +30,11 @@ def most_similar(
         known = [(number, pair, normalise(pair.source)) for number, pair in enumerate(portion, start=first)]
         kept = [each for each in known if 0 < len(each[2]) <= LONGEST and each[1].target.strip()]
         scores = process.cdist(asked, [source for *_, source in kept], scorer=Indel.normalized_similarity)
-        for place, row in enumerate(scores.tolist()):
+        for place, row in enumerate(scores):
+            best = np.argsort(-row, kind="stable")[:CANDIDATES].tolist()
             every = (
-                (score, -number, Pair(source, pair.target))
-                for score, (number, pair, source) in zip(row, kept, strict=True)
+                (float(row[column]), -number, Pair(source, pair.target))
+                for column, (number, pair, source) in zip(best, map(kept.__getitem__, best), strict=True)
             )
             near[place] = nlargest(CANDIDATES, [*near[place], *every], key=lambda each: each[:2])
     return [_best(text, found, count, tokenise) for text, found in zip(asked, near, strict=True)]

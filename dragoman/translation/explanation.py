@@ -95,7 +95,7 @@ class Explanation:
         yield explained.words(self.words, self.log_probs, self._shown(), self._shares())
         if self.contrast:
             yield Text(f"\nand not: {self.contrast.text}", no_wrap=True)
-            yield explained.contrast(self._differences(self.contrast), self._columns())
+            yield explained.contrast(self.differences())
         if self.nearest:
             yield Text("")
             yield explained.nearest(self.nearest)
@@ -134,7 +134,13 @@ class Explanation:
         several = len(self.attended) > 1
         return [f"{word} [{source.name}]" if several else word for source in self.attended for word in source.words]
 
-    def _differences(self, found: Contrast) -> Iterator[tuple[str, float, dict[str, Map]]]:
+    def differences(self) -> list[list[str]]:
+        """The contrast in words: a row for each place where the translations differ, and one for all, behind a row of
+        headings; empty if there is no contrast.
+        """
+        return explained.differences(self._places(self.contrast), self._columns()) if self.contrast else []
+
+    def _places(self, found: Contrast) -> Iterator[tuple[str, float, dict[str, Map]]]:
         """What stands at each place in the two translations, and in all of them, with the maps of words."""
         for place in found.places:
             one, other = (

@@ -78,13 +78,13 @@ def explain(
         raise UserError("explain: a translation is from a file, without its model; score the pair with it")
     if not known:
         return []
+    similar = known[0].similar if nearest else None
+    matches = similar([_text(each) for each in translations], nearest) if similar else [[] for _ in known]
     instead = list(contrasts) or [None] * len(known)
     others = [each.instead(text) for each, text in zip(known, instead, strict=True) if text is not None]
     found = explained(known[0].generator, [*(each.pair for each in known), *others])
     mine, theirs = found[: len(known)], iter(found[len(known) :])
     why_not = [None if text is None else contrasted(one, next(theirs)) for one, text in zip(mine, instead, strict=True)]
-    similar = known[0].similar if nearest else None
-    matches = similar([_text(each) for each in translations], nearest) if similar else [[] for _ in known]
     return [
         Explanation(
             translation.text,

@@ -44,19 +44,28 @@ def words(target: Sequence[str], log_probs: Values, maps: Mapping[str, Shown], s
     return table
 
 
-def contrast(rows: Iterable[tuple[str, float, Mapping[str, Values]]], names: Sequence[str]) -> Table:
-    """A row for each place where two translations differ: what stands there, what log P has more, and by each method
-    the columns (names,) that did most for it.
-    """
-    every = list(rows)
-    table = _table("instead", "log P", *dict.fromkeys(method for *_, maps in every for method in maps))
+def contrast(rows: Sequence[Sequence[str]]) -> Table:
+    """The rows of `differences` as a table."""
+    head, *every = rows
+    table = _table(*head)
     table.columns[1].justify = "right"
+    for row in every:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def differences(found: Iterable[tuple[str, float, Mapping[str, Values]]], names: Sequence[str]) -> list[list[str]]:
+    """A row of texts for each place where two translations differ, behind a row of headings: what stands there, what
+    log P has more, and by each method the columns (names,) that did most for it.
+    """
+    every = list(found)
+    rows = [["instead", "log P", *dict.fromkeys(method for *_, maps in every for method in maps)]]
     for label, difference, maps in every:
         cells = (
             ", ".join(_told(names[place], values[place], True) for place in _most(values)) for values in maps.values()
         )
-        table.add_row(*map(Text, (label, f"{difference:+.2f}", *cells)))
-    return table
+        rows.append([label, f"{difference:+.2f}", *cells])
+    return rows
 
 
 def nearest(matches: Iterable[tuple[str, float, str]]) -> Table:

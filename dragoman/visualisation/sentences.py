@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dragoman.visualisation import beam
+from dragoman.visualisation.beam import BeamNode, Branch
+
 ATTENTION = "attention"  # the name of the first map of every sentence
 DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype="S1")
 LEVELS = len(DIGITS) ** 2 - 1  # a weight is two digits: a step is less than 0.00025 of the range
@@ -27,7 +30,9 @@ class Example:
     for this sentence.
 
     `maps` may have other weights beside the attention, by name, each (target words, source words) without the columns
-    of `shares`: what explains a word. `confidence` (target words,) is from 0 to 1.
+    of `shares`: what explains a word. `confidence` (target words,) is from 0 to 1. `contrast` tells why it is not the
+    reference, in rows of which the first has headings; `nearest` are similar training pairs (translation, similarity,
+    source); `beam` is the search.
     """
 
     source: Sequence[str]
@@ -44,6 +49,9 @@ class Example:
     values: Sequence[float] = field(default=(), kw_only=True)
     maps: Mapping[str, ArrayLike] = field(default_factory=dict, kw_only=True)
     confidence: Sequence[float] | None = field(default=None, kw_only=True)
+    contrast: Sequence[Sequence[str]] = field(default=(), kw_only=True)
+    nearest: Sequence[tuple[str, float, str]] = field(default=(), kw_only=True)
+    beam: Sequence[BeamNode] = field(default=(), kw_only=True)
 
 
 class Measure(NamedTuple):
@@ -116,9 +124,18 @@ def _found(run: int, example: Example, entry: Mapping[str, Any]) -> dict[str, An
         "shares": list(example.shares) or None,
         "gold": None if example.gold is None else sorted([int(s), int(t)] for s, t in example.gold),
         "best": [[text, _number(score)] for text, score in example.n_best] or None,
+        "contrast": list(map(list, example.contrast)) or None,
+        "nearest": [[text, _number(score), source] for text, score, source in example.nearest] or None,
+        "search": {"told": beam.summary(example.beam), "tree": list(map(_branch, beam.branches(example.beam)))}
+        if example.beam
+        else None,
         "confidence": None if example.confidence is None else [_number(each) for each in example.confidence],
     }
     return found | {name: value for name, value in further.items() if value is not None}
+
+
+def _branch(branch: Branch) -> list[Any]:
+    return [branch.depth, branch.text, branch.fate, None if branch.figure is None else _number(branch.figure)]
 
 
 def _maps(example: Example) -> list[tuple[str, ArrayLike]]:

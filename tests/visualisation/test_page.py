@@ -11,6 +11,7 @@ from dragoman import inspection, reporting
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
 from dragoman.translation import loading
+from dragoman.visualisation.beam import BeamNode
 from dragoman.visualisation.report import Report, RunView, page
 from dragoman.visualisation.sentences import Example, Measure
 from dragoman.visualisation.tables import Cell, Group, Groups, Scores
@@ -27,6 +28,15 @@ TEXTS = [  # source, reference, translations and their values by the two systems
     ("A dog", "Un chien", ("Un chien", 80, 20), ("Un chat", 5, 95)),
     (NASTY, "rien", ("rien", 10, 90), ("rien du tout", 15, 85)),
     ("قطة تنام", "cat sleeps", ("cat sleeps", 40, 60), ("sleeps", 35, 65)),
+]
+
+
+BEAM = [  # Le chat ✔, Le chien …, Un ✗
+    BeamNode(None, "Le", "Le", -0.1, -0.1, 1, "continued"),
+    BeamNode(None, "Un", "Un", -3.0, -3.0, 1, "pruned"),
+    BeamNode(0, " chat", " chat", -0.2, -0.3, 2, "continued"),
+    BeamNode(0, " chien", " chien", -2.0, -2.1, 2, "open"),
+    BeamNode(2, "</s>", "", -0.1, -0.4, 3, "finished", -0.13),
 ]
 
 
@@ -50,6 +60,9 @@ def example(text: tuple[Any, ...], system: int, number: int) -> Example:
         values=[float(bleu), float(ter)],
         maps={"contrast": -weights} if first else {},
         confidence=[0.25, 0.5, 1.0] if first else None,
+        contrast=[["instead", "log P", "erasure"], ["chat / chien", "+2.50", "cat +2.00"]] if first else (),
+        nearest=[("Le chien dort", 0.75, "The dog sleeps")] if first else (),
+        beam=BEAM if first else (),
     )
 
 
@@ -134,6 +147,31 @@ def test_confidence_is_told_in_words(browser: Browser, whole: str) -> None:
     assert "low confidence" in browser.find(".scale").text
 
 
+def test_why_not_the_reference_what_is_similar_and_the_search_are_opened(browser: Browser, whole: str) -> None:
+    browser.open(whole)
+    *_, why, similar, search = browser.driver.find_elements("css selector", "#weights summary")
+    assert search.text == "Search: 5 hypotheses, up to 2 at a time, 1 finished, 1 pruned, 1 open"
+    for each in (why, similar, search):
+        each.click()
+    rows = browser.texts("#weights details[open] tr")
+    assert rows == [
+        "instead log P erasure",
+        "chat / chien +2.50 cat +2.00",
+        "similar source translation",
+        "0.75 The dog sleeps Le chien dort",
+    ]
+    lines = browser.driver.find_elements("css selector", ".tree li")
+    assert [(each.get_attribute("aria-level"), each.text.replace("\n", " ")) for each in lines] == [
+        ("1", "Le"),
+        ("2", "chat ✔ finished −0.13"),
+        ("2", "chien … open −2.10"),
+        ("1", "Un ✗ pruned −3.00"),
+    ]
+    assert lines[1].location["x"] == lines[0].location["x"]
+    indents = [browser.run("return parseFloat(getComputedStyle(arguments[0]).paddingLeft)", each) for each in lines]
+    assert indents[0] < indents[1] == indents[2]
+
+
 def test_sentences_are_sorted_by_any_measure_of_any_system(browser: Browser, whole: str) -> None:
     browser.open(whole)
     cat, dog, nasty, arabic = (text[0] for text in TEXTS)
@@ -179,16 +217,30 @@ def test_sentences_are_filtered_by_words(browser: Browser, whole: str) -> None:
     assert browser.texts("#shown *") == []
 
 
+def tab(browser: Browser, selector: str, *, back: bool = False) -> None:
+    """Press Tab, or Shift and Tab, until what is selected has the focus."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    for _ in range(60):
+        keys = ActionChains(browser.driver)
+        (
+            keys.key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT) if back else keys.send_keys(Keys.TAB)
+        ).perform()
+        if browser.run("return document.activeElement.matches(arguments[0])", selector):
+            return
+    pytest.fail(f"{selector} is not reached with Tab")
+
+
 def test_everything_is_reached_with_the_keyboard_alone(browser: Browser, whole: str) -> None:
     browser.open(whole)
     browser.press("TAB")
     assert browser.focused.text == "Skip to the content"
     browser.press("ENTER")
-    while browser.focused.get_attribute("id") != "search":
-        browser.press("TAB")
+    tab(browser, "#search")
     browser.press("chat", "TAB", "w")  # the order: worst first
     assert order(browser) == ["A dog", "The cat sleeps"]
-    browser.run("document.getElementById('search').focus()")
+    tab(browser, "#search", back=True)
     browser.press("ARROW_DOWN")
     browser.press("ARROW_DOWN")
     assert browser.find("#shown h3").text == "Sentence 1"
@@ -199,15 +251,23 @@ def test_everything_is_reached_with_the_keyboard_alone(browser: Browser, whole: 
         seen.append(browser.focused.get_attribute("class") or browser.focused.get_attribute("name"))
     assert [each.split()[0] for each in seen if each].count("word") == 2  # a stop for each line of words
     assert "heat" in seen
-    browser.run("document.querySelector('.system input').focus()")
+    tab(browser, ".system input", back=True)
     browser.press("ARROW_DOWN")
     assert browser.find("#weights h4").text == "Attention of other"
-    browser.run("document.querySelector('.words .word').focus()")
+    tab(browser, "[aria-label='Words of the source'] .word")
     browser.press("END")
     assert browser.texts("#weights output")[0].startswith("sleeps → dort 0.50")
     browser.press("ARROW_DOWN")
     assert browser.focused.get_attribute("class").split()[0] == "word"
     assert browser.texts("#weights output")[0].startswith("Un ← The 0.50")
+    tab(browser, ".heat")
+    browser.press("ARROW_RIGHT", "ARROW_DOWN")
+    assert browser.find(".heat td.on").text == ".10"
+    tab(browser, ".system input", back=True)
+    browser.press("ARROW_UP")
+    tab(browser, "#weights summary")
+    browser.press("ENTER")
+    assert browser.texts("#weights details[open] tr")
 
 
 def test_right_to_left_text_runs_from_the_right(browser: Browser, whole: str) -> None:

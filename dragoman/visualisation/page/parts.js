@@ -41,7 +41,9 @@ function rove(elements, number) {
   elements.forEach((element, index) => { element.tabIndex = index === number ? 0 : -1; });
 }
 
-function foldOut(title, rows) {
+// A table that is opened; its rows may have headings.
+function foldOut(title, rows, heads = []) {
   const cells = rows.map(row => make("tr", {}, ...row.map(text => make("td", { dir: "auto" }, text))));
-  return make("details", {}, make("summary", {}, title), make("table", {}, make("tbody", {}, ...cells)));
+  const head = heads.length ? [make("thead", {}, make("tr", {}, ...heads.map(text => make("th", { scope: "col" }, text))))] : [];
+  return make("details", {}, make("summary", {}, title), make("table", {}, ...head, make("tbody", {}, ...cells)));
 }

@@ -84,6 +84,10 @@ function inspect(found, place) {
   }
   if (found.best) place.append(foldOut(`${found.best.length} best translations`,
     found.best.map(([text, score]) => [score === null ? "" : decimal(score), text])));
+  if (found.contrast) place.append(foldOut("Why not the reference?", found.contrast.slice(1), found.contrast[0]));
+  if (found.nearest) place.append(foldOut("Similar training pairs",
+    found.nearest.map(([text, score, source]) => [decimal(score), source, text]), ["similar", "source", "translation"]));
+  if (found.search) place.append(searchTree(found.search));
 }
 
 function chooser(found, map, place) {
@@ -103,4 +107,20 @@ function table(found, rows, top, name) {
   const part = make("details", {}, make("summary", {}, `Matrix of ${found.target.length} by ${found.source.length} words`));
   part.addEventListener("toggle", () => part.append(...matrix(found, rows, top, name)), { once: true });
   return [part];
+}
+
+// The hypotheses of the search: what they share stands once, and what goes on from it is below, further in.
+const ENDS = { finished: ["✔", "finished"], pruned: ["✗", "pruned"], open: ["…", "open"] };
+
+function searchTree({ told: summary, tree }) {
+  const lines = tree.map(([depth, text, fate, figure]) => {
+    const line = make("li", { "aria-level": depth + 1, dir: "auto" }, text);
+    line.style.setProperty("--depth", depth);
+    if (fate) line.append(make("span", { class: `note ${fate}` }, " ", make("span", { "aria-hidden": "true" }, ENDS[fate][0]),
+      make("span", { class: "unseen" }, ENDS[fate][1]), figure === null ? "" : ` ${decimal(figure)}`));
+    return line;
+  });
+  const part = make("details", {}, make("summary", {}, `Search: ${summary}`));
+  part.addEventListener("toggle", () => part.append(make("ul", { class: "tree" }, ...lines)), { once: true });
+  return part;
 }
