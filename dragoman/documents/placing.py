@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from dragoman.documents.translated import Translated
+from dragoman.documents.translated import Sentence, Translated
 
 Span: TypeAlias = tuple[int, int]  # in characters, begin and end
 _WORD = re.compile(r"\S")
@@ -81,19 +81,31 @@ def _pairs(marks: Sequence[Mark]) -> dict[int, int]:
 
 
 def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
-    """Yield linked words of a text and its translation, by their places. None for a translation of a translation."""
+    """Yield linked words of a text and its translation, by their places."""
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
     for given, done, space in zip(
         translated.passage.sentences, translated.sentences, translated.passage.between[1:], strict=True
     ):
-        if done.whole and done.whole.sources and done.direct:
-            seen = done.whole.sources[0]
-            begins, ends = list(_places(seen.words, given)), list(_places(done.whole.words, done.text))
-            for first, second in seen.alignment:
-                (a, b), (c, d) = begins[first], ends[second]
-                yield (source + a, source + b), (target + c, target + d)
+        for (a, b), (c, d) in _within(given, done):
+            yield (source + a, source + b), (target + c, target + d)
         source += len(given) + len(space)
         target += len(done.text) + len(space)
+
+
+def _within(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
+    """Yield linked words of a sentence and its translation; by way of another one, words that are linked with the same
+    characters of that.
+    """
+    if done.whole is None or not done.whole.sources:
+        return
+    seen, read = done.whole.sources[0], given if done.read is None else done.read.text
+    begins, ends = list(_places(seen.words, read)), list(_places(done.whole.words, done.text))
+    links = [(begins[first], ends[second]) for first, second in seen.alignment]
+    if done.read is None:
+        yield from links
+        return
+    for word, middle in _within(given, done.read):
+        yield from ((word, there) for here, there in links if _shared(here, middle) > 0)
 
 
 def _places(words: Sequence[str], text: str) -> Iterator[Span]:

@@ -9,15 +9,15 @@ from dragoman.translation.translation import Translation
 
 class Sentence(NamedTuple):
     """The translation of a sentence: what a model made of it (`whole`, without spans that were taken out), or a
-    correction of the same or a similar one (`match`); further translations. It is `direct` if the model read the
-    sentence itself, and no translation of it.
+    correction of the same or a similar one (`match`), of which `whole` then has the attention, if anything; further
+    translations. If the model read no sentence of the text, but a translation of it, that is `read`.
     """
 
     text: str
     whole: Translation | None = None
     match: Match | None = None
     others: tuple[str, ...] = ()
-    direct: bool = True
+    read: "Sentence | None" = None
 
     @property
     def quality(self) -> float | None:

@@ -8,20 +8,21 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.translation.demands import NOTHING_ASKED, Asked
 
 Found = TypeVar("Found")
+Task: TypeAlias = Literal["translate", "score", "explain"]
 
 WAIT = 0.004  # seconds that an idle model waits for other requests that come at the same time
 SECONDS = 0.2  # that a batch should take: so long, and no longer, do others wait for the next
 MOST = 128  # texts of a batch
 FIRST_RATE = 2000.0  # characters a second, until it has been measured
 OVERHEAD = 10  # characters: what a text costs beside its own
-EXPLAINED = 8  # times as long as translating a text does explaining it take
+COSTS: dict[Task, int] = {"translate": 1, "score": 1, "explain": 8}  # how long each takes beside the others
 SHORT = 0.05  # of the characters that may wait: a request that has no more is a short one
 
 
@@ -31,19 +32,23 @@ class BusyError(Exception):
 
 class Options(NamedTuple):
     """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
-    several translations differ. `explain`: translations come with their explanations.
+    several translations differ. `task`: whether texts are translated, or given translations scored or explained.
     """
 
     to: str | None = None
     n_best: int = 1
     asked: Asked = NOTHING_ASKED
     diverse: bool = False
-    explain: bool = False
+    task: Task = "translate"
+
+    def size(self, piece: "Piece") -> int:
+        """Characters, which tell about how long a text takes."""
+        return COSTS[self.task] * piece.size
 
 
 class Piece(NamedTuple):
-    """A text, or one for each source, and how its translation begins; or, where it is to be explained, its translation
-    and another one that is compared with it.
+    """A text, or one for each source, and how its translation begins; or, where that is given, its translation, and
+    another one that is compared with it.
     """
 
     text: str | tuple[str, ...]
@@ -53,10 +58,9 @@ class Piece(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Characters, which tell about how long it takes."""
+        """Characters of the text, and what it costs beside its own."""
         texts = (self.text,) if isinstance(self.text, str) else self.text
-        size = OVERHEAD + sum(map(len, texts))
-        return size if self.translation is None else EXPLAINED * size
+        return OVERHEAD + sum(map(len, texts))
 
 
 @dataclass
@@ -77,7 +81,7 @@ class _Request(Generic[Found]):
         self.options = options
         self.left = deque(enumerate(pieces))
         self._room = room
-        room.size += sum(piece.size for piece in pieces)
+        room.size += sum(map(options.size, pieces))
         self.found: dict[int, Found] = {}
         self.count = len(pieces)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -85,7 +89,7 @@ class _Request(Generic[Found]):
     def take(self) -> tuple[int, Piece]:
         """The next text and its place."""
         place, piece = self.left.popleft()
-        self._room.size -= piece.size
+        self._room.size -= self.options.size(piece)
         return place, piece
 
     def drop(self) -> None:
@@ -147,7 +151,7 @@ class Batcher(Generic[Found]):
             return []
         if self._stopped:
             raise BusyError("the service is stopping")
-        size = sum(piece.size for piece in pieces)
+        size = sum(map(options.size, pieces))
         room = self._rooms[size <= self._short]
         if not room.holds(size):
             raise BusyError("too many texts are waiting")
@@ -211,7 +215,7 @@ class Batcher(Generic[Found]):
             request = requests.popleft()
             place, piece = request.take()
             taken.append(_Taken(request, place, piece))
-            size += piece.size
+            size += options.size(piece)
             if request.left:
                 requests.append(request)
         first = {id(each.request) for each in taken}
@@ -241,7 +245,7 @@ class Batcher(Generic[Found]):
             return
         finally:
             self._running = [], deadline
-        self._measure(sum(each.piece.size for each in taken), time.monotonic() - began)
+        self._measure(sum(options.size(each.piece) for each in taken), time.monotonic() - began)
         for each, one in zip(taken, found, strict=True):
             each.request.put(each.place, one)
 

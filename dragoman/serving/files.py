@@ -129,7 +129,9 @@ class Endpoints:
                 )
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
         self.desk.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
-        found = await self.desk.passages(request, passages, source, target, Wish(until=parameters.until))
+        found = await self.desk.passages(
+            request, passages, source, target, Wish(until=parameters.until, attention=True)
+        )
         async with self._turns.turn(parameters.until):
             written = await asyncio.to_thread(document.written, found)
         path = PurePosixPath(name)

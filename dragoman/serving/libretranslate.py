@@ -63,7 +63,7 @@ class Endpoints:
     async def _pages(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
         pages = await asyncio.to_thread(lambda: [Page(text) for text in texts])
         lines = [line.text for page in pages for line in page.lines]
-        found = iter(await self.desk.translated(request, lines, *pair, wish._replace(alternatives=0)))
+        found = iter(await self.desk.translated(request, lines, *pair, wish._replace(alternatives=0, attention=True)))
         written = await asyncio.to_thread(lambda: [page.text([next(found) for _ in page.lines]) for page in pages])
         return written, [[] for _ in pages]
 

@@ -12,11 +12,13 @@ from typing import NamedTuple, TypeAlias
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.language import Language
+from dragoman.documents.spans import PROTECTED, Stripped
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batching import Batcher, Options, Piece
+from dragoman.text.protection import Protection
 from dragoman.translation import gate
 from dragoman.translation.loading import Engine, load
 from dragoman.translation.translation import Translation
@@ -122,8 +124,8 @@ class Model:
             self._known.popitem(last=False)
 
     def _search(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
-        if options.explain:
-            return self._explained(pieces, options)
+        if options.task != "translate":
+            return self._given(pieces, options)
         groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
             [piece.text for piece in pieces],
@@ -135,12 +137,16 @@ class Model:
             timeout=deadline,
         )
 
-    def _explained(self, pieces: Sequence[Piece], options: Options) -> list[Translation]:
-        """The given translations with their explanations."""
+    def _given(self, pieces: Sequence[Piece], options: Options) -> list[Translation]:
+        """The given translations with the attention to their texts, and with their explanations if these are asked
+        for.
+        """
         scored = self.translator.score(
             [piece.text for piece in pieces], [piece.translation or "" for piece in pieces], to=options.to
         )
         found = [each.translation for each in scored]
+        if options.task == "score":
+            return found
         every = self.translator.explain(found, [piece.contrast for piece in pieces])
         return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
 
@@ -161,6 +167,15 @@ class Leg(NamedTuple):
 
     model: Model
     direction: Direction
+
+    @property
+    def known(self) -> Protection | None:
+        """The protected spans that the model has learnt marks for."""
+        return self.model.translator.codec.reading.protection
+
+    def stripped(self, text: str) -> str:
+        """A text without its protected spans, but for those that the model knows."""
+        return Stripped(text, PROTECTED, self.known).text
 
 
 class Routes:

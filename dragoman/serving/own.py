@@ -221,7 +221,7 @@ def _trusted(found: Translated, least: float | None) -> Translated:
     """The same without the sentences of which the model is less sure: their text is empty."""
     if least is None:
         return found
-    whole = [each.whole and each.whole.trusted(least) for each in found.sentences]
+    whole = [each.whole and each.whole.trusted(least) if each.match is None else None for each in found.sentences]
     kept = [
         each._replace(text="", others=(), whole=said) if said and said.withheld is not None else each
         for each, said in zip(found.sentences, whole, strict=True)
@@ -234,8 +234,8 @@ def _sentences(found: Translated) -> Iterator[dict[str, Any]]:
     before, *behind = found.passage.between
     for read, done, space in zip(found.passage.read, found.sentences, behind, strict=True):
         sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "behind": space}
-        if not done.direct:
-            sentence["direct"] = False  # what the model read is itself a translation
+        if done.read is not None:
+            sentence["read"] = done.read.text
         if done.whole is not None:
             sentence["translation"] = Result(done.whole).json()
         if done.match is not None:

@@ -30,7 +30,7 @@ SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text tha
 
 class Wish(NamedTuple):
     """What is asked of a translation: further ones (`diverse`: which begin with other words), terms, until when it has
-    to be there (`time.monotonic`), and how it begins.
+    to be there (`time.monotonic`), how it begins, and whether attention has to be known, of corrections too.
     """
 
     alternatives: int = 0
@@ -38,6 +38,7 @@ class Wish(NamedTuple):
     asked: Asked = NOTHING_ASKED
     until: float = math.inf
     prefix: str = ""
+    attention: bool = False
 
 
 NOTHING_MORE = Wish()
@@ -171,6 +172,8 @@ class Service:
         known: dict[Piece, Sentence] = {}
         if isinstance(source, str) and not (wish.prefix or wish.diverse):  # what is kept has one source
             known = await self._corrected((source, target), pieces)
+        if wish.attention:
+            known = await self._attended(route, known, wish.until)
         new = [piece for piece in pieces if piece not in known]
         made = await self._along(route, new, wish)
         if isinstance(source, str) and not wish.prefix:  # with a beginning that a user chose, it is no model's own
@@ -190,17 +193,16 @@ class Service:
             if len(route) > 1:
                 raise UserError(f"{named(source)} to {target} is by way of {route[0].direction.target}")
             (leg,) = route
-            known = leg.model.translator.codec.reading.protection
-            stripped = StrippedSources(text, known)
+            stripped = StrippedSources(text, leg.known)
             if not stripped.worded:
                 raise UserError("there are no words to explain")
             piece, options = Piece(stripped.text), Options(leg.direction.to)
-            translation, contrast = (each and Stripped(each, PROTECTED, known).text for each in why)
+            translation, contrast = (each and leg.stripped(each) for each in why)
             if translation is None:
                 (made,) = await leg.model.translate([piece], options, until - time.monotonic())
                 translation = made.text
             piece = piece._replace(translation=translation, contrast=contrast)
-            (found,) = await leg.model.translate([piece], options._replace(explain=True), until - time.monotonic())
+            (found,) = await leg.model.translate([piece], options._replace(task="explain"), until - time.monotonic())
             return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
@@ -261,6 +263,23 @@ class Service:
         found = await asyncio.to_thread(lambda: {piece: self._match(pair, text) for piece, text in every.items()})
         return {piece: Sentence(match.translation, match=match) for piece, match in found.items() if match}
 
+    async def _attended(
+        self, route: Sequence[Leg], known: dict[Piece, Sentence], until: float
+    ) -> dict[Piece, Sentence]:
+        """The same corrections with the attention of the model that translates directly, if it can be known in time."""
+        if len(route) > 1 or not known:
+            return known
+        (leg,) = route
+        given = {piece: StrippedSources(piece.text, leg.known) for piece in known}
+        read = {piece: each for piece, each in given.items() if each.worded}
+        scored = [Piece(each.text, translation=leg.stripped(known[piece].text)) for piece, each in read.items()]
+        try:
+            options = Options(leg.direction.to, task="score")
+            found = await leg.model.translate(scored, options, until - time.monotonic())
+        except (BusyError, UserError):
+            return known
+        return known | {piece: known[piece]._replace(whole=whole) for piece, whole in zip(read, found, strict=True)}
+
     def _match(self, pair: tuple[str, str], text: str) -> Match | None:
         """The correction of a sentence, or of a similar one that has the same protected spans."""
         match = self.corrections.found(pair, text) if self.corrections else None
@@ -269,21 +288,22 @@ class Service:
     async def _along(self, route: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
         """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
         read = [piece._replace(prefix="") for piece in pieces]
+        between: list[Sentence | None] = [None] * len(pieces)
         for leg in route[:-1]:
-            between = await self._by(leg, read, Options(leg.direction.to), wish.until)
-            read = [Piece(each.text) for each in between]
+            new = await self._by(leg, read, Options(leg.direction.to), wish.until)
+            between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
+            read = [Piece(each.text) for each in between if each]
         last = route[-1]
         options = Options(last.direction.to, 1 + wish.alternatives, wish.asked, wish.diverse)
         ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
         found = await self._by(last, ready, options, wish.until)
-        return [each._replace(direct=len(route) == 1) for each in found]
+        return [each._replace(read=before) for each, before in zip(found, between, strict=True)]
 
     async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, until: float) -> list[Sentence]:
         """Translate by one model."""
-        known = leg.model.translator.codec.reading.protection
-        stripped = [StrippedSources(piece.text, known) for piece in pieces]
+        stripped = [StrippedSources(piece.text, leg.known) for piece in pieces]
         asked = [
-            Piece(each.text, Stripped(piece.prefix, PROTECTED, known).text)
+            Piece(each.text, leg.stripped(piece.prefix))
             for each, piece in zip(stripped, pieces, strict=True)
             if each.worded
         ]

@@ -10,10 +10,12 @@ import pytest
 
 import dragoman
 from dragoman.corpus.features import FeatureSource
+from dragoman.documents.html import Page
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
 from dragoman.serving.batching import Batcher, BusyError, Options, Piece
+from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Model, Routes
 from dragoman.serving.service import Service, Wish
 from dragoman.translation.translation import Translation
@@ -68,6 +70,48 @@ def test_a_language_between(run: Path) -> None:
     direct = dragoman.load(run)
     (first,) = direct.translate(["one two"])
     assert found == direct.translate([first.text])[0].text
+
+
+def test_tags_go_where_their_words_went_by_way_of_another_language(run: Path) -> None:
+    """The words that a model links with those that another one has linked with the words of the text."""
+    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    text = "<p>one two <b>three</b> six</p>"
+    (first,), translator = to.translator.translate(["one two three six"]), back.translator
+    (second,) = translator.translate([first.text])
+    (middle,) = (there for here, there in first.alignment if here == 2)
+    (last,) = (there for here, there in second.alignment if here == middle)
+    words = [f"<b>{word}</b>" if number == last else word for number, word in enumerate(second.words)]
+    assert html(Service([to, back]), text) == f"<p>{' '.join(words)}</p>"
+
+
+def test_tags_go_where_their_words_went_in_a_correction(run: Path, tmp_path: Path) -> None:
+    """As the model would attend that writes it; in proportion if the model is too busy to tell."""
+
+    def service() -> Service:
+        return Service([Model.load(run)], corrections=Corrections(tmp_path / "db"))
+
+    asyncio.run(corrected(service(), "one two three", "trois deux six un"))
+    assert html(service(), "<p>one two <b>three</b></p>") == "<p><b>trois</b> deux six un</p>"
+    busy = service()
+    busy.routes.models[0].batcher.stop()
+    assert html(busy, "<p>one two <b>three</b></p>") == "<p>trois deux<b></b> six un</p>"
+
+
+async def corrected(service: Service, source: str, better: str) -> None:
+    await service.correct("en", "fr", Correction(source, better))
+    await service.close()
+
+
+def html(service: Service, text: str) -> str:
+    """The translation of a page."""
+
+    async def ask() -> str:
+        page = Page(text)
+        found = await service.translate([line.text for line in page.lines], "en", "fr", Wish(attention=True))
+        await service.close()
+        return page.text(found)
+
+    return asyncio.run(ask())
 
 
 def test_two_models_share_the_time_of_a_request(run: Path) -> None:

@@ -99,7 +99,7 @@ async function others(sentence, word, button) {
       choice.addEventListener("click", () => retranslate(sentence, prefix + other));
       one("others").append(choice);
     }
-    one("why").hidden = sentence.direct === false; // the model has not read this sentence itself
+    one("why").hidden = "read" in sentence; // the model has read a translation of it
     one("rather").replaceChildren(element("option", "any other", { value: "" }), ...names.map((other) => element("option", other)));
   } catch (error) {
     say(error.message);
