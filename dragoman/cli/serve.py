@@ -33,6 +33,10 @@ def serve(
         float,
         typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
     ] = 1.0,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="X", help="Leave sentences empty of which a calibrated run is less sure."),
+    ] = None,
     rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,
     texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000,
@@ -70,6 +74,6 @@ def serve(
     gate = Gate(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, engine=engine.value) for run in runs]
-    service = Service(models, sentences=not lines, corrections=kept, history=history)
+    service = Service(models, sentences=not lines, corrections=kept, history=history, least=min_confidence)
     made = application.create(Desk(service, allowed, gate, Measures()))
     server.run(made, host, port, service.renew, service.stop)

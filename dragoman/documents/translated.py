@@ -1,5 +1,6 @@
 """The translation of a text of any length: a sentence at a time."""
 
+import math
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
@@ -29,6 +30,21 @@ class Sentence(NamedTuple):
         confidence = self.whole.confidence if self.whole else None
         return confidence.sentence if confidence else None
 
+    @property
+    def withheld(self) -> bool:
+        """Whether it is empty because a model was not sure."""
+        return self.whole is not None and self.whole.withheld is not None
+
+    def trusted(self, least: float) -> "Sentence":
+        """This sentence if it is a correction, or if all models that made it are as sure or not calibrated; else an
+        empty one.
+        """
+        if self.match is not None or self.whole is None:
+            return self
+        doubted = self.read is not None and self.read.trusted(least).withheld
+        whole = self.whole.trusted(math.inf if doubted else least)
+        return self if whole.withheld is None else self._replace(text="", others=(), whole=whole)
+
 
 class Translated(NamedTuple):
     """The translation of a text: its sentences, and what stands between them."""
@@ -50,6 +66,11 @@ class Translated(NamedTuple):
             for rank in range(1, self.alternatives + 1)
         ]
         return [text for text in dict.fromkeys(found) if text != self.text]
+
+    @property
+    def withheld(self) -> bool:
+        """Whether a sentence is empty because a model was not sure."""
+        return any(each.withheld for each in self.sentences)
 
     @property
     def complete(self) -> bool:

@@ -58,7 +58,7 @@ class Endpoints:
 
     async def _texts(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
         found = await self.desk.translated(request, texts, *pair, wish)
-        return [each.text for each in found], [each.others for each in found]
+        return ["" if each.withheld else each.text for each in found], [each.others for each in found]
 
     async def _pages(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
         pages = await asyncio.to_thread(lambda: [Page(text) for text in texts])

@@ -77,6 +77,13 @@ class Model:
         model._again = partial(cls.load, folder, device=device, engine=engine)
         return model
 
+    def check_calibrated(self) -> None:
+        """Raise UserError unless the model knows how sure it is."""
+        if self.translator.codec.temperature is None:
+            raise UserError(
+                f"{self.name}: is not calibrated, which --min-confidence needs; `dragoman calibrate` does it"
+            )
+
     def renewed(self) -> "Model | None":
         """The model that is in the folder now, if that is another. Raises what `load` does."""
         if self._again is None or self._folder is None or _files(self._folder) == self._files:

@@ -221,12 +221,7 @@ def _trusted(found: Translated, least: float | None) -> Translated:
     """The same without the sentences of which the model is less sure: their text is empty."""
     if least is None:
         return found
-    whole = [each.whole and each.whole.trusted(least) if each.match is None else None for each in found.sentences]
-    kept = [
-        each._replace(text="", others=(), whole=said) if said and said.withheld is not None else each
-        for each, said in zip(found.sentences, whole, strict=True)
-    ]
-    return found._replace(sentences=tuple(kept))
+    return found._replace(sentences=tuple(each.trusted(least) for each in found.sentences))
 
 
 def _sentences(found: Translated) -> Iterator[dict[str, Any]]:

@@ -60,8 +60,9 @@ class Guess(NamedTuple):
 
 class Service:
     """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
-    otherwise a line. With `history`, all translations are kept beside the corrections. Languages that the identifier
-    does not know are never detected.
+    otherwise a line. With `history`, all translations are kept beside the corrections. With `least`, sentences of which
+    a model is less sure are empty; UserError if one is not calibrated. Languages that the identifier does not know are
+    never detected.
     """
 
     def __init__(
@@ -71,8 +72,12 @@ class Service:
         sentences: bool = True,
         corrections: Corrections | None = None,
         history: bool = False,
+        least: float | None = None,
     ) -> None:
+        for model in models if least is not None else ():
+            model.check_calibrated()
         self.routes = Routes(models)
+        self.least = least
         self.sentences = sentences
         self.corrections = corrections
         self.history = history
@@ -115,6 +120,8 @@ class Service:
     async def _renewed(self, model: Model) -> Model:
         try:
             new = await asyncio.to_thread(model.renewed)
+            if new is not None and self.least is not None:
+                new.check_calibrated()
         except UserError as error:
             log.error("not taken in: %s", error)
             return model
@@ -178,6 +185,8 @@ class Service:
         made = await self._along(route, new, wish)
         if isinstance(source, str) and not wish.prefix:  # with a beginning that a user chose, it is no model's own
             await self._note((source, target), route, zip(new, made, strict=True))
+        if self.least is not None:
+            made = [each.trusted(self.least) for each in made]
         found = iter(made)
         every = iter([known[piece] if piece in known else next(found) for piece in pieces])
         return [

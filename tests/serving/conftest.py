@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,9 @@ def opened(run: Path) -> Open:
     """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 
     def client(
-        limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, *, history: bool = False
+        limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, **options: Any
     ) -> TestClient:
-        service = Service([Model.load(run)], corrections=kept, history=history)
+        service = Service([Model.load(run)], corrections=kept, **options)
         desk = Desk(service, limits, Gate(limits, keys), Measures())
         return TestClient(create(desk), raise_server_exceptions=False)
 

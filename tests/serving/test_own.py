@@ -141,7 +141,7 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         sure = [each["translation"]["confidence"]["sentence"] for each in every["sentences"]]
         assert len(sure) == 3
         assert all(0 < each <= 1 for each in sure)
-        least = sorted(sure)[1]
+        least = sorted(sure)[1] - 1e-5
         found = post(client, q=TEXT, min_confidence=least)
         for before, each, confidence in zip(every["sentences"], found["sentences"], sure, strict=True):
             kept = confidence >= least
@@ -149,3 +149,10 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
             assert each["translation"].get("withheld") == (None if kept else before["text"])
         answer = client.post("/v1/stream", json={"q": TEXT, **PAIR, "min_confidence": 1})
         assert '"text": ""' in answer.text
+    with opened(least=least) as client:
+        answer = client.post("/translate", json={"q": [TEXT, "six"], **PAIR})
+        surest = sure[2] >= least
+        assert answer.json()["translatedText"][0] == ""
+        again = post(client, q=TEXT)["sentences"]
+        assert [each["text"] for each in again] == [each["text"] for each in found["sentences"]]
+        assert post(client, q=" three ")["text"] == (" trois " if surest else "  ")

@@ -10,7 +10,9 @@ import pytest
 
 import dragoman
 from dragoman.corpus.features import FeatureSource
+from dragoman.corpus.memory import Match
 from dragoman.documents.html import Page
+from dragoman.documents.translated import Sentence
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
@@ -112,6 +114,27 @@ def html(service: Service, text: str) -> str:
         return page.text(found)
 
     return asyncio.run(ask())
+
+
+def test_only_calibrated_models_withhold_what_they_doubt(run: Path) -> None:
+    with pytest.raises(UserError, match="run: is not calibrated, which --min-confidence needs"):
+        Service([Model.load(run)], least=0.5)
+
+
+def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path) -> None:
+    translator, every = dragoman.load(run), list[Sentence]()
+    for temperature in (0.1, 20.0, None):
+        translator.codec.temperature = temperature
+        (made,) = translator.translate(["one two"])
+        every.append(Sentence(made.text, made))
+    sure, unsure, unknown = every
+    assert sure.trusted(0.5) == sure
+    assert unsure.trusted(0.5).withheld
+    assert unsure.trusted(0.5).text == ""
+    assert not unknown.trusted(0.5).withheld
+    assert not sure._replace(read=sure).trusted(0.5).withheld
+    assert sure._replace(read=unsure).trusted(0.5).withheld
+    assert not unsure._replace(match=Match("un", 1.0, "one")).trusted(0.5).withheld
 
 
 def test_two_models_share_the_time_of_a_request(run: Path) -> None:

@@ -176,6 +176,8 @@ function draw(sentence) {
   place.replaceChildren();
   place.className = sentence.correction ? "corrected" : "";
   sentence.buttons = new Map(); // by the number of their word
+  if (sentence.translation?.withheld !== undefined)
+    return void place.append(element("span", "…", { class: "muted", title: "The model is not sure of this sentence." }));
   if (sentence.correction) return void place.append(pressed(sentence, text));
   let end = 0;
   for (const word of words(sentence)) {
