@@ -1,5 +1,7 @@
 """The endpoints of LibreTranslate, as its clients ask them."""
 
+import json
+import logging
 import random
 import threading
 from collections.abc import Callable, Sequence
@@ -15,6 +17,7 @@ from dragoman.documents.passages import split as really_split
 from dragoman.documents.translated import Translated
 from dragoman.serving.corrections import Corrections, Entry, NotKeptError
 from dragoman.serving.limits import Keys, Limits
+from dragoman.serving.server import Lines
 from tests import toy
 from tests.serving.conftest import LIMITS
 
@@ -120,6 +123,27 @@ def test_measures_tell_of_requests_and_of_no_text(client: TestClient) -> None:
     assert 'dragoman_characters_total{source="en",target="fr"}' in measures
     assert 'dragoman_requests_total{path="/translate",status="200"}' in measures
     assert "cat" not in measures
+
+
+def test_the_log_has_keys_for_what_is_known_of_a_request(
+    client: TestClient, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with caplog.at_level(logging.INFO, "dragoman.serving"):
+        client.post("/translate?q=secret", data={"q": "one secret", **PAIR})
+        client.get("/download_file/secret")
+        client.get("/secret")
+        monkeypatch.setattr("dragoman.serving.libretranslate._guess", lambda _: 1 / 0)
+        assert client.post("/detect", json={"q": "secret"}).status_code == 500
+    lines = [json.loads(Lines().format(record)) for record in caplog.records if record.name == "dragoman.serving"]
+    assert [(each["method"], each["path"], each.get("status"), "trace" in each) for each in lines] == [
+        ("POST", "/translate", 200, False),
+        ("GET", "/download_file/{name}", 404, False),
+        ("GET", "other", 404, False),
+        ("POST", "/detect", None, True),
+        ("POST", "/detect", 500, False),
+    ]
+    assert all(each["seconds"] >= 0 for each in lines if "status" in each)
+    assert "secret" not in json.dumps(lines)
 
 
 def test_a_key_may_stand_in_a_header_and_is_known_before_the_body_is_read(opened: Open, tmp_path: Path) -> None:
