@@ -56,7 +56,7 @@ def serve(
         from dragoman.serving.corrections import Corrections
         from dragoman.serving.limits import Gate, Keys, Limits
         from dragoman.serving.measures import Measures
-        from dragoman.serving.models import Model
+        from dragoman.serving.models import Model, names_of
         from dragoman.serving.service import Service
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is not installed; pip install 'dragoman[serve]' brings it") from error
@@ -73,7 +73,7 @@ def serve(
     allowed = Limits(body, characters, texts, seconds=seconds, rate=rate, file=file_bytes)
     gate = Gate(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
-    models = [Model.load(run, engine=engine.value) for run in runs]
+    models = [Model.load(run, name=name, engine=engine.value) for run, name in zip(runs, names_of(runs), strict=True)]
     service = Service(models, sentences=not lines, corrections=kept, history=history, least=min_confidence)
     made = application.create(Desk(service, allowed, gate, Measures()))
     server.run(made, host, port, service.renew, service.stop)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from dragoman.documents.translated import Sentence, Translated
 
 Span: TypeAlias = tuple[int, int]  # in characters, begin and end
@@ -127,6 +129,23 @@ def _shared(one: Span, other: Span) -> int:
     return min(one[1], other[1]) - max(one[0], other[0])
 
 
+class _Extremes:
+    """The least (or greatest, `best`) of any stretch of some numbers: a sparse table, for elements within elements."""
+
+    def __init__(self, numbers: Sequence[int], best: np.ufunc) -> None:
+        self._best = best
+        self._levels, width = [np.array(numbers, int)], 1
+        while 2 * width <= len(numbers):
+            last = self._levels[-1]
+            self._levels.append(best(last[:-width], last[width:]))
+            width *= 2
+
+    def of(self, begin: int, end: int) -> int:
+        level = (end - begin).bit_length() - 1
+        numbers = self._levels[level]
+        return int(self._best(numbers[begin], numbers[end - 2**level]))
+
+
 class Ends:
     """A text and its translation, and which places of one are which of the other (words of the text do not overlap)."""
 
@@ -136,19 +155,36 @@ class Ends:
         self.links = sorted(links)
         self._begins = [here[0] for here, _ in self.links]
         self._ends = [here[1] for here, _ in self.links]
+        there = [there if here[0] < here[1] else (len(translation), 0) for here, there in self.links]
+        self._lowest = _Extremes([each[0] for each in there], np.minimum)
+        self._highest = _Extremes([each[1] for each in there], np.maximum)
 
     def written(self, nodes: Sequence[_Node], read: Span, room: Span) -> Iterator[Placed]:
-        """Yield tags with their places in `room` of the translation, to which `read` of the text went."""
+        """Yield tags with their places in `room` of the translation, to which `read` of the text went. Elements may be
+        nested deeper than Python's calls.
+        """
+        levels, closing = [self._level(nodes, read, room)], list[Placed]()
+        while levels:
+            found = next(levels[-1], None)
+            if found is not None:
+                node, begin, end = found
+                yield Placed(node.tags[0], begin)
+                if node.end is not None:
+                    levels.append(self._level(node.within, (node.begin, node.end), (begin, end)))
+                    closing.append(Placed(node.tags[1], end))
+                continue
+            levels.pop()
+            if closing:
+                yield closing.pop()
+
+    def _level(self, nodes: Sequence[_Node], read: Span, room: Span) -> Iterator[tuple[_Node, int, int]]:
+        """Yield elements of one level from left to right, each with where it begins and ends in the translation."""
         spans = sorted((self._span(node, read, room), order) for order, node in enumerate(nodes))
         last = room[0]
         for (begin, end), order in spans:
-            node = nodes[order]
             begin = max(begin, last)
             last = max(end, begin)
-            yield Placed(node.tags[0], begin)
-            if node.end is not None:
-                yield from self.written(node.within, (node.begin, node.end), (begin, last))
-                yield Placed(node.tags[1], last)
+            yield nodes[order], begin, last
 
     def _span(self, node: _Node, read: Span, room: Span) -> Span:
         """Where an element goes: around all if nothing was outside of it, or else around what its words became."""
@@ -156,14 +192,22 @@ class Ends:
         outside = _WORD.search(self.text, read[0], node.begin) or _WORD.search(self.text, end, read[1])
         if end > node.begin and not outside:
             return self._spaced(node, end, self._words(room), room)
-        near = self.links[bisect_right(self._ends, node.begin) : bisect_left(self._begins, end)]
-        inside = [there for here, there in near if 2 * _shared(here, (node.begin, end)) > here[1] - here[0]]
-        if inside:
-            found = min(each[0] for each in inside), max(each[1] for each in inside)
+        first, behind = bisect_right(self._ends, node.begin), bisect_left(self._begins, end)
+        while first < behind and not self._within(first, node.begin, end):
+            first += 1
+        while first < behind and not self._within(behind - 1, node.begin, end):
+            behind -= 1
+        if first < behind:
+            found = self._lowest.of(first, behind), self._highest.of(first, behind)
             return self._spaced(node, end, found, room)
         begin = min(max(self._point(node.begin, read, room), room[0]), room[1])
         within = self.text[node.begin : end]  # white space at most
         return begin, begin + len(within) if self.translation.startswith(within, begin, room[1]) else begin
+
+    def _within(self, number: int, begin: int, end: int) -> bool:
+        """Whether more than half of a linked word is in this part of the text."""
+        here, _ = self.links[number]
+        return 2 * _shared(here, (begin, end)) > here[1] - here[0]
 
     def _spaced(self, node: _Node, end: int, span: Span, room: Span) -> Span:
         """A part of the room with the space around its words that an element has around its own."""

@@ -51,8 +51,8 @@ class Stripped:
 
     @property
     def worded(self) -> bool:
-        """Whether there is anything to translate."""
-        return not self.spans or any(map(str.isalnum, self.text))
+        """Whether there is anything to translate: a letter or a digit."""
+        return any(map(str.isalnum, self.text))
 
     def sentence(self, translation: Translation, number: int = 0) -> Sentence:
         """The translation with the spans in it. The sentence is the source of this number."""

@@ -99,14 +99,21 @@ class Measured:
                 after = {"Retry-After": "1"}
                 await _error(503, "Service is busy: the service is stopping", after)(scope, receive, noted)
         except Exception:
-            log.exception("%s %s", scope["method"], self._path(scope))
+            told = {"method": scope["method"], "path": self._path(scope)}
+            log.exception("%s %s", *told.values(), extra={"request": told})
             if status:
                 raise  # half of an answer is sent
             await _error(500, "Internal error")(scope, receive, noted)
         finally:
             seconds = time.perf_counter() - began
             self.measures.answered(self._path(scope), status, seconds)
-            log.info("%s %s %d %.3f", scope["method"], self._path(scope), status, seconds)
+            told = {
+                "method": scope["method"],
+                "path": self._path(scope),
+                "status": status,
+                "seconds": round(seconds, 3),
+            }
+            log.info("%s %s %d %.3f", *told.values(), extra={"request": told})
 
     def _path(self, scope: Scope) -> str:
         """The path of an endpoint; clients may ask for any other."""

@@ -34,19 +34,22 @@ class Desk(NamedTuple):
 
     async def admitted(self, request: Request) -> Parameters:
         """The parameters of a request whose client may ask, with the name of its key, and its time, which begins when
-        it has been read. The key is the parameter `api_key`, or stands in the header `Authorization: Bearer KEY`.
+        it has been read. The key stands in the header `Authorization: Bearer KEY`, and is known before the body is
+        read, or else it is the parameter `api_key`.
         """
+        address = request.client.host if request.client else ""
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        early = scheme.lower() == "bearer" or self.gate.keys is None
+        client = await self.gate.enter(address, bearer.strip()) if early else ""
         parameters = await Parameters.read(request)
         parameters.until = time.monotonic() + self.limits.seconds
-        bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        address = request.client.host if request.client else ""
-        parameters.client = await self.gate.enter(address, parameters.text("api_key", bearer))
+        parameters.client = client if early else await self.gate.enter(address, parameters.text("api_key", ""))
         return parameters
 
     def check_size(self, texts: Sequence[str]) -> None:
         """Refusal for more texts or characters than are taken."""
         if len(texts) > self.limits.texts:
-            raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds batch limit ({self.limits.texts})")
+            raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds text limit ({self.limits.texts})")
         self.check_characters(sum(map(len, texts)))
 
     def check_characters(self, size: int) -> None:

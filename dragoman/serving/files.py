@@ -119,6 +119,8 @@ class Endpoints:
         upload = parameters.file("file")
         source, target = parameters.text("source"), parameters.text("target")
         name = _name(upload)
+        if not name:
+            raise Refusal(400, "Invalid request: empty file")
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
             raise Refusal(400, "Invalid request: file format not supported")
         async with self._turns.turn(parameters.until):
@@ -140,6 +142,8 @@ class Endpoints:
 
     async def download(self, name: str) -> Response:
         """A file that was translated."""
+        if not self.desk.limits.file:
+            raise Refusal(400, "Files translation are disabled on this server.")
         done = self.store.found(name)
         if done is None:
             raise Refusal(404, "Invalid filename")

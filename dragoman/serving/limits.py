@@ -87,15 +87,16 @@ class Gate:
 
     async def enter(self, address: str, key: str) -> str:
         """The name of a client's key, if there are keys. Refusal for one that may not ask, or not yet: one with a key,
-        or else an address.
+        or else an address, so that wrong keys count too.
         """
         name = self.keys.name(key) if self.keys and key else None
-        if self.keys and name is None:
-            raise Refusal(403, "Invalid API key" if key else "Please contact the server operator to get an API key")
         client = name or address
         if self._rate and not await self._window.hit(self._rate, client):
             raise Refusal(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(client))
-
+        if self.keys and not key:
+            raise Refusal(400, "Please contact the server operator to get an API key")
+        if self.keys and name is None:
+            raise Refusal(403, "Invalid API key")
         return name or ""
 
     async def _wait(self, client: str) -> int:

@@ -1,6 +1,7 @@
 """Runs that serve: each with a queue, a cache, and the directions that it translates in."""
 
 import asyncio
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,15 +67,19 @@ class Model:
         self._unused = asyncio.Event()
 
     @classmethod
-    def load(cls, folder: Path, *, device: DeviceConfig | None = None, engine: Engine = "torch") -> "Model":
-        """The model of a run folder. UserError names what is missing or damaged, or why it may not serve."""
+    def load(
+        cls, folder: Path, *, name: str = "", device: DeviceConfig | None = None, engine: Engine = "torch"
+    ) -> "Model":
+        """The model of a run folder, with the name of the folder if it gets no other. UserError names what is missing
+        or damaged, or why it may not serve.
+        """
         files = _files(RunFolder(folder))
         run = Run.load(folder)
         gate.check(run)
         pairs = [(pair.sources[0], pair.target) for pair in run.config.data.language_pairs]
-        model = cls(folder.name, load(folder, device=device, engine=engine), pairs)
+        model = cls(name or folder.name, load(folder, device=device, engine=engine), pairs)
         model._folder, model._files = RunFolder(folder), files
-        model._again = partial(cls.load, folder, device=device, engine=engine)
+        model._again = partial(cls.load, folder, name=name, device=device, engine=engine)
         return model
 
     def check_calibrated(self) -> None:
@@ -156,6 +161,19 @@ class Model:
             return found
         every = self.translator.explain(found, [piece.contrast for piece in pieces])
         return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
+
+
+def names_of(folders: Sequence[Path]) -> list[str]:
+    """Names of run folders: the last parts of their paths, as few as tell each from all others."""
+    paths = [Path(os.path.abspath(folder)).parts for folder in folders]
+    return [
+        next(
+            Path(*path[-count:]).as_posix()
+            for count in range(1, len(path) + 1)
+            if all(path == other or path[-count:] != other[-count:] for other in paths)
+        )
+        for path in paths
+    ]
 
 
 Files: TypeAlias = tuple[tuple[str, int, int, int], ...]  # name, time, size and inode of each

@@ -43,7 +43,7 @@ class Parameters:
                 raise Refusal(503, "Service is busy: there is no room for the file", retry_after=60) from None
             except Exception:  # whatever a parser finds wrong with it
                 raise Refusal(400, "Invalid request: the form is damaged") from None
-            return cls({**request.query_params, **form})
+            return cls({name: _lines(value) for name, value in {**request.query_params, **form}.items()})
         body = await request.body()
         if not body and kind != "application/json":
             return cls(dict(request.query_params))
@@ -78,16 +78,19 @@ class Parameters:
         return [_clean(each) for each in value], True
 
     def number(self, name: str, most: int) -> int:
-        """A number from 0 to `most`; 0 if it is not there."""
+        """A number from 0 to `most`; 0 if it is not there or negative."""
         value = self._values.get(name)
         if value is None or value == "":
             return 0
         try:
-            if isinstance(value, bool | float) or not 0 <= int(value) <= most:
+            if isinstance(value, bool | float):
                 raise ValueError
+            number = max(0, int(value))
         except (ValueError, TypeError):
-            raise Refusal(400, f"Invalid request: {name} is no number from 0 to {most}") from None
-        return int(value)
+            raise Refusal(400, f"Invalid request: {name} parameter is not a number") from None
+        if number > most:
+            raise Refusal(400, f"Invalid request: {name} parameter must be <= {most}")
+        return number
 
     def share(self, name: str) -> float | None:
         """A number from 0 to 1; None if it is not there."""
@@ -129,6 +132,11 @@ class Parameters:
         if not isinstance(value, UploadFile):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
         return value
+
+
+def _lines(value: Any) -> Any:
+    """The same with line ends of Unix: browsers send a form with others."""
+    return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
 def _clean(text: str) -> str:

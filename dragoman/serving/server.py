@@ -22,13 +22,16 @@ BACKLOG = 2048  # clients that may wait to be let in
 
 
 class Lines(logging.Formatter):
-    """A JSON object on each line. What an endpoint says of a request has no text of a user."""
+    """A JSON object on each line. That of a request has its method, path, status and seconds as keys, and no text of a
+    user.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
+            **getattr(record, "request", {}),
         }
         if record.exc_info:
             fields["trace"] = self.formatException(record.exc_info)

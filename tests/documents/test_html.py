@@ -112,3 +112,18 @@ def test_many_tags_in_a_line_take_time_in_proportion(piece: str) -> None:
     began = time.process_time()
     spoken(Page(html))
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("tag", ["b", "div", "code"])
+def test_elements_may_be_nested_deeper_than_calls(tag: str) -> None:
+    html = f"<{tag}>" * 5_000 + "one two" + f"</{tag}>" * 5_000
+    assert translated(html) == (html if tag == "code" else html.replace("one two", "TWO ONE"))
+
+
+def test_nested_elements_with_words_of_their_own_take_time_in_proportion() -> None:
+    html = "".join(f"<b>w{number} " for number in range(5_000)) + "</b>" * 5_000
+    began = time.process_time()
+    found = translated(html)
+    assert time.process_time() - began < 5
+    assert Counter(TAG.findall(found)) == Counter(TAG.findall(html))
+    assert Counter(TAG.sub(" ", found).lower().split()) == Counter(TAG.sub(" ", html).split())

@@ -64,6 +64,17 @@ def test_the_container_file_has_stages_and_ends_without_root(steps: list[tuple[s
     assert all("--no-cache-dir" in rest for name, rest in steps if name == "RUN" and "pip install" in rest)
 
 
+def test_a_builder_is_sent_what_the_container_file_copies_and_nothing_else(
+    steps: list[tuple[str, str]], repository: Path
+) -> None:
+    """podman reads .containerignore, docker .dockerignore."""
+    everything, *lines = (repository / ".containerignore").read_text("utf-8").splitlines()[1:]
+    assert (everything, lines.pop()) == ("*", "**/__pycache__")
+    copied = [each for name, rest in steps if name == "COPY" and "--from" not in rest for each in rest.split()[:-1]]
+    assert sorted(lines) == sorted(f"!{each}" for each in copied)
+    assert (repository / ".dockerignore").read_text("utf-8") == (repository / ".containerignore").read_text("utf-8")
+
+
 def test_the_container_starts_a_server_and_asks_for_its_health(steps: list[tuple[str, str]]) -> None:
     said = dict(steps)
     words = json.loads(said["ENTRYPOINT"])

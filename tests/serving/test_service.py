@@ -1,7 +1,11 @@
 """Texts, models and the ways between languages."""
 
 import asyncio
+import os
+import re
+import shutil
 import time
+import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +22,10 @@ from dragoman.search.decoding import Deadline
 from dragoman.serving import models
 from dragoman.serving.batching import Batcher, BusyError, Options, Piece
 from dragoman.serving.corrections import Correction, Corrections
-from dragoman.serving.models import Model, Routes
+from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.service import Service, Wish
 from dragoman.translation.translation import Translation
+from tests.serving.server import serving
 
 pytest.importorskip("sentencex")
 
@@ -64,6 +69,38 @@ def test_ways_between_languages(run: Path) -> None:
     assert [leg.model.name for leg in routes.find("en", "fr")] == ["a"]
     assert [leg.model.name for leg in routes.find("en", "de")] == ["a", "b"]
     assert routes.find("de", "en") == ()
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["runs/demo/run"], ["run"]),
+        (["a/run", "b/run", "c"], ["a/run", "b/run", "c"]),
+        (["x/a/run", "y/a/run/", "y/b/run"], ["x/a/run", "y/a/run", "b/run"]),
+        (["a/run", "./a/run"], ["run", "run"]),
+        (["/run", "/a/run"], ["/run", "a/run"]),
+    ],
+)
+def test_runs_have_names_as_short_as_tells_them_apart(folders: list[str], names: list[str]) -> None:
+    assert names_of(list(map(Path, folders))) == names
+
+
+def test_runs_in_folders_of_one_name_have_measures_of_their_own(run: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / name / "run" for name in ("a", "b")]
+    for folder in folders:
+        shutil.copytree(run, folder)
+    with serving(*folders) as address, urllib.request.urlopen(f"{address}/metrics", timeout=20) as answer:
+        measures = answer.read().decode()
+    assert {'{model="a/run"}', '{model="b/run"}'} <= set(re.findall(r"\{model=[^}]*\}", measures))
+
+
+def test_a_run_that_is_renewed_keeps_its_name(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, folder := tmp_path / "run")
+    model = Model.load(folder, name="a/run")
+    os.utime(folder / "model.safetensors")
+    renewed = model.renewed()
+    assert renewed
+    assert renewed.name == "a/run"
 
 
 def test_a_language_between(run: Path) -> None:

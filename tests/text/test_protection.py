@@ -17,7 +17,23 @@ from tests.golden import Golden
 ALL = Protection([build() for name, build in KINDS.items() if name != "pattern"])
 WHOLE = {  # each is one span of its kind
     "placeholders": [
-        *("%d", "%1$s", "%(count)s", "%-5.2f", "%*s", "%.*f", "%lu", "%zd", "%%", "%1", "%L1", "%n", "%@", "%name%"),
+        *(
+            "%d",
+            "%1$s",
+            "%(count)s",
+            "%-5.2f",
+            "%'d",
+            "%*s",
+            "%.*f",
+            "%lu",
+            "%zd",
+            "%%",
+            "%1",
+            "%L1",
+            "%n",
+            "%@",
+            "%name%",
+        ),
         *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
         *("[X12X]", "\\n", "{user.name!r}"),
     ],
