@@ -52,9 +52,9 @@ def serve(
     try:
         from dragoman.serving import app as application
         from dragoman.serving import server
-        from dragoman.serving.asking import Desk
+        from dragoman.serving.context import Context
         from dragoman.serving.corrections import Corrections
-        from dragoman.serving.limits import Gate, Keys, Limits
+        from dragoman.serving.limits import AccessControl, Keys, Limits
         from dragoman.serving.measures import Measures
         from dragoman.serving.models import Model, names_of
         from dragoman.serving.service import Service
@@ -71,9 +71,9 @@ def serve(
         raise UserError("--history goes with --corrections FILE, where translations are kept")
     body = 20 * characters + 100_000
     allowed = Limits(body, characters, texts, seconds=seconds, rate=rate, file=file_bytes)
-    gate = Gate(allowed, Keys(keys) if keys else None)
+    access = AccessControl(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, name=name, engine=engine.value) for run, name in zip(runs, names_of(runs), strict=True)]
     service = Service(models, sentences=not lines, corrections=kept, history=history, least=min_confidence)
-    made = application.create(Desk(service, allowed, gate, Measures()))
+    made = application.create(Context(service, allowed, access, Measures()))
     server.run(made, host, port, service.renew, service.stop)

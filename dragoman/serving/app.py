@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.serving import files, libretranslate, own, pages
-from dragoman.serving.asking import Desk
+from dragoman.serving import files, libretranslate, pages, v1
+from dragoman.serving.context import Context
 from dragoman.serving.limits import LimitedBody
 from dragoman.serving.measures import KIND, Measures
 from dragoman.serving.refusal import Refusal
@@ -26,18 +26,18 @@ log = logging.getLogger("dragoman.serving")
 BESIDE = 10_000  # bytes of a form beside the file in it
 
 
-def create(desk: Desk) -> FastAPI:
+def create(context: Context) -> FastAPI:
     """The application of a service. It is closed with it."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await desk.service.close()
+        await context.service.close()
 
     app = FastAPI(title="dragoman", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
-    app.include_router(libretranslate.router(desk))
-    app.include_router(files.router(desk))
-    app.include_router(own.router(desk))
+    app.include_router(libretranslate.router(context))
+    app.include_router(files.router(context))
+    app.include_router(v1.router(context))
     app.router.routes += pages.routes()
 
     @app.get("/health")
@@ -48,18 +48,18 @@ def create(desk: Desk) -> FastAPI:
     @app.get("/metrics", response_class=MetricsResponse)
     async def metrics() -> Response:
         """Measures for Prometheus."""
-        for model in desk.service.routes.models:
-            desk.measures.waiting.labels(model.name).set(model.batcher.size)
-        return MetricsResponse(desk.measures.text())
+        for model in context.service.routes.models:
+            context.measures.waiting.labels(model.name).set(model.batcher.size)
+        return MetricsResponse(context.measures.text())
 
     @app.get("/spec")
     async def spec() -> dict[str, Any]:
         """This description (OpenAPI)."""
         return app.openapi()
 
-    file = desk.limits.file + BESIDE if desk.limits.file else desk.limits.body
-    app.add_middleware(LimitedBody, most=desk.limits.body, paths={"/translate_file": file})
-    app.add_middleware(Measured, measures=desk.measures)
+    file = context.limits.file + BESIDE if context.limits.file else context.limits.body
+    app.add_middleware(LimitedBody, most=context.limits.body, paths={"/translate_file": file})
+    app.add_middleware(Measured, measures=context.measures)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     app.exception_handler(Refusal)(_refused)
     app.exception_handler(HTTPException)(_http)

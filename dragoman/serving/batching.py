@@ -30,7 +30,7 @@ class BusyError(Exception):
     """The queue is full, or a request was not answered in time."""
 
 
-class Options(NamedTuple):
+class SharedOptions(NamedTuple):
     """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
     several translations differ. `task`: whether texts are translated, or given translations scored or explained.
     """
@@ -41,12 +41,12 @@ class Options(NamedTuple):
     diverse: bool = False
     task: Task = "translate"
 
-    def size(self, piece: "Piece") -> int:
+    def size(self, query: "Query") -> int:
         """Characters, which tell about how long a text takes."""
-        return COSTS[self.task] * piece.size
+        return COSTS[self.task] * query.size
 
 
-class Piece(NamedTuple):
+class Query(NamedTuple):
     """A text, or one for each source, and how its translation begins; or, where that is given, its translation, and
     another one that is compared with it.
     """
@@ -77,20 +77,20 @@ class _Room:
 class _Request(Generic[Found]):
     """Texts of one request, of which some may have been taken to be translated. Those that are left take up room."""
 
-    def __init__(self, pieces: Sequence[Piece], options: Options, room: _Room) -> None:
+    def __init__(self, queries: Sequence[Query], options: SharedOptions, room: _Room) -> None:
         self.options = options
-        self.left = deque(enumerate(pieces))
+        self.left = deque(enumerate(queries))
         self._room = room
-        room.size += sum(map(options.size, pieces))
+        room.size += sum(map(options.size, queries))
         self.found: dict[int, Found] = {}
-        self.count = len(pieces)
+        self.count = len(queries)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def take(self) -> tuple[int, Piece]:
+    def take(self) -> tuple[int, Query]:
         """The next text and its place."""
-        place, piece = self.left.popleft()
-        self._room.size -= self.options.size(piece)
-        return place, piece
+        place, query = self.left.popleft()
+        self._room.size -= self.options.size(query)
+        return place, query
 
     def drop(self) -> None:
         """Give up what is left."""
@@ -112,7 +112,7 @@ class _Request(Generic[Found]):
 class _Taken(Generic[Found]):
     request: _Request[Found]
     place: int
-    piece: Piece
+    query: Query
 
 
 class Batcher(Generic[Found]):
@@ -124,7 +124,7 @@ class Batcher(Generic[Found]):
     """
 
     def __init__(
-        self, search: Callable[[Sequence[Piece], Options, Deadline], Sequence[Found]], *, waiting: int = 200_000
+        self, search: Callable[[Sequence[Query], SharedOptions, Deadline], Sequence[Found]], *, waiting: int = 200_000
     ) -> None:
         self._search = search
         self._short = int(SHORT * waiting)
@@ -142,21 +142,21 @@ class Batcher(Generic[Found]):
         """How many characters wait."""
         return sum(room.size for room in self._rooms.values())
 
-    async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Found]:
+    async def translate(self, queries: Sequence[Query], options: SharedOptions, seconds: float) -> list[Found]:
         """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds (of which there may
         be none left); UserError if they cannot be translated so. If this is cancelled, they are taken out of the queue,
         and out of the search if nothing else is in their batch.
         """
-        if not pieces:
+        if not queries:
             return []
         if self._stopped:
             raise BusyError("the service is stopping")
-        size = sum(map(options.size, pieces))
+        size = sum(map(options.size, queries))
         room = self._rooms[size <= self._short]
         if not room.holds(size):
             raise BusyError("too many texts are waiting")
         self._work = self._work or asyncio.create_task(self._run())
-        request = _Request[Found](pieces, options, room)
+        request = _Request[Found](queries, options, room)
         self._queue.append(request)
         self._arrived.set()
         try:
@@ -213,9 +213,9 @@ class Batcher(Generic[Found]):
         taken, size = list[_Taken[Found]](), 0
         while requests and len(taken) < MOST and (not taken or size < self.rate * SECONDS):
             request = requests.popleft()
-            place, piece = request.take()
-            taken.append(_Taken(request, place, piece))
-            size += options.size(piece)
+            place, query = request.take()
+            taken.append(_Taken(request, place, query))
+            size += options.size(query)
             if request.left:
                 requests.append(request)
         first = {id(each.request) for each in taken}
@@ -229,7 +229,7 @@ class Batcher(Generic[Found]):
         options = taken[0].request.options
         try:
             found = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._search, [each.piece for each in taken], options, deadline
+                self._thread, self._search, [each.query for each in taken], options, deadline
             )
         except UserError as error:
             if len(taken) == 1 or deadline.passed:
@@ -245,7 +245,7 @@ class Batcher(Generic[Found]):
             return
         finally:
             self._running = [], deadline
-        self._measure(sum(options.size(each.piece) for each in taken), time.monotonic() - began)
+        self._measure(sum(options.size(each.query) for each in taken), time.monotonic() - began)
         for each, one in zip(taken, found, strict=True):
             each.request.put(each.place, one)
 

@@ -18,10 +18,10 @@ from dragoman.documents import table
 from dragoman.documents.document import Document, File
 from dragoman.documents.passages import Passage, split
 from dragoman.errors import UserError
-from dragoman.serving.asking import Desk
+from dragoman.serving.context import Context
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.service import Wish
+from dragoman.serving.service import RequestOptions
 
 MINUTES = 30  # that a translated file can be fetched for
 TOGETHER = 20  # times the size of the largest file: what all that are kept may have
@@ -34,9 +34,9 @@ SCHEMA = {"type": "object", "required": ["file", "source", "target"], "propertie
 HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Cache-Control": "no-store"}
 
 
-def router(desk: Desk) -> APIRouter:
+def router(context: Context) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(desk)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(context)
     body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": SCHEMA}}}}
     api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=body)
     api.add_api_route("/download_file/{name}", ask.download, name="download_file", response_class=Download)
@@ -106,15 +106,15 @@ class Turns:
 class Endpoints:
     """What answers at /translate_file and /download_file."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.store = Store(TOGETHER * desk.limits.file)
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.store = Store(TOGETHER * context.limits.file)
         self._turns = Turns()
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
-        parameters = await self.desk.admitted(request)
-        if not self.desk.limits.file:
+        parameters = await self.context.admitted(request)
+        if not self.context.limits.file:
             raise Refusal(403, "Files translation are disabled on this server.")
         upload = parameters.file("file")
         source, target = parameters.text("source"), parameters.text("target")
@@ -125,14 +125,14 @@ class Endpoints:
             raise Refusal(400, "Invalid request: file format not supported")
         async with self._turns.turn(parameters.until):
             data = await upload.read()
-            if not data.startswith(ARCHIVE) and len(data) > MARKED * self.desk.limits.characters:
+            if not data.startswith(ARCHIVE) and len(data) > MARKED * self.context.limits.characters:
                 raise Refusal(
-                    400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.desk.limits.characters})"
+                    400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.context.limits.characters})"
                 )
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
-        self.desk.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
-        found = await self.desk.passages(
-            request, passages, source, target, Wish(until=parameters.until, attention=True)
+        self.context.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
+        found = await self.context.passages(
+            request, passages, source, target, RequestOptions(until=parameters.until, attention=True)
         )
         async with self._turns.turn(parameters.until):
             written = await asyncio.to_thread(document.written, found)
@@ -142,7 +142,7 @@ class Endpoints:
 
     async def download(self, name: str) -> Response:
         """A file that was translated."""
-        if not self.desk.limits.file:
+        if not self.context.limits.file:
             raise Refusal(400, "Files translation are disabled on this server.")
         done = self.store.found(name)
         if done is None:
@@ -152,19 +152,19 @@ class Endpoints:
 
     def _read(self, name: str, data: bytes, source: str, target: str) -> tuple[str, Document, Sequence[Passage]]:
         """The language of a file, the document in it, and its texts in sentences. Refusal if it cannot be read."""
-        known = self.desk.service.routes.targets
-        most = UNPACKED * self.desk.limits.file
+        known = self.context.service.routes.targets
+        most = UNPACKED * self.context.limits.file
 
         def read(language: str) -> Document:
             return table.document(File(name, data, (language, target), most))
 
         try:
             text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO and known else ""
-            language = languages_of(self.desk, source, target, text).source
+            language = languages_of(self.context, source, target, text).source
             document = read(language)
         except (UserError, RecursionError) as error:
             raise Refusal(400, f"Cannot translate file: {error}") from None
-        prose = table.format_of(name).prose and self.desk.service.sentences
+        prose = table.format_of(name).prose and self.context.service.sentences
         return language, document, [split(line.text, language, sentences=prose) for line in document.lines]
 
 

@@ -9,19 +9,19 @@ from starlette.requests import Request
 
 from dragoman.documents import table
 from dragoman.documents.html import Page
-from dragoman.serving.asking import Desk
+from dragoman.serving.context import Context
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import languages_of, name_of
 from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.service import Guess, Wish
+from dragoman.serving.service import Guess, RequestOptions
 
 FORMATS = ("text", "html")
 Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and further ones
 
 
-def router(desk: Desk) -> APIRouter:
+def router(context: Context) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(desk)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(context)
     pair = {"source": STRING, "target": STRING}
     for path, answer, properties in (
         ("/translate", ask.translate, {"q": TEXTS, **pair, **OPTIONAL}),
@@ -37,79 +37,85 @@ def router(desk: Desk) -> APIRouter:
 class Endpoints:
     """What answers at /translate, /languages, /detect, /suggest and /frontend/settings."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, context: Context) -> None:
+        self.context = context
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text, or a list of texts. Those in HTML have no alternatives."""
-        parameters = await self.desk.admitted(request)
+        parameters = await self.context.admitted(request)
         texts, several = parameters.texts("q")
         source, target = parameters.text("source"), parameters.text("target")
-        alternatives = parameters.number("alternatives", self.desk.limits.alternatives)
+        alternatives = parameters.number("alternatives", self.context.limits.alternatives)
         marked = parameters.choice("format", FORMATS) == "html"
-        self.desk.check_size(texts)
-        asked = await asyncio.to_thread(languages_of, self.desk, source, target, "\n".join(texts))
+        self.context.check_size(texts)
+        asked = await asyncio.to_thread(languages_of, self.context, source, target, "\n".join(texts))
         if asked.same:
             answer: Answer = texts, [[] for _ in texts]
         else:
             work = self._pages if marked else self._texts
-            answer = await work(request, texts, asked[:2], Wish(alternatives, until=parameters.until))
+            answer = await work(request, texts, asked[:2], RequestOptions(alternatives, until=parameters.until))
         return _answer(*answer, several=several, alternatives=alternatives, guess=asked.guess)
 
-    async def _texts(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
-        found = await self.desk.translated(request, texts, *pair, wish)
+    async def _texts(
+        self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
+    ) -> Answer:
+        found = await self.context.translated(request, texts, *pair, options)
         return ["" if each.withheld else each.text for each in found], [each.others for each in found]
 
-    async def _pages(self, request: Request, texts: Sequence[str], pair: tuple[str, str], wish: Wish) -> Answer:
+    async def _pages(
+        self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
+    ) -> Answer:
         pages = await asyncio.to_thread(lambda: [Page(text) for text in texts])
         lines = [line.text for page in pages for line in page.lines]
-        found = iter(await self.desk.translated(request, lines, *pair, wish._replace(alternatives=0, attention=True)))
+        found = iter(
+            await self.context.translated(request, lines, *pair, options._replace(alternatives=0, attention=True))
+        )
         written = await asyncio.to_thread(lambda: [page.text([next(found) for _ in page.lines]) for page in pages])
         return written, [[] for _ in pages]
 
     async def languages(self) -> list[dict[str, Any]]:
         """All languages, and those that each is translated into; clients look up target languages here, too."""
-        known = self.desk.service.routes.targets
+        known = self.context.service.routes.targets
         return [
             {"code": code, "name": name_of(code), "targets": sorted({code, *known.get(code, ())})}
-            for code in self.desk.service.routes.languages
+            for code in self.context.service.routes.languages
         ]
 
     async def detect(self, request: Request) -> list[dict[str, Any]]:
         """The languages that a text may be in, the most probable first."""
-        parameters = await self.desk.admitted(request)
+        parameters = await self.context.admitted(request)
         texts, _ = parameters.texts("q")
-        self.desk.check_size(texts)
-        found = await asyncio.to_thread(self.desk.service.detect, "\n".join(texts))
+        self.context.check_size(texts)
+        found = await asyncio.to_thread(self.context.service.detect, "\n".join(texts))
         return [_guess(each) for each in found if each.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
         """Keep a better translation, s, of a text, q."""
-        parameters = await self.desk.admitted(request)
-        if self.desk.service.corrections is None:
+        parameters = await self.context.admitted(request)
+        if self.context.service.corrections is None:
             raise Refusal(403, "Suggestions are disabled on this server.")
         text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
-        self.desk.check_size([text, better])
-        if not self.desk.service.routes.find(source, target):
+        self.context.check_size([text, better])
+        if not self.context.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
         try:
-            await self.desk.service.correct(source, target, Correction(text, better, author=parameters.client))
+            await self.context.service.correct(source, target, Correction(text, better, author=parameters.client))
         except NotKeptError:
             raise Refusal(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
         return {"success": True}
 
     async def settings(self) -> dict[str, Any]:
         """What a page needs to know."""
-        first = next(iter(self.desk.service.routes.models[0].directions))
+        first = next(iter(self.context.service.routes.models[0].directions))
         source = first.source if isinstance(first.source, str) else first.source[0]
         return {
-            "charLimit": self.desk.limits.characters,
+            "charLimit": self.context.limits.characters,
             "frontendTimeout": 500,
-            "apiKeys": self.desk.gate.keys is not None,
-            "keyRequired": self.desk.gate.keys is not None,
-            "suggestions": self.desk.service.corrections is not None,
-            "filesTranslation": self.desk.limits.file > 0,
-            "supportedFilesFormat": list(table.FORMATS) if self.desk.limits.file else [],
+            "apiKeys": self.context.access.keys is not None,
+            "keyRequired": self.context.access.keys is not None,
+            "suggestions": self.context.service.corrections is not None,
+            "filesTranslation": self.context.limits.file > 0,
+            "supportedFilesFormat": list(table.FORMATS) if self.context.limits.file else [],
             "language": {
                 "source": {"code": source, "name": name_of(source)},
                 "target": {"code": first.target, "name": name_of(first.target)},

@@ -77,7 +77,7 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
-class Gate:
+class AccessControl:
     """Who may ask, and how often."""
 
     def __init__(self, limits: Limits, keys: Keys | None = None) -> None:

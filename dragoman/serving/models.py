@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
-from dragoman.serving.batching import Batcher, Options, Piece
+from dragoman.serving.batching import Batcher, Query, SharedOptions
 from dragoman.text.protection import Protection
 from dragoman.translation import gate
 from dragoman.translation.loading import Engine, load
@@ -59,7 +59,7 @@ class Model:
             for source, target in pairs
         ]
         self.batcher = Batcher(self._search)
-        self._known: OrderedDict[tuple[Options, Piece], Translation] = OrderedDict()
+        self._known: OrderedDict[tuple[SharedOptions, Query], Translation] = OrderedDict()
         self._again: Callable[[], Model] | None = None
         self._files: Files = ()
         self._folder: RunFolder | None = None
@@ -112,15 +112,15 @@ class Model:
             await self._unused.wait()
         await self.close()
 
-    async def translate(self, pieces: Sequence[Piece], options: Options, seconds: float) -> list[Translation]:
+    async def translate(self, queries: Sequence[Query], options: SharedOptions, seconds: float) -> list[Translation]:
         """Translate texts, each different one once. Raises what `Batcher.translate` does."""
-        found = {piece: self._known.get((options, piece)) for piece in pieces}
-        new = [piece for piece, translation in found.items() if translation is None]
+        found = {query: self._known.get((options, query)) for query in queries}
+        new = [query for query, translation in found.items() if translation is None]
         found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
-        for piece, translation in found.items():
+        for query, translation in found.items():
             if translation is not None:
-                self._keep((options, piece), translation)
-        return [translation for piece in pieces if (translation := found[piece]) is not None]
+                self._keep((options, query), translation)
+        return [translation for query in queries if (translation := found[query]) is not None]
 
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
@@ -129,37 +129,37 @@ class Model:
     async def close(self) -> None:
         await self.batcher.close()
 
-    def _keep(self, key: tuple[Options, Piece], translation: Translation) -> None:
+    def _keep(self, key: tuple[SharedOptions, Query], translation: Translation) -> None:
         self._known[key] = translation
         self._known.move_to_end(key)
         while len(self._known) > CACHED:
             self._known.popitem(last=False)
 
-    def _search(self, pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+    def _search(self, queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         if options.task != "translate":
-            return self._given(pieces, options)
+            return self._given(queries, options)
         groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
-            [piece.text for piece in pieces],
+            [query.text for query in queries],
             to=options.to,
             n_best=options.n_best,
             search=Spec("diverse", groups) if options.diverse else None,
             asked=options.asked,
-            prefix=[piece.prefix for piece in pieces],
+            prefix=[query.prefix for query in queries],
             timeout=deadline,
         )
 
-    def _given(self, pieces: Sequence[Piece], options: Options) -> list[Translation]:
+    def _given(self, queries: Sequence[Query], options: SharedOptions) -> list[Translation]:
         """The given translations with the attention to their texts, and with their explanations if these are asked
         for.
         """
         scored = self.translator.score(
-            [piece.text for piece in pieces], [piece.translation or "" for piece in pieces], to=options.to
+            [query.text for query in queries], [query.translation or "" for query in queries], to=options.to
         )
         found = [each.translation for each in scored]
         if options.task == "score":
             return found
-        every = self.translator.explain(found, [piece.contrast for piece in pieces])
+        every = self.translator.explain(found, [query.contrast for query in queries])
         return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
 
 

@@ -14,7 +14,7 @@ from dragoman.documents.spans import PROTECTED, WITHIN, Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
-from dragoman.serving.batching import BusyError, Options, Piece
+from dragoman.serving.batching import BusyError, Query, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.text.protection import Protection
@@ -28,7 +28,7 @@ FIXED = Protection.named((*WITHIN, "tags", "numbers"))
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
-class Wish(NamedTuple):
+class RequestOptions(NamedTuple):
     """What is asked of a translation: further ones (`diverse`: which begin with other words), terms, until when it has
     to be there (`time.monotonic`), how it begins, and whether attention has to be known, of corrections too.
     """
@@ -41,7 +41,7 @@ class Wish(NamedTuple):
     attention: bool = False
 
 
-NOTHING_MORE = Wish()
+DEFAULTS = RequestOptions()
 
 
 class Why(NamedTuple):
@@ -141,19 +141,19 @@ class Service:
         return [Guess(*each) for each in self.identifier.ranked(text)] if self.identifier.languages else []
 
     async def translate(
-        self, texts: Sequence[str], source: str, target: str, wish: Wish = NOTHING_MORE
+        self, texts: Sequence[str], source: str, target: str, options: RequestOptions = DEFAULTS
     ) -> list[Translated]:
         """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too
         long.
         """
-        return await self.translate_passages(await self.passages(texts, source), source, target, wish)
+        return await self.translate_passages(await self.passages(texts, source), source, target, options)
 
     async def translate_passages(
-        self, passages: Sequence[Passage], source: Read, target: str, wish: Wish = NOTHING_MORE
+        self, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions = DEFAULTS
     ) -> list[Translated]:
         """Translate texts that are split into sentences, as `translate` does."""
         with self.route(source, target) as route:
-            return await self.translate_by(route, passages, (source, target), wish)
+            return await self.translate_by(route, passages, (source, target), options)
 
     @contextmanager
     def route(self, source: Read, target: str) -> Iterator[tuple[Leg, ...]]:
@@ -169,28 +169,32 @@ class Service:
             yield route
 
     async def translate_by(
-        self, route: Sequence[Leg], passages: Sequence[Passage], pair: tuple[Read, str], wish: Wish = NOTHING_MORE
+        self,
+        route: Sequence[Leg],
+        passages: Sequence[Passage],
+        pair: tuple[Read, str],
+        options: RequestOptions = DEFAULTS,
     ) -> list[Translated]:
         """Translate texts that are split into sentences by the models of a route. BusyError if it takes too long."""
-        pieces = [Piece(each) for passage in passages for each in passage.read]
-        if wish.prefix and pieces:
-            pieces[0] = pieces[0]._replace(prefix=wish.prefix)
+        queries = [Query(each) for passage in passages for each in passage.read]
+        if options.prefix and queries:
+            queries[0] = queries[0]._replace(prefix=options.prefix)
         source, target = pair
-        known: dict[Piece, Sentence] = {}
-        if isinstance(source, str) and not (wish.prefix or wish.diverse):  # what is kept has one source
-            known = await self._corrected((source, target), pieces)
-        if wish.attention:
-            known = await self._attended(route, known, wish.until)
-        new = [piece for piece in pieces if piece not in known]
-        made = await self._along(route, new, wish)
-        if isinstance(source, str) and not wish.prefix:  # with a beginning that a user chose, it is no model's own
+        known: dict[Query, Sentence] = {}
+        if isinstance(source, str) and not (options.prefix or options.diverse):  # what is kept has one source
+            known = await self._corrected((source, target), queries)
+        if options.attention:
+            known = await self._attended(route, known, options.until)
+        new = [query for query in queries if query not in known]
+        made = await self._along(route, new, options)
+        if isinstance(source, str) and not options.prefix:  # with a beginning that a user chose, it is no model's own
             await self._note((source, target), route, zip(new, made, strict=True))
         if self.least is not None:
             made = [each.trusted(self.least) for each in made]
         found = iter(made)
-        every = iter([known[piece] if piece in known else next(found) for piece in pieces])
+        every = iter([known[query] if query in known else next(found) for query in queries])
         return [
-            Translated(passage, tuple(next(every) for _ in passage.sentences), wish.alternatives)
+            Translated(passage, tuple(next(every) for _ in passage.sentences), options.alternatives)
             for passage in passages
         ]
 
@@ -205,13 +209,13 @@ class Service:
             stripped = StrippedSources(text, leg.known)
             if not stripped.worded:
                 raise UserError("there are no words to explain")
-            piece, options = Piece(stripped.text), Options(leg.direction.to)
+            query, shared = Query(stripped.text), SharedOptions(leg.direction.to)
             translation, contrast = (each and leg.stripped(each) for each in why)
             if translation is None:
-                (made,) = await leg.model.translate([piece], options, until - time.monotonic())
+                (made,) = await leg.model.translate([query], shared, until - time.monotonic())
                 translation = made.text
-            piece = piece._replace(translation=translation, contrast=contrast)
-            (found,) = await leg.model.translate([piece], options._replace(task="explain"), until - time.monotonic())
+            query = query._replace(translation=translation, contrast=contrast)
+            (found,) = await leg.model.translate([query], shared._replace(task="explain"), until - time.monotonic())
             return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
@@ -233,22 +237,22 @@ class Service:
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
-        route, pieces = self.routes.find(source, target), [Piece(each) for each in passage.sentences]
+        route, queries = self.routes.find(source, target), [Query(each) for each in passage.sentences]
         with ExitStack() as stack:
             for leg in route:
                 stack.enter_context(leg.model.used())
             try:
-                wish = Wish(until=time.monotonic() + SUGGESTED)
-                return [each.text for each in await self._along(route, pieces, wish)] if route else []
+                options = RequestOptions(until=time.monotonic() + SUGGESTED)
+                return [each.text for each in await self._along(route, queries, options)] if route else []
             except (BusyError, UserError):
-                return [""] * len(pieces)
+                return [""] * len(queries)
 
-    async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Piece, Sentence]]) -> None:
+    async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Query, Sentence]]) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
         if self.corrections is None or not self.history:
             return
         model = "+".join(leg.model.name for leg in route)
-        found = [Made(str(piece.text), sentence.text, model) for piece, sentence in made]
+        found = [Made(str(query.text), sentence.text, model) for query, sentence in made]
         try:
             await asyncio.to_thread(self.corrections.note, pair, found)
         except NotKeptError as error:
@@ -264,59 +268,59 @@ class Service:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
         return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
-    async def _corrected(self, pair: tuple[str, str], pieces: Sequence[Piece]) -> dict[Piece, Sentence]:
+    async def _corrected(self, pair: tuple[str, str], queries: Sequence[Query]) -> dict[Query, Sentence]:
         """What users have corrected, of these sentences or of similar ones."""
         if self.corrections is None:
             return {}
-        every = {piece: str(piece.text) for piece in pieces}
-        found = await asyncio.to_thread(lambda: {piece: self._match(pair, text) for piece, text in every.items()})
-        return {piece: Sentence(match.translation, match=match) for piece, match in found.items() if match}
+        every = {query: str(query.text) for query in queries}
+        found = await asyncio.to_thread(lambda: {query: self._match(pair, text) for query, text in every.items()})
+        return {query: Sentence(match.translation, match=match) for query, match in found.items() if match}
 
     async def _attended(
-        self, route: Sequence[Leg], known: dict[Piece, Sentence], until: float
-    ) -> dict[Piece, Sentence]:
+        self, route: Sequence[Leg], known: dict[Query, Sentence], until: float
+    ) -> dict[Query, Sentence]:
         """The same corrections with the attention of the model that translates directly, if it can be known in time."""
         if len(route) > 1 or not known:
             return known
         (leg,) = route
-        given = {piece: StrippedSources(piece.text, leg.known) for piece in known}
-        read = {piece: each for piece, each in given.items() if each.worded}
-        scored = [Piece(each.text, translation=leg.stripped(known[piece].text)) for piece, each in read.items()]
+        given = {query: StrippedSources(query.text, leg.known) for query in known}
+        read = {query: each for query, each in given.items() if each.worded}
+        scored = [Query(each.text, translation=leg.stripped(known[query].text)) for query, each in read.items()]
         try:
-            options = Options(leg.direction.to, task="score")
-            found = await leg.model.translate(scored, options, until - time.monotonic())
+            shared = SharedOptions(leg.direction.to, task="score")
+            found = await leg.model.translate(scored, shared, until - time.monotonic())
         except (BusyError, UserError):
             return known
-        return known | {piece: known[piece]._replace(whole=whole) for piece, whole in zip(read, found, strict=True)}
+        return known | {query: known[query]._replace(whole=whole) for query, whole in zip(read, found, strict=True)}
 
     def _match(self, pair: tuple[str, str], text: str) -> Match | None:
         """The correction of a sentence, or of a similar one that has the same protected spans."""
         match = self.corrections.found(pair, text) if self.corrections else None
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
 
-    async def _along(self, route: Sequence[Leg], pieces: Sequence[Piece], wish: Wish) -> list[Sentence]:
+    async def _along(self, route: Sequence[Leg], queries: Sequence[Query], options: RequestOptions) -> list[Sentence]:
         """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
-        read = [piece._replace(prefix="") for piece in pieces]
-        between: list[Sentence | None] = [None] * len(pieces)
+        read = [query._replace(prefix="") for query in queries]
+        between: list[Sentence | None] = [None] * len(queries)
         for leg in route[:-1]:
-            new = await self._by(leg, read, Options(leg.direction.to), wish.until)
+            new = await self._by(leg, read, SharedOptions(leg.direction.to), options.until)
             between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
-            read = [Piece(each.text) for each in between if each]
+            read = [Query(each.text) for each in between if each]
         last = route[-1]
-        options = Options(last.direction.to, 1 + wish.alternatives, wish.asked, wish.diverse)
-        ready = [each._replace(prefix=piece.prefix) for each, piece in zip(read, pieces, strict=True)]
-        found = await self._by(last, ready, options, wish.until)
+        shared = SharedOptions(last.direction.to, 1 + options.alternatives, options.asked, options.diverse)
+        ready = [each._replace(prefix=query.prefix) for each, query in zip(read, queries, strict=True)]
+        found = await self._by(last, ready, shared, options.until)
         return [each._replace(read=before) for each, before in zip(found, between, strict=True)]
 
-    async def _by(self, leg: Leg, pieces: Sequence[Piece], options: Options, until: float) -> list[Sentence]:
+    async def _by(self, leg: Leg, queries: Sequence[Query], shared: SharedOptions, until: float) -> list[Sentence]:
         """Translate by one model."""
-        stripped = [StrippedSources(piece.text, leg.known) for piece in pieces]
+        stripped = [StrippedSources(query.text, leg.known) for query in queries]
         asked = [
-            Piece(each.text, leg.stripped(piece.prefix))
-            for each, piece in zip(stripped, pieces, strict=True)
+            Query(each.text, leg.stripped(query.prefix))
+            for each, query in zip(stripped, queries, strict=True)
             if each.worded
         ]
-        found = iter(await leg.model.translate(asked, options, until - time.monotonic()))
+        found = iter(await leg.model.translate(asked, shared, until - time.monotonic()))
         return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in stripped]
 
 

@@ -23,14 +23,14 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.run import Run
 from dragoman.serving.app import create
-from dragoman.serving.asking import Desk
+from dragoman.serving.context import Context
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.service import Service
 from dragoman.training import checks, session
-from dragoman.translation.gate import Gate as Verdict
+from dragoman.translation.gate import Gate
 from tests import toy
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         )
         service = Service([Model.load(Path("old"))], corrections=Corrections(Path("db")))
         limits = Limits()
-        with TestClient(create(Desk(service, limits, Gate(limits), Measures()))) as client:
+        with TestClient(create(Context(service, limits, AccessControl(limits), Measures()))) as client:
             for source, target in pairs(200, 3, RIGHT, 1.0):
                 given = {"q": source, "s": target, "source": "en", "target": "fr"}
                 assert client.post("/suggest", json=given).json() == {"success": True}
@@ -106,7 +106,7 @@ def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learnt: Path) -> No
 
 
 def test_the_figures_are_kept_and_what_is_held_out_was_not_learnt(learnt: Path) -> None:
-    verdict = Verdict.read(learnt / "new" / "gate.json")
+    verdict = Gate.read(learnt / "new" / "gate.json")
     assert verdict.passed
     assert (verdict.sentences, verdict.against) == (60, "old")
     assert [each.metric for each in verdict.figures] == ["BLEU-2", "chrF2"]
@@ -136,7 +136,7 @@ def test_a_worse_run_does_not_serve(learnt: Path, tmp_path: Path) -> None:
     with chdir(learnt):
         outcome = CliRunner().invoke(app, ["gate", str(worse), "--against", "old", *given])
     assert outcome.exit_code == 1
-    verdict = Verdict.read(worse / "gate.json")
+    verdict = Gate.read(worse / "gate.json")
     assert all(each.worse and each.after < each.before and each.p < 0.05 for each in verdict.figures)
     with pytest.raises(UserError, match="is worse than old"):
         Model.load(worse)

@@ -11,9 +11,9 @@ pytest.importorskip("sentencex")
 from starlette.testclient import TestClient
 
 from dragoman.serving.app import create
-from dragoman.serving.asking import Desk
+from dragoman.serving.context import Context
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import Gate, Keys, Limits
+from dragoman.serving.limits import AccessControl, Keys, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.service import Service
@@ -50,8 +50,8 @@ def opened(run: Path) -> Open:
         limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, **options: Any
     ) -> TestClient:
         service = Service([Model.load(run)], corrections=kept, **options)
-        desk = Desk(service, limits, Gate(limits, keys), Measures())
-        return TestClient(create(desk), raise_server_exceptions=False)
+        context = Context(service, limits, AccessControl(limits, keys), Measures())
+        return TestClient(create(context), raise_server_exceptions=False)
 
     return client
 

@@ -280,3 +280,12 @@ def test_a_correction_that_ends_a_line_adds_none(opened: Open, tmp_path: Path) -
         client.post("/suggest", json={"q": "one two six.\n", "s": "uno dos seis.\n", **PAIR})
         found = client.post("/translate", json={"q": "one two six.\nthree", **PAIR}).json()["translatedText"]
         assert found == "uno dos seis.\ntrois"
+
+
+@pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/word.js", "/files.js"])
+def test_the_page_loads_nothing_from_elsewhere_and_is_taken_for_nothing_else(client: TestClient, path: str) -> None:
+    headers = client.get(path).headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")

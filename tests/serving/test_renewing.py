@@ -19,13 +19,13 @@ import pytest
 from dragoman.documents.passages import split
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.decoding import Deadline
-from dragoman.serving.asking import Desk
-from dragoman.serving.batching import Batcher, BusyError, Options, Piece
-from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.batching import Batcher, BusyError, Query, SharedOptions
+from dragoman.serving.context import Context
+from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
-from dragoman.serving.own import Endpoints, Question
-from dragoman.serving.service import Service, Wish
+from dragoman.serving.service import RequestOptions, Service
+from dragoman.serving.v1 import Endpoints, TranslateRequest
 from dragoman.translation.translation import Translation
 
 TEXT = "one two three"
@@ -58,13 +58,13 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
             (other,) = await service.translate([TEXT], "en", "fr")
             assert other.text != "trois deux un"
             await asyncio.sleep(0.05)
-            (piece,) = await first.translate([Piece(TEXT)], Options(), 10.0)
-            assert piece.text == "trois deux un"
+            (query,) = await first.translate([Query(TEXT)], SharedOptions(), 10.0)
+            assert query.text == "trois deux un"
         for _ in range(100):
             await asyncio.sleep(0 if not service._retired else 0.01)
         assert not service._retired
         with pytest.raises(BusyError):  # nothing translates there any more
-            await first.batcher.translate([Piece(TEXT)], Options(), 0.2)
+            await first.batcher.translate([Query(TEXT)], SharedOptions(), 0.2)
         await service.close()
 
     asyncio.run(test())
@@ -72,14 +72,14 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
 
 def endpoints(service: Service) -> Endpoints:
     limits = Limits()
-    return Endpoints(Desk(service, limits, Gate(limits), Measures()))
+    return Endpoints(Context(service, limits, AccessControl(limits), Measures()))
 
 
 def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> list[str]:
         service, found = Service([Model.load(copied)]), list[str]()
         passage = split("one two\ntwo three\none two three\nsix one", "en")
-        async for event in endpoints(service)._events(Question(passage, "en", "fr", Wish(), None)):
+        async for event in endpoints(service)._events(TranslateRequest(passage, "en", "fr", RequestOptions(), None)):
             found.append(event)
             if len(found) == 1:
                 spoil(copied)
@@ -95,13 +95,13 @@ def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
     async def test() -> list[str]:
         model = Model.load(run)
 
-        def slowly(pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+        def slowly(queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
             time.sleep(0.4)
-            return model._search(pieces, options, deadline)
+            return model._search(queries, options, deadline)
 
         model.batcher = Batcher(slowly)
         service, passage = Service([model]), split("one two\nsix", "en")
-        question = Question(passage, "en", "fr", Wish(until=time.monotonic() + 0.6), None)
+        question = TranslateRequest(passage, "en", "fr", RequestOptions(until=time.monotonic() + 0.6), None)
         found = [event async for event in endpoints(service)._events(question)]
         await service.close()
         return [event.partition("\n")[0] for event in found]

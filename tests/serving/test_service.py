@@ -20,22 +20,22 @@ from dragoman.documents.translated import Sentence
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
-from dragoman.serving.batching import Batcher, BusyError, Options, Piece
+from dragoman.serving.batching import Batcher, BusyError, Query, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Model, Routes, names_of
-from dragoman.serving.service import Service, Wish
+from dragoman.serving.service import RequestOptions, Service
 from dragoman.translation.translation import Translation
 from tests.serving.server import serving
 
 pytest.importorskip("sentencex")
 
 
-def slowly(model: Model) -> Callable[[Sequence[Piece], Options, Deadline], list[Translation]]:
+def slowly(model: Model) -> Callable[[Sequence[Query], SharedOptions, Deadline], list[Translation]]:
     """The search of a model, which takes 0.4 s."""
 
-    def search(pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+    def search(queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         time.sleep(0.4)
-        return model._search(pieces, options, deadline)
+        return model._search(queries, options, deadline)
 
     return search
 
@@ -146,7 +146,7 @@ def html(service: Service, text: str) -> str:
 
     async def ask() -> str:
         page = Page(text)
-        found = await service.translate([line.text for line in page.lines], "en", "fr", Wish(attention=True))
+        found = await service.translate([line.text for line in page.lines], "en", "fr", RequestOptions(attention=True))
         await service.close()
         return page.text(found)
 
@@ -179,7 +179,7 @@ def test_two_models_share_the_time_of_a_request(run: Path) -> None:
     for model in (to, back):
         model.batcher = Batcher(slowly(model))
     with pytest.raises(BusyError, match="in time"):
-        translated(Service([to, back]), "one two", wish=Wish(until=time.monotonic() + 0.6))
+        translated(Service([to, back]), "one two", options=RequestOptions(until=time.monotonic() + 0.6))
 
 
 def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

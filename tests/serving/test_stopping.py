@@ -15,9 +15,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from dragoman.search.decoding import Deadline
 from dragoman.serving.app import Measured, create
-from dragoman.serving.asking import Desk
-from dragoman.serving.batching import Batcher, Options, Piece
-from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.batching import Batcher, Query, SharedOptions
+from dragoman.serving.context import Context
+from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.server import Server
@@ -27,7 +27,7 @@ from dragoman.translation.translation import Translation
 BODY = {"q": "one two. three.", "source": "en", "target": "fr"}
 
 
-def never(pieces: Sequence[Piece], options: Options, deadline: Deadline) -> list[Translation]:
+def never(queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
     while not deadline.passed:
         pass
     deadline.check()
@@ -52,7 +52,7 @@ def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.Log
     model = Model.load(run)
     model.batcher = Batcher(never)
     service, limits = Service([model]), Limits()
-    app = create(Desk(service, limits, Gate(limits), Measures()))
+    app = create(Context(service, limits, AccessControl(limits), Measures()))
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
     server = Server(config, renewed, service.stop)
 

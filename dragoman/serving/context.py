@@ -12,24 +12,24 @@ from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
-from dragoman.serving.limits import Gate, Limits
+from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import Service, Wish, named
+from dragoman.serving.service import RequestOptions, Service, named
 
 Answer = TypeVar("Answer")
 
 LOOK = 0.2  # seconds between two looks whether a client is still there
 
 
-class Desk(NamedTuple):
+class Context(NamedTuple):
     """What endpoints work with."""
 
     service: Service
     limits: Limits
-    gate: Gate
+    access: AccessControl
     measures: Measures
 
     async def admitted(self, request: Request) -> Parameters:
@@ -39,11 +39,11 @@ class Desk(NamedTuple):
         """
         address = request.client.host if request.client else ""
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        early = scheme.lower() == "bearer" or self.gate.keys is None
-        client = await self.gate.enter(address, bearer.strip()) if early else ""
+        early = scheme.lower() == "bearer" or self.access.keys is None
+        client = await self.access.enter(address, bearer.strip()) if early else ""
         parameters = await Parameters.read(request)
         parameters.until = time.monotonic() + self.limits.seconds
-        parameters.client = client if early else await self.gate.enter(address, parameters.text("api_key", ""))
+        parameters.client = client if early else await self.access.enter(address, parameters.text("api_key", ""))
         return parameters
 
     def check_size(self, texts: Sequence[str]) -> None:
@@ -58,20 +58,20 @@ class Desk(NamedTuple):
             raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({self.limits.characters})")
 
     async def translated(
-        self, request: Request, texts: Sequence[str], source: str, target: str, wish: Wish
+        self, request: Request, texts: Sequence[str], source: str, target: str, options: RequestOptions
     ) -> list[Translated]:
         """Translate, as long as the client is there. Refusal if that cannot be, or takes too long."""
-        return await self.passages(request, await self.service.passages(texts, source), source, target, wish)
+        return await self.passages(request, await self.service.passages(texts, source), source, target, options)
 
     async def passages(
-        self, request: Request, passages: Sequence[Passage], source: Read, target: str, wish: Wish
+        self, request: Request, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions
     ) -> list[Translated]:
         """Translate texts that are split into sentences, as `translated` does. From a language to itself there is
         nothing to do.
         """
         if source == target:
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
-        found = await self.answer(request, self.service.translate_passages(passages, source, target, wish))
+        found = await self.answer(request, self.service.translate_passages(passages, source, target, options))
         self.measures.translated(
             named(source), target, sum(len(each) for every in passages for each in every.sentences)
         )
