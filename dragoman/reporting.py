@@ -79,11 +79,12 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
     others = [(run, score) for run, each in enumerate(translated) for score in each.more]
     if frequency is None:
         frequency = training_words(translated[0].run) if tests else {}
+    by_edits = [_by_edits(test) for test in tests]
     by_frequency = [_by_frequency(test, frequency) for test in tests]
     return Report(
         [_view(each, list(metrics.values())) for each in translated],
         *_with_others(scores, others),
-        [each for each in [*by_length, *by_frequency] if each.groups],
+        [each for each in [*by_length, *by_edits, *by_frequency] if each.groups],
         [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
     )
 
@@ -190,6 +191,17 @@ def _by_frequency(test: Tested, frequency: Frequency) -> Groups:
             cells = test.cells(metric, counts, range(len(counts[0])))
             found.append(Group(metric.group, metric.number(test.first.references), cells))
     return Groups("F of words by their frequency in training", "Times", "Words", found)
+
+
+def _by_edits(test: Tested) -> Groups:
+    """Group the edits that turn translations into references."""
+    words = sum(len(line.split()) for line in test.first.references)
+    found = list[Group]()
+    for name in groups.EDITS:
+        metric = groups.EditRate(name)
+        counts = test.counts(metric)
+        found.append(Group(name, words, test.cells(metric, counts, range(len(counts[0])))))
+    return Groups("Edits by their type", "Edit", "Words", found, groups.EditRate.higher_is_better)
 
 
 def training_words(run: Run) -> Frequency:

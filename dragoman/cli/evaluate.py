@@ -63,7 +63,7 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
 
     translations = options.translations or [Path("-")]
     sources = [Path(name) for name in options.source or ()]
-    one_stream(*translations, *sources, *options.references, options.downstream, options.labels)
+    one_stream(*translations, *sources, *options.references, options.edited, options.downstream, options.labels)
     if "-" in map(str, translations) and sys.stdin.isatty():
         typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
     return [read(path) for path in translations], [read(path) for path in options.references]

@@ -135,6 +135,33 @@ def test_words_that_only_a_translation_has_are_shown(scored: Shell) -> None:
         assert [(each["frequency"], each["words"]) for each in found] == [("0", 0)] * 2 + [("4-9", 120)] * 2
 
 
+@pytest.mark.spec("H12")
+def test_scores_by_the_type_of_edits(scored: Shell) -> None:
+    """Both systems have nothing but substituted words, one a line; of the bad one's edits, half are needed."""
+    words = ("evaluate", "ref", "-i", "bad", "-i", "good", "--by=edits")
+    heading, *rows, _, signature, _, _ = scored(*words).lines
+    assert heading.split() == ["edit", "system", "Edits"]
+    assert [row.split()[:3] for row in rows[:4]] == [
+        [edit, system, "0.00"] for edit in ("insert", "delete") for system in ("bad", "good")
+    ]
+    assert "**" in rows[5]
+    assert signature.startswith("Edits: nrefs:1|case:mixed|bs:1000")
+    wer = json.loads(scored("evaluate", "ref", "-i", "bad", "--metrics=wer", "--json").out)["score"]
+    found = json.loads(scored("evaluate", "ref", "-i", "bad", "--by=edits", "--json").out)
+    assert [each["Edits"]["score"] for each in found] == [0, 0, wer]
+    heading, *rows = scored(
+        "evaluate", "ref", "-i", "bad", "-i", "good", "-i", "ref", "--by=edits", "--edited=bad"
+    ).lines
+    assert heading.split() == ["edit", "edits", "system", "F", "of", "edits"]
+    assert [row.split()[:4] for row in rows[6:9]] == [
+        ["substitute", "60", "bad", "0.00"],
+        ["substitute", "60", "good", "66.67"],
+        ["substitute", "60", "ref", "100.00"],
+    ]
+    scored.write("few", "a\n")
+    assert scored.fails("evaluate", "ref", "-i", "bad", "--by=edits", "--edited=few").startswith("ref has 60 lines")
+
+
 @pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
