@@ -37,7 +37,7 @@ class Translated(NamedTuple):
 
     run: Run
     sentences: Sentences
-    more: Sequence[Score] = ()
+    more: Sequence[Compared | Score] = ()
 
 
 class Tested(NamedTuple):
@@ -150,24 +150,27 @@ def _signature(metric: Metric, references: Sequence[str]) -> str:
     return Score(metric.name, 0.0, metric.signature(1)).against(references).signature
 
 
-def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) -> tuple[list[Scores], list[Scores]]:
+def _with_others(
+    scores: Sequence[Scores], others: Sequence[tuple[int, Compared | Score]]
+) -> tuple[list[Scores], list[Scores]]:
     """Return the scores with those of no model, `BLEU, copying en` beside BLEU, and what scores there are besides."""
     beside = {each.title: dict[tuple[str, float], None]() for each in scores}
-    alone = dict[str, list[tuple[int, Score]]]()
-    for run, score in others:
+    alone = dict[str, list[tuple[int, Compared | Score]]]()
+    for run, found in others:
+        score = score_of(found)
         metric, _, floor = score.name.partition(", ")
         if floor and metric in beside:
             beside[metric][floor, score.value] = None
         else:
-            alone.setdefault(score.name, []).append((run, score))
+            alone.setdefault(score.name, []).append((run, found))
     return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))
 
 
-def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
+def _alone(named: tuple[str, Sequence[tuple[int, Compared | Score]]]) -> Scores:
     name, found = named
-    notes = list(dict.fromkeys(score.signature for _, score in found))
+    notes = list(dict.fromkeys(score_of(each).signature for _, each in found))
     notes += ["Runs with other signatures are not comparable."] if len(notes) > 1 else []
-    cells = [(run, Cell(score.value)) for run, score in found]
+    cells = [(run, _cell(each)) for run, each in found]
     return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
 
 

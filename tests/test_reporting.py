@@ -11,8 +11,9 @@ import pytest
 
 from dragoman import reporting
 from dragoman.configuration.components import Spec
+from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
-from dragoman.evaluation.significance import compare
+from dragoman.evaluation.significance import Compared, compare
 from dragoman.inspection import Sentences, development
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
@@ -218,6 +219,19 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
         ("Accuracy", True, 2),
     ]
     assert len(found.further[0].notes) == 1
+
+
+@pytest.mark.spec("H13")
+def test_a_score_beside_those_of_metrics_has_its_interval(run: Run) -> None:
+    given = sentences(["un"], ["un"])
+    judged = Compared(Score("AER", 20.0, "percent"), 20.5, 18.0, 23.0)
+    (found,) = reporting.contents(
+        [Translated(run, given, [judged]), Translated(run, given, [judged.score])], {}
+    ).further
+    (_, first), (_, second) = found.runs
+    assert (first.value, first.low, first.high) == (20, 18, 23)
+    assert (second.value, math.isnan(second.low)) == (20, True)
+    assert found.notes == ["percent"]
 
 
 def test_a_run_without_translations_has_no_scores(run: Run, tmp_path: Path) -> None:

@@ -72,8 +72,7 @@ def compared(
 ) -> str:
     """Return scores with intervals; for several systems in a table, with the p of each difference from the first."""
     corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
-    if len(systems[0].lines) < FEWEST:
-        tell(f"{len(systems[0].lines)} sentences are too few for intervals and tests; these need {FEWEST}")
+    tell_if_few(len(systems[0].lines))
     rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
     if len(rows) > 1:
         return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
@@ -83,6 +82,12 @@ def compared(
         listed = [_entry(cell) for cell in [*cells, *further]]
         return written(listed if len(listed) > 1 else listed[0])
     return "\n".join(map(str, [*cells, *further]))
+
+
+def tell_if_few(sentences: int) -> None:
+    """Tell if sentences are too few for what was asked for."""
+    if sentences < FEWEST:
+        tell(f"{sentences} sentences are too few for intervals and tests; these need {FEWEST}")
 
 
 def grouped(

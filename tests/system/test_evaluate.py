@@ -1,6 +1,7 @@
 """`dragoman evaluate` of several systems and of parts of a test set."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -170,7 +171,12 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     words = ("evaluate", "many.fr", "--run=runs/toy", "--source=many.en", "--metrics=bleu", "--beam=2")
     plain, *further = copied(*words).lines
     line, *others = copied(*words, "--confidence").lines
-    assert others == further
+    assert [each.split(" ± ")[0] for each in others] == [each.split(" (")[0] for each in further]
+    assert all(each.endswith("|bs:1000|seed:12345)") for each in others)
+    listed = json.loads(copied(*words, "--confidence", "--json").out)
+    assert [each["name"] for each in listed] == ["BLEU", "Perplexity", "Accuracy"]
+    assert all("confidence_var" in each for each in listed)
+    assert listed[1]["confidence_var"] > 0
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
     heading, *_, signature = copied(*words, "--by=length").lines
@@ -306,3 +312,41 @@ def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
         "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
     ))):  # fmt: skip
         assert task("evaluate", "ref", "-i", "good", *words).code == 2, words
+
+
+@pytest.mark.slow
+@pytest.mark.spec("H13")
+def test_alignments_and_log_probabilities_have_intervals_and_are_compared(copied: Shell) -> None:
+    for name in ("many.en", "many.fr"):
+        copied.write(name, (copied.folder / name.replace("many", "test")).read_text("utf-8") * 10)
+    files = ("runs/toy", "many.en", "many.fr")
+    found = copied("align", *files)
+    copied.write("links", found.out)
+    copied.write("gold", "".join(f"{line.rsplit(' ', 1)[0]} 0?0\n" for line in found.lines))
+    told = copied("align", *files, "--gold=gold").err
+    with_interval = copied("align", *files, "--gold=gold", "--confidence").err
+    matched = re.fullmatch(r"AER = (\S+) ± (\S+) \(precision .*\)\n", with_interval)
+    assert matched
+    rate, interval = matched.groups()
+    assert with_interval.replace(f" ± {interval}", "") == told
+    copied.write("none", "\n" * len(found.lines))
+    words = ("evaluate", "gold", "-i", "links", "-i", "none", "--metrics=aer", "--json")
+    first, second = json.loads(copied(*words).out)
+    assert first["AER"]["score"] == pytest.approx(100 * float(rate), abs=0.01)
+    assert first["AER"]["ci"] == pytest.approx(100 * float(interval), abs=0.01)
+    assert (second["AER"]["score"], second["AER"]["p_value"] < 0.01) == (100, True)
+
+    scored = copied("score", *files)
+    plain = scored.err.rpartition("perplexity ")[2].split()[0]
+    value, _, interval = copied("score", *files, "--confidence").err.rpartition("perplexity ")[2].split()[:3]
+    assert value == plain
+    copied.write("one", scored.out)
+    copied.write("other", "".join(f"{float(line.split()[0]) - 1}\t{line.split()[1]}\n" for line in scored.lines))
+    words = ("evaluate", "many.fr", "-i", "one", "-i", "other", "--metrics=perplexity", "--json")
+    first, second = json.loads(copied(*words).out)
+    assert first["Perplexity"]["score"] == pytest.approx(float(value), abs=0.01)
+    assert first["Perplexity"]["ci"] == pytest.approx(float(interval), abs=0.01)
+    assert second["Perplexity"]["p_value"] < 0.01
+    few = copied("score", "runs/toy", "test.en", "test.fr", "--confidence").err
+    assert few.startswith("6 sentences are too few")
+    assert "±" not in few
