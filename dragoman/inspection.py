@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -22,7 +22,9 @@ from dragoman.errors import UserError
 from dragoman.evaluation import alignment, floors
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics.metric import Score, predicted
+from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
+from dragoman.evaluation.significance import Compared, judged, score_of
 from dragoman.files import read_lines
 from dragoman.model import build
 from dragoman.model.inputs import SourceInput, model_inputs
@@ -42,6 +44,7 @@ ALTERNATIVES = 5  # translations of a sentence in a report
 NEAREST = 3  # training pairs beside an explanation
 
 Row = dict[str, Any]
+Counts: TypeAlias = NDArray[np.float64]  # of each sentence
 
 
 class Sentences(NamedTuple):
@@ -114,7 +117,7 @@ def translated(
     *,
     to: str | None = None,
     explain: bool = False,
-) -> tuple[Sentences, list[Score]]:
+) -> tuple[Sentences, Sequence[Compared | Score]]:
     """Translate sentences with a model, into the language `to` if it has several; with gold alignments of the
     references, also return its alignment error rate; and `explain` each translation, and why it is not the reference,
     with the most similar training pairs, if their files are there.
@@ -123,7 +126,7 @@ def translated(
     links, all are known.
     """
     sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
-    rates = [100 * agreement(translator, sources, known, gold, to=to).error_rate] if gold else []
+    rates = [_error_rate(_agreements(translator, sources, known, gold, to=to), known)] if gold else []
     width = components.build(SEARCHES, translator.search).width
     found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
     if explain:
@@ -134,7 +137,14 @@ def translated(
         for translation, (_, reference), each in zip(found, pairs, links, strict=True)
     ]
     sentences = Sentences([each.text for each in found], examples)
-    return sentences, [Score("AER", rate, "percent|forced decoding").against(sentences.references) for rate in rates]
+    return sentences, rates
+
+
+def _error_rate(counts: Counts, references: Sequence[str]) -> Compared | Score:
+    """Return the alignment error rate in percent, with its interval unless sentences are too few."""
+    (found,) = judged(AlignmentErrorRate(), [counts], 1)
+    score = Score("AER", score_of(found).value, "percent|forced decoding").against(references)
+    return score if isinstance(found, Score) else found._replace(score=score)
 
 
 def _explained(
@@ -165,10 +175,22 @@ def agreement(
     """Score the agreement of attention in forced decoding with gold links. Raises UserError if a link is outside its
     sentence.
     """
+    return AlignmentScore.of(_agreements(translator, sources, references, gold, to=to).sum(axis=0).tolist())
+
+
+def _agreements(
+    translator: Translator,
+    sources: Sequence[Text],
+    references: Sequence[str],
+    gold: Sequence[Gold],
+    *,
+    to: str | None = None,
+) -> Counts:
+    """What `alignment.agreements` counts for each sentence."""
     scored = translator.score(sources, references, to=to)
     for each, links in zip(scored, gold, strict=True):
         links.check(len(each.source_words), len(each.words))
-    return alignment.error_rate([each.alignment for each in scored], gold)
+    return alignment.agreements([each.alignment for each in scored], gold)
 
 
 def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:

@@ -37,7 +37,7 @@ class Translated(NamedTuple):
 
     run: Run
     sentences: Sentences
-    more: Sequence[Score] = ()
+    more: Sequence[Compared | Score] = ()
 
 
 class Tested(NamedTuple):
@@ -79,11 +79,12 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
     others = [(run, score) for run, each in enumerate(translated) for score in each.more]
     if frequency is None:
         frequency = training_words(translated[0].run) if tests else {}
+    by_edits = [_by_edits(test) for test in tests]
     by_frequency = [_by_frequency(test, frequency) for test in tests]
     return Report(
         [_view(each, list(metrics.values())) for each in translated],
         *_with_others(scores, others),
-        [each for each in [*by_length, *by_frequency] if each.groups],
+        [each for each in [*by_length, *by_edits, *by_frequency] if each.groups],
         [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
     )
 
@@ -149,24 +150,27 @@ def _signature(metric: Metric, references: Sequence[str]) -> str:
     return Score(metric.name, 0.0, metric.signature(1)).against(references).signature
 
 
-def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) -> tuple[list[Scores], list[Scores]]:
+def _with_others(
+    scores: Sequence[Scores], others: Sequence[tuple[int, Compared | Score]]
+) -> tuple[list[Scores], list[Scores]]:
     """Return the scores with those of no model, `BLEU, copying en` beside BLEU, and what scores there are besides."""
     beside = {each.title: dict[tuple[str, float], None]() for each in scores}
-    alone = dict[str, list[tuple[int, Score]]]()
-    for run, score in others:
+    alone = dict[str, list[tuple[int, Compared | Score]]]()
+    for run, found in others:
+        score = score_of(found)
         metric, _, floor = score.name.partition(", ")
         if floor and metric in beside:
             beside[metric][floor, score.value] = None
         else:
-            alone.setdefault(score.name, []).append((run, score))
+            alone.setdefault(score.name, []).append((run, found))
     return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))
 
 
-def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
+def _alone(named: tuple[str, Sequence[tuple[int, Compared | Score]]]) -> Scores:
     name, found = named
-    notes = list(dict.fromkeys(score.signature for _, score in found))
+    notes = list(dict.fromkeys(score_of(each).signature for _, each in found))
     notes += ["Runs with other signatures are not comparable."] if len(notes) > 1 else []
-    cells = [(run, Cell(score.value)) for run, score in found]
+    cells = [(run, _cell(each)) for run, each in found]
     return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
 
 
@@ -190,6 +194,17 @@ def _by_frequency(test: Tested, frequency: Frequency) -> Groups:
             cells = test.cells(metric, counts, range(len(counts[0])))
             found.append(Group(metric.group, metric.number(test.first.references), cells))
     return Groups("F of words by their frequency in training", "Times", "Words", found)
+
+
+def _by_edits(test: Tested) -> Groups:
+    """Group the edits that turn translations into references."""
+    words = sum(len(line.split()) for line in test.first.references)
+    found = list[Group]()
+    for name in groups.EDITS:
+        metric = groups.EditRate(name)
+        counts = test.counts(metric)
+        found.append(Group(name, words, test.cells(metric, counts, range(len(counts[0])))))
+    return Groups("Edits by their type", "Edit", "Words", found, groups.EditRate.higher_is_better)
 
 
 def training_words(run: Run) -> Frequency:

@@ -146,6 +146,8 @@ def test_help_lists_every_command() -> None:
         (["evaluate", "ref", "-i", "z", "--by=length", "--source=y", "--source=x"], "several --source go with --run"),
         (["evaluate", "ref", "-i", "z", "--by=frequency"], "--by frequency and --corpus go together"),
         (["evaluate", "ref", "-i", "z", "--corpus=y"], "--by frequency and --corpus go together"),
+        (["align", "run", "a", "b", "--confidence"], "--confidence goes with --gold"),
+        (["evaluate", "ref", "-i", "z", "--by=length", "--edited=y"], "--edited goes with --by edits"),
         (["evaluate", "ref", "--run=x", "--source=y", "--by=length", "--candidates=9,1"], "one or the other"),
         (["average", "run", "--last=1", "--best=1", "-o", "x"], "FILES, --last and --best are three ways to choose"),
         (["average", "run", "file", "--last=1", "-o", "x"], "FILES, --last and --best are three ways to choose"),

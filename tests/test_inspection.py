@@ -16,6 +16,7 @@ from dragoman.configuration.config import ModelConfig
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
+from dragoman.evaluation.significance import Compared, score_of
 from dragoman.inspection import Sentences
 from dragoman.model import build
 from dragoman.run.run import Run
@@ -118,8 +119,13 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
         assert example.gold == (sorted(gold) if good else None)
         assert 1 <= len(example.n_best) <= 3
         assert example.n_best[0][1] == example.score
-    assert [score.name for score in scores] == ["AER"]
-    assert 0 <= scores[0].value <= 100
+    assert [score_of(score).name for score in scores] == ["AER"]
+    assert 0 <= score_of(scores[0]).value <= 100
+    many, (rate,) = inspection.translated(model, pairs * 2, [Gold(each, each) for each in links * 2])
+    assert isinstance(rate, Compared)
+    assert rate.low <= rate.score.value <= rate.high
+    assert rate.score.value == pytest.approx(score_of(scores[0]).value)
+    assert rate.score.signature.endswith(score_of(scores[0]).against(many.references).signature.rpartition("|")[2])
     unknown, none = inspection.translated(model, [(pair.source, None) for pair in pairs])
     assert none == []
     assert inspection.scores(run, unknown) == []

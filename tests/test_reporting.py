@@ -11,8 +11,9 @@ import pytest
 
 from dragoman import reporting
 from dragoman.configuration.components import Spec
+from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
-from dragoman.evaluation.significance import compare
+from dragoman.evaluation.significance import Compared, compare
 from dragoman.inspection import Sentences, development
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
@@ -136,7 +137,10 @@ def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
     said = [reference if right else "faux" for reference, right in zip(references, [1, 1, 1, 0, 0, 1], strict=True)]
     one, other = sentences(said, references), sentences(references, references, ["a"] * 6)
     found = reporting.contents([Translated(run, one), Translated(run, other)], {})
-    assert [each.title for each in found.groups] == [f"{name} by length of the source" for name in ("BLEU-2", "chrF2")]
+    assert [each.title for each in found.groups] == [
+        *(f"{name} by length of the source" for name in ("BLEU-2", "chrF2")),
+        "Edits by their type",
+    ]
     assert told(found.groups[0].groups) == [("3-5", 3, [100, 100]), ("6-10", 2, [0, 100]), ("26-30", 1, [100, 100])]
 
 
@@ -145,10 +149,11 @@ def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""
     few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)
     found = reporting.contents([Translated(run, each) for each in (few, many, few)], {"un": 2, "six": 2}).groups
-    assert [each.title.partition(" ")[0] for each in found] == ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "F", "F"]
+    titles = ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "Edits", "Edits", "F", "F"]
+    assert [each.title.partition(" ")[0] for each in found] == titles
     rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in each.groups] for each in found]
     assert rows[:4] == [[("1-2", 3, [0, 2])], [("1-2", 50, [1])]] * 2
-    assert rows[4:] == [[("0", 3, [0, 2]), ("2-3", 3, [0, 2])], [("0", 50, [1]), ("2-3", 50, [1])]]
+    assert rows[6:] == [[("0", 3, [0, 2]), ("2-3", 3, [0, 2])], [("0", 50, [1]), ("2-3", 50, [1])]]
 
 
 def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
@@ -157,6 +162,16 @@ def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
     found = reporting.contents([Translated(run, given)], frequency).groups[-1]
     assert (found.title, found.by) == ("F of words by their frequency in training", "Times")
     assert told(found.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
+
+
+@pytest.mark.spec("H12")
+def test_edits_that_are_left_to_make_are_told_by_their_type(run: Run) -> None:
+    references = ["un deux trois quatre"] * 30
+    given = [Translated(run, sentences([said] * 30, references)) for said in ("un trois cinq", "un deux trois quatre")]
+    found = reporting.contents(given, {}).groups[-1]
+    assert (found.title, found.by, found.higher_is_better) == ("Edits by their type", "Edit", False)
+    assert told(found.groups) == [("insert", 120, [25, 0]), ("delete", 120, [0, 0]), ("substitute", 120, [25, 0])]
+    assert found.groups[0].runs[1][1].mark == "**"
 
 
 @pytest.mark.spec("H12")
@@ -192,7 +207,7 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
     moved = replace(run, config=run.config.model_copy(update={"data": data}))
     assert reporting.training_words(moved) == {}
     sets = [each.title for each in reporting.contents([Translated(moved, *development(run))]).groups]
-    assert sets == ["BLEU-2 by length of the source", "chrF2 by length of the source"]
+    assert sets == ["BLEU-2 by length of the source", "chrF2 by length of the source", "Edits by their type"]
 
 
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
@@ -204,6 +219,19 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
         ("Accuracy", True, 2),
     ]
     assert len(found.further[0].notes) == 1
+
+
+@pytest.mark.spec("H13")
+def test_a_score_beside_those_of_metrics_has_its_interval(run: Run) -> None:
+    given = sentences(["un"], ["un"])
+    judged = Compared(Score("AER", 20.0, "percent"), 20.5, 18.0, 23.0)
+    (found,) = reporting.contents(
+        [Translated(run, given, [judged]), Translated(run, given, [judged.score])], {}
+    ).further
+    (_, first), (_, second) = found.runs
+    assert (first.value, first.low, first.high) == (20, 18, 23)
+    assert (second.value, math.isnan(second.low)) == (20, True)
+    assert found.notes == ["percent"]
 
 
 def test_a_run_without_translations_has_no_scores(run: Run, tmp_path: Path) -> None:

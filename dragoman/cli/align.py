@@ -36,6 +36,9 @@ class Options(NamedTuple):
     output: OutputFile = None
     gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: report the error rate.")] = None
     one_based: OneBased = False
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="With --gold: add half of the 95 % interval, by bootstrap.")
+    ] = False
     method: ByMethod = None
     symmetrise: Symmetrised = None
     also: MorePairs = None
@@ -68,6 +71,8 @@ def align(options: Options) -> None:
     by_run = counting.by_run(options, OF_A_RUN)
     if options.one_based and not options.gold:
         raise typer.BadParameter("--one-based goes with --gold")
+    if options.confidence and not options.gold:
+        raise typer.BadParameter("--confidence goes with --gold")
     if options.threshold is not None and options.json:
         raise typer.BadParameter("--threshold chooses links, and --json has every weight: one or the other")
     one_stream(*options.files, options.gold)
@@ -83,7 +88,8 @@ def align(options: Options) -> None:
             count += len(aligned)
             found += [each.links for each in aligned] if right else []
     if options.gold:
-        _tell_agreement(found, right, options.gold, count, options.files[-2:][0])
+        _check_numbers(right, options.gold, count, options.files[-2:][0])
+        typer.echo(_agreement(found, right, confidence=options.confidence), err=True)
 
 
 def _by_attention(options: Options) -> Iterator[list[Aligned]]:
@@ -126,12 +132,25 @@ def _links(scored: "Scored", threshold: float | None) -> list[Links]:
     return [links(seen.attention, threshold, seen.end_attention) for seen in scored.sources]
 
 
-def _tell_agreement(found: Sequence[Links], right: Sequence[Gold], gold: Path, pairs: int, source: Path) -> None:
-    """Report how well the links found agree with the gold links."""
-    from dragoman.evaluation.alignment import error_rate
-
+def _check_numbers(right: Sequence[Gold], gold: Path, pairs: int, source: Path) -> None:
+    """Raises UserError if there are not as many gold lines as pairs."""
     if not right:
         raise UserError(f"{gold}: has no links, so there is nothing to compare with")
     if len(right) != pairs:
         raise UserError(f"{gold} has {len(right):,} lines, but there are {pairs:,} pairs in {source}")
-    typer.echo(str(error_rate(found, right)), err=True)
+
+
+def _agreement(found: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
+    """Tell how well the links found agree with the gold links."""
+    from dragoman.cli.comparison import tell_if_few
+    from dragoman.evaluation.alignment import AlignmentScore, agreements
+    from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
+    from dragoman.evaluation.significance import Compared, judged
+
+    counts = agreements(found, right)
+    score = AlignmentScore.of(counts.sum(axis=0).tolist())
+    if not confidence:
+        return str(score)
+    tell_if_few(len(counts))
+    (judgement,) = judged(AlignmentErrorRate(), [counts], 1)
+    return score.told(judgement.margin / 100 if isinstance(judgement, Compared) else None)

@@ -5,8 +5,8 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dragoman.cli.evaluate_options import FREQUENCY, LENGTH, Comparisons, Options
-from dragoman.cli.scores import Text, entry, read
+from dragoman.cli.evaluate_options import EDITS, FREQUENCY, LENGTH, Comparisons, Options
+from dragoman.cli.scores import Text, check, entry, read
 from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
@@ -72,8 +72,7 @@ def compared(
 ) -> str:
     """Return scores with intervals; for several systems in a table, with the p of each difference from the first."""
     corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
-    if len(systems[0].lines) < FEWEST:
-        tell(f"{len(systems[0].lines)} sentences are too few for intervals and tests; these need {FEWEST}")
+    tell_if_few(len(systems[0].lines))
     rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
     if len(rows) > 1:
         return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
@@ -85,6 +84,12 @@ def compared(
     return "\n".join(map(str, [*cells, *further]))
 
 
+def tell_if_few(sentences: int) -> None:
+    """Tell if sentences are too few for what was asked for."""
+    if sentences < FEWEST:
+        tell(f"{sentences} sentences are too few for intervals and tests; these need {FEWEST}")
+
+
 def grouped(
     systems: Sequence[Text],
     references: Sequence[Text],
@@ -94,11 +99,14 @@ def grouped(
 ) -> str:
     """Return a table for each `--by`, or for each column of tags; as JSON a list of the rows of all."""
     corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
-    counts = [corpus.counts(metric) for metric in metrics if options.by != [FREQUENCY]]
+    of_sentences = not {EDITS, FREQUENCY}.issuperset(options.by or ())
+    counts = [corpus.counts(metric) for metric in metrics if of_sentences]
     tables = list[list[Row]]()
     for kind in options.by or ():
         if kind == FREQUENCY and options.corpus:
             tables.append(list(_by_frequency(corpus, options.corpus)))
+        elif kind == EDITS:
+            tables.append(list(_by_edits(corpus, references)))
         elif kind == LENGTH:
             tables.append(_of_groups(corpus, metrics, counts, *_by_length(options, references, run)))
         else:
@@ -169,6 +177,23 @@ def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
         words = sum(map(metric.number, corpus.references))
         if words or any(each.any() for each in counts):
             yield from corpus.rows({"frequency": metric.group, "words": words}, [metric], [counts])
+
+
+def _by_edits(corpus: Corpus, references: Sequence[Text]) -> Iterator[Row]:
+    """Yield rows for edits by their type: those that are left to make, or those that were made of `--edited`."""
+    options = corpus.options
+    edited = read(options.edited) if options.edited else None
+    if edited:
+        check(len(edited.lines), edited.path, references)
+    for name in groups.EDITS:
+        metric: Metric
+        of: dict[str, str | int] = {"edit": name}
+        if edited:
+            metric = groups.EditScore(name, edited.lines, lowercase=options.lowercase)
+            of["edits"] = sum(map(metric.number, corpus.references))
+        else:
+            metric = groups.EditRate(name, lowercase=options.lowercase)
+        yield from corpus.rows(of, [metric], [corpus.counts(metric)])
 
 
 def table(rows: Sequence[Row], test: str) -> str:

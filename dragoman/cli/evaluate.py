@@ -25,11 +25,11 @@ class _NamesMetrics(TyperCommand):
     """Imports the table of metrics only when the help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        from dragoman.evaluation.metrics.table import METRICS
+        from dragoman.cli.scores import KINDS
 
         for option in self.params:
             if isinstance(option, TyperOption) and option.name == "metrics":
-                option.help = f"{option.help}{', '.join(METRICS)}."
+                option.help = f"{option.help}{', '.join(KINDS)}."
         super().format_help(ctx, formatter)
 
 
@@ -63,7 +63,7 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
 
     translations = options.translations or [Path("-")]
     sources = [Path(name) for name in options.source or ()]
-    one_stream(*translations, *sources, *options.references, options.downstream, options.labels)
+    one_stream(*translations, *sources, *options.references, options.edited, options.downstream, options.labels)
     if "-" in map(str, translations) and sys.stdin.isatty():
         typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
     return [read(path) for path in translations], [read(path) for path in options.references]
@@ -82,6 +82,7 @@ def _told(
 
         return evaluate_downstream.told(systems, references, options)
     from dragoman.cli import comparison, scores
+    from dragoman.evaluation.significance import score_of
 
     for system in systems:
         scores.check(len(system.lines), system.path, references)
@@ -90,4 +91,6 @@ def _told(
     if len(systems) > 1 or options.confidence:
         return comparison.compared(systems, references, metrics, options, run)
     found = scores.scores(systems[0], references, metrics)
-    return scores.told([*scores.named(found, run.signature), *run.further] if run else found, as_json=options.json)
+    if run:
+        found = [*scores.named(found, run.signature), *map(score_of, run.further)]
+    return scores.told(found, as_json=options.json)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from dragoman.cli import scores
-from dragoman.cli.comparison import Cell, Row, as_object, table, written
+from dragoman.cli.comparison import Cell, Row, as_object, table, tell_if_few, written
 from dragoman.cli.evaluate_options import Options
 from dragoman.cli.scores import Text
 from dragoman.cli.streams import tell
 from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import FEWEST, Counts, Test, judged, score_of
+from dragoman.evaluation.significance import Counts, Test, judged, score_of
 from dragoman.files import shown
 
 
@@ -36,8 +36,7 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options) 
 
 
 def _rows(names: Sequence[str], metric: Accuracy, counts: "Sequence[Counts]", options: Options) -> list[Row]:
-    if len(counts[0]) < FEWEST:
-        tell(f"{len(counts[0])} sentences are too few for intervals and tests; these need {FEWEST}")
+    tell_if_few(len(counts[0]))
     test: Test = "bootstrap" if options.test == "bootstrap" else "randomisation"
     cells = judged(metric, counts, 1, test=test, samples=options.samples, seed=options.seed)
     return [Row({"text": name}, [cell, _drop(cell, cells[0])]) for name, cell in zip(names, cells, strict=True)]

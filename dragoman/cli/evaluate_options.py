@@ -88,11 +88,19 @@ class Options(NamedTuple):
         typer.Option(
             metavar="GROUPS",
             help="Scores of parts: length (of --source, or else of the reference), frequency (of words in --corpus), "
-            "or a TSV file of tags with a header and a row for each sentence.",
+            "edits (by their type), or a TSV file of tags with a header and a row for each sentence.",
         ),
     ] = None
     corpus: Annotated[
         Path | None, typer.Option(help="Text in the language of the references, such as a training corpus.")
+    ] = None
+    edited: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --by edits: the text, a line for each, that was edited, such as a "
+            "machine translation; how well that was done is scored, and not what is left to do.",
+        ),
     ] = None
     downstream: Annotated[
         Path | None,
@@ -121,7 +129,8 @@ class Options(NamedTuple):
         return {"tokenise": self.tokenise, "lowercase": self.lowercase or None, "unit": self.unit}
 
 
-FREQUENCY = "frequency"  # values of --by that are no files
+EDITS = "edits"  # values of --by that are no files
+FREQUENCY = "frequency"
 LENGTH = "length"
 
 
@@ -137,6 +146,8 @@ def check(options: Options) -> None:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
     if (FREQUENCY in (options.by or ())) != bool(options.corpus):
         raise typer.BadParameter("--by frequency and --corpus go together")
+    if options.edited and EDITS not in (options.by or ()):
+        raise typer.BadParameter("--edited goes with --by edits")
     if options.by and options.candidates:
         raise typer.BadParameter("--candidates scores a test set twice, and --by its parts: one or the other")
     if bool(options.downstream) != bool(options.labels):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dragoman.cli.scores import Text
     from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric, Score
+    from dragoman.evaluation.significance import Compared
     from dragoman.translation.translator import Translator
 
 
@@ -21,7 +22,7 @@ class Translated(NamedTuple):
 
     text: "Text"
     references: "list[Text]"
-    further: "list[Score]"
+    further: "list[Compared | Score]"
     signature: str
     sources: "Sources"
 
@@ -52,7 +53,7 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
             memory=options.memory,
         )
     found = _translated(translator, sources, options)
-    further = list["Score"]()
+    further = list["Compared | Score"]()
     if options.by:
         return Translated(found, references, [], _signature(options), sources)
     if len(references) == 1:  # comparable only between runs with the same symbols
@@ -91,13 +92,24 @@ def _signature(options: Options) -> str:
     return "".join(part(name, value) for name, value in chosen.items() if value)
 
 
-def _prediction(translator: "Translator", sources: "Sources", reference: "Text", options: Options) -> "list[Score]":
-    """Return scores for how well the model predicts the reference."""
+def _prediction(
+    translator: "Translator", sources: "Sources", reference: "Text", options: Options
+) -> "Sequence[Compared | Score]":
+    """Return scores for how well the model predicts the reference, with intervals if these are asked for."""
     from dragoman import inspection
-    from dragoman.training.validation import likelihood
+    from dragoman.evaluation.significance import judged
+    from dragoman.training.validation import Likelihood, Predicted, likelihoods
 
-    likely = likelihood(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
-    return inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+    counts = likelihoods(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
+    likely = Likelihood.of(counts.sum(axis=0).tolist())
+    found = inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+    if not options.confidence:
+        return found
+    return [
+        each
+        for score in found
+        for each in judged(Predicted(score), [counts], 1, samples=options.samples, seed=options.seed)
+    ]
 
 
 def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":

@@ -1,6 +1,6 @@
 """`dragoman score`: log-probabilities of given translations."""
 
-import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -33,6 +33,9 @@ class Options(NamedTuple):
     source: SourceFile
     target: TargetFile
     per_symbol: Annotated[bool, typer.Option("--per-symbol", help="Add a third column: log P for each symbol.")] = False
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Add half of the 95 % interval to the perplexity, by bootstrap.")
+    ] = False
     json: Json = False
     weights: Weights = None
     to: To = None
@@ -47,7 +50,6 @@ def score(options: Options) -> None:
     if options.per_symbol and options.json:
         raise typer.BadParameter("--per-symbol is a column, and --json has log P of every symbol: one or the other")
     from dragoman.cli import pairs
-    from dragoman.configuration.messages import figure
     from dragoman.translation.loading import load
 
     outputs.check((), (options.source, options.target))
@@ -55,14 +57,34 @@ def score(options: Options) -> None:
     portions = pairs.scored(translator, options.source, options.target, given=options.arrays or (), to=options.to)
     count = symbols = 0
     total = 0.0
+    counts = list[tuple[float, int]]()  # of each pair, if they are to be resampled
     with output(None) as lines:
         for found in portions:
             lines.write(pairs.line(each) if options.json else _columns(each, options.per_symbol) for each in found)
             count += len(found)
             symbols += sum(each.symbols for each in found)
             total += sum(each.log_prob for each in found)
-    perplexity = f", perplexity {figure(math.exp(min(-total / symbols, 700.0)))} a symbol" if symbols else ""
+            counts += [(-each.log_prob, each.symbols) for each in found if options.confidence]
+    perplexity = f", perplexity {_perplexity(total, symbols, counts)} a symbol" if symbols else ""
     typer.echo(f"{count:,} pairs, {symbols:,} symbols, log P {total:.2f}{perplexity}", err=True)
+
+
+def _perplexity(total: float, symbols: int, counts: Sequence[tuple[float, int]]) -> str:
+    """Return the perplexity, with half of its interval if there are counts for each pair."""
+    from dragoman.configuration.messages import figure
+    from dragoman.evaluation.metrics.recorded import Perplexity
+
+    value = figure(Perplexity().value([-total, symbols]))
+    if not counts:
+        return value
+    import numpy as np
+
+    from dragoman.cli.comparison import tell_if_few
+    from dragoman.evaluation.significance import Compared, judged
+
+    tell_if_few(len(counts))
+    (found,) = judged(Perplexity(), [np.array(counts, dtype=np.float64)], 1)
+    return f"{value} ± {figure(found.margin)}" if isinstance(found, Compared) else value
 
 
 def _columns(scored: "Scored", per_symbol: bool) -> str:

@@ -12,9 +12,11 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.metrics.recorded import RECORDED
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 
+KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
 
 
@@ -63,18 +65,18 @@ def measures(text: str, given: Mapping[str, Any]) -> list[Metric]:
         raise UserError("--metrics: no metric is named")
     found = [_measure(spec, given) for spec in specs]
     for option, value in given.items():
-        if value is not None and not any(option in components.options(METRICS[spec.kind]) for spec in specs):
+        if value is not None and not any(option in components.options(KINDS[spec.kind]) for spec in specs):
             raise UserError(f"--{option}: no metric of --metrics has it")
     return found
 
 
 def _measure(spec: Spec, given: Mapping[str, Any]) -> Metric:
-    if spec.kind not in METRICS:
-        raise UserError(f"--metrics: unknown metric '{spec.kind}', {nearest(spec.kind, METRICS)}")
-    has = components.options(METRICS[spec.kind])
+    if spec.kind not in KINDS:
+        raise UserError(f"--metrics: unknown metric '{spec.kind}', {nearest(spec.kind, KINDS)}")
+    has = components.options(KINDS[spec.kind])
     chosen = {option: value for option, value in given.items() if option in has and value is not None}
     try:
-        metric = components.build(METRICS, Spec(spec.kind, {**chosen, **spec.options}))
+        metric = components.build(KINDS, Spec(spec.kind, {**chosen, **spec.options}))
     except UserError as error:
         raise UserError(f"--metrics: {spec.kind}: {error}") from error
     if given["lowercase"] and "case:lc" not in metric.signature(1):

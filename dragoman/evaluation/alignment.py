@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.corpus.pharaoh import Gold, Link, Links
@@ -24,8 +25,24 @@ class AlignmentScore(NamedTuple):
     precision: float
     recall: float
 
+    @classmethod
+    def of(cls, sums: Sequence[float]) -> "AlignmentScore":
+        """The scores for sums of what `agreement` counts."""
+        claimed, certain, sure, possible = sums
+        total = claimed + certain
+        return cls(
+            error_rate=1 - (sure + possible) / total if total else 0.0,
+            precision=possible / claimed if claimed else 1.0,
+            recall=sure / certain if certain else 1.0,
+        )
+
     def __str__(self) -> str:
-        return f"AER = {self.error_rate:.4f} (precision {self.precision:.4f}, recall {self.recall:.4f})"
+        return self.told()
+
+    def told(self, margin: float | None = None) -> str:
+        """The scores, the error rate with half of its interval if that is known."""
+        interval = "" if margin is None else f" ± {margin:.4f}"
+        return f"AER = {self.error_rate:.4f}{interval} (precision {self.precision:.4f}, recall {self.recall:.4f})"
 
 
 def by_words(
@@ -78,8 +95,14 @@ def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike |
     return frozenset((int(s), int(t)) for t, s in found)
 
 
-def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
-    """Score the links found for each sentence pair against the gold links, over the whole corpus.
+def agreement(found: Collection[Link], gold: Gold) -> tuple[int, int, int, int]:
+    """Count `|A|, |S|, |A & S|, |A & P|` of one sentence pair."""
+    unique = frozenset(found)
+    return len(unique), len(gold.sure), len(unique & gold.sure), len(unique & (gold.possible | gold.sure))
+
+
+def agreements(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Float[np.ndarray, "N 4"]:
+    """Count what `agreement` does for each sentence pair.
 
     Raises UserError if the numbers of alignments and of gold alignments differ, or there are none.
     """
@@ -87,16 +110,11 @@ def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Align
         raise UserError(f"{len(found)} alignments, but {len(gold)} gold alignments")
     if not gold:
         raise UserError("no alignments to score")
-    claimed = certain = sure_hits = possible_hits = 0
-    for sentence, right in zip(found, gold, strict=True):
-        unique = frozenset(sentence)
-        claimed += len(unique)
-        certain += len(right.sure)
-        sure_hits += len(unique & right.sure)
-        possible_hits += len(unique & (right.possible | right.sure))
-    total = claimed + certain
-    return AlignmentScore(
-        error_rate=1 - (sure_hits + possible_hits) / total if total else 0.0,
-        precision=possible_hits / claimed if claimed else 1.0,
-        recall=sure_hits / certain if certain else 1.0,
-    )
+    return np.array([agreement(*pair) for pair in zip(found, gold, strict=True)], dtype=np.float64)
+
+
+def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
+    """Score the links found for each sentence pair against the gold links, over the whole corpus. Raises UserError as
+    `agreements` does.
+    """
+    return AlignmentScore.of(agreements(found, gold).sum(axis=0).tolist())

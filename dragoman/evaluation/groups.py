@@ -1,15 +1,22 @@
-"""Quality by group: of sentences, by their length or a tag, and of words, by their frequency in a corpus."""
+"""Quality by group: of sentences, by their length or a tag; of words, by their frequency in a corpus; and of edits, by
+their type.
+"""
 
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from jaxtyping import Float
+from rapidfuzz.distance import Levenshtein
+
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.text.tokenise import punctuation
 
 LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # the most words in each bucket, the same for all runs
 FREQUENCIES = (0, 1, 3, 9, 99, 999)  # the most occurrences
+EDITS = ("insert", "delete", "substitute")
 
 
 class Group(NamedTuple):
@@ -84,6 +91,95 @@ class Words(LineMetric):
     def _within(self, counted: tuple[str, int]) -> int:
         word, times = counted
         return times if bisect_left(FREQUENCIES, self._frequency.get(word, 0)) == self._bucket else 0
+
+    def value(self, sums: Counts) -> float:
+        common, said, wanted = sums
+        return 200.0 * common / max(1, said + wanted)
+
+
+class Edit(NamedTuple):
+    """One word inserted, deleted or substituted: the new word, and the number of the old one, or of that before which
+    the new one is inserted.
+    """
+
+    type: str
+    place: int
+    word: str
+
+
+def edits(before: Sequence[str], after: Sequence[str]) -> Counter[Edit]:
+    """The fewest edits that turn the words `before` into `after` (Levenshtein 1966). Of equally few, which they are is
+    left to rapidfuzz.
+    """
+    found = Counter[Edit]()
+    for edit in Levenshtein.editops(before, after):
+        name = "substitute" if edit.tag == "replace" else edit.tag
+        found[Edit(name, edit.src_pos, "" if name == "delete" else after[edit.dest_pos])] += 1
+    return found
+
+
+class _OfEdits(LineMetric):
+    """A metric of the edits of one type in EDITS. Words are separated by white space, as in `wer`."""
+
+    def __init__(self, edit: str, *, lowercase: bool = False) -> None:
+        super().__init__(lowercase=lowercase)
+        self.group = edit
+
+    def edits(self, before: str, after: str) -> Counter[Edit]:
+        """The edits, of all types, that turn one line into another."""
+        return edits(self._cased(before).split(), self._cased(after).split())
+
+    def _number(self, found: Counter[Edit]) -> int:
+        return sum(times for edit, times in found.items() if edit.type == self.group)
+
+
+class EditRate(_OfEdits):
+    """Edits of one type that turn the translation into the reference, in percent of the reference's words: lower is
+    better. The rates of all types add up to the word error rate.
+
+    Of several references, the nearest counts (the shortest of equally near ones), for all types the same.
+    """
+
+    name = "Edits"
+    higher_is_better = False
+
+    def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
+        found = ((self.edits(hypothesis, reference), len(reference.split())) for reference in references)
+        nearest, words = min(found, key=lambda each: (each[0].total(), each[1]))
+        return self._number(nearest), words
+
+    def value(self, sums: Counts) -> float:
+        made, words = sums
+        return 100.0 * made / max(1, words)
+
+
+class EditScore(_OfEdits):
+    """How well edits of one type are made, 0 to 100: `F = 2 P R / (P + R)`, where of the edits of the type, P that the
+    translation makes and R that the reference makes are in the other one too. Both are edits of the same text, such as
+    a machine translation, one line in `edited` for each line to score.
+
+    Of several references, the one with most of the translation's edits counts (the first of these), for all types the
+    same.
+    """
+
+    name = "F of edits"
+
+    def __init__(self, edit: str, edited: Sequence[str], *, lowercase: bool = False) -> None:
+        super().__init__(edit, lowercase=lowercase)
+        self._edited = edited
+
+    def counts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "N K"]:
+        return super().counts(hypotheses, [self._edited, *references])
+
+    def number(self, lines: Iterable[str]) -> int:
+        """How many edits of the type turn the edited text into this one."""
+        return sum(self._number(self.edits(*pair)) for pair in zip(self._edited, lines, strict=True))
+
+    def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
+        before, *afters = references
+        said = self.edits(before, hypothesis)
+        wanted = max((self.edits(before, after) for after in afters), key=lambda each: (said & each).total())
+        return [self._number(found) for found in (said & wanted, said, wanted)]
 
     def value(self, sums: Counts) -> float:
         common, said, wanted = sums

@@ -1,12 +1,15 @@
 """Validation: the loss of the references and the scores of the translations, on the development set."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from dragoman.configuration import components
 from dragoman.configuration.config import Config, LanguagePair
@@ -35,6 +38,12 @@ class Likelihood(NamedTuple):
     loss: float
     accuracy: float
 
+    @classmethod
+    def of(cls, sums: Sequence[float]) -> "Likelihood":
+        """The likelihood for sums of what `likelihoods` counts."""
+        loss, right, symbols = sums
+        return cls(loss / symbols, 100.0 * right / symbols)
+
     @property
     def perplexity(self) -> float:
         return math.exp(min(self.loss, 700.0))
@@ -56,15 +65,38 @@ class Validation(NamedTuple):
 
 
 @torch.inference_mode()
-def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
-    """Mean negative log-likelihood of the references (never smoothed), and accuracy under teacher forcing."""
-    total, right, count = 0.0, 0, 0
+def likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np.ndarray, "N 3"]:
+    """Count for each reference, under teacher forcing: its negative log-likelihood (never smoothed), the symbols that
+    were ranked first, and all symbols.
+    """
+    found = list[Tensor]()
     for batch in batches:
         scored = model.score(batch)
-        total -= float(scored.log_probs.double().sum())
-        right += int(scored.correct.sum())
-        count += int(batch.target.mask.sum())
-    return Likelihood(total / count, 100.0 * right / count)
+        each = (-scored.log_probs.double(), scored.correct, batch.target.mask)
+        found.append(torch.stack([counted.sum(1).double() for counted in each], 1).cpu())
+    return torch.cat(found).numpy()
+
+
+def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
+    """Mean negative log-likelihood of the references, and accuracy under teacher forcing."""
+    return Likelihood.of(likelihoods(model, batches).sum(axis=0).tolist())
+
+
+class Predicted(NamedTuple):
+    """A score of `inspection.prediction` as a measure of what `likelihoods` counts, so that it has an interval."""
+
+    score: Score
+
+    @property
+    def name(self) -> str:
+        return self.score.name
+
+    def value(self, sums: Sequence[float]) -> float:
+        likely = Likelihood.of(sums)
+        return {"Perplexity": likely.perplexity, "Accuracy": likely.accuracy}[self.name]
+
+    def signature(self, references: int) -> str:
+        return self.score.signature
 
 
 class Validator:

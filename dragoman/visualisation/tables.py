@@ -80,7 +80,7 @@ def scores(names: Sequence[str], found: Scores) -> str:
 
 
 def further(names: Sequence[str], found: Sequence[Scores]) -> str:
-    """Return a card with scores that have no interval: a row for each run, a column for each score."""
+    """Return a card with scores that are not compared: a row for each run, a column for each score."""
     if not found:
         return ""
     head = ["<th>System</th>", *(f"<th>{breakable(each.title)}{_lower(each.higher_is_better)}</th>" for each in found)]

@@ -1,8 +1,25 @@
-"""Groups of sentences and of words."""
+"""Groups of sentences, of words and of edits."""
+
+from collections import Counter
+from functools import cache
+from random import Random
 
 import pytest
 
-from dragoman.evaluation.groups import FREQUENCIES, Group, Words, by_length, by_tag, frequencies
+from dragoman.evaluation.groups import (
+    EDITS,
+    FREQUENCIES,
+    Edit,
+    EditRate,
+    EditScore,
+    Group,
+    Words,
+    by_length,
+    by_tag,
+    edits,
+    frequencies,
+)
+from dragoman.evaluation.metrics.errors import WordErrorRate
 from dragoman.evaluation.metrics.sacre import Bleu
 
 pytestmark = pytest.mark.spec("H12")
@@ -48,3 +65,86 @@ def test_one_reference_counts_for_all_words() -> None:
     frequency = {"a": 5, "b": 5, "rare": 1}
     for bucket, wanted in ((1, [0, 1, 0]), (3, [2, 2, 2])):
         assert Words(frequency, bucket).counts(["a b rare"], [["rare"], ["a b"]])[0].tolist() == wanted
+
+
+def random_lines(count: int, seed: int) -> list[str]:
+    random = Random(seed)
+    return [" ".join(random.choices("abcd", k=random.randint(0, 8))) for _ in range(count)]
+
+
+def least(before: list[str], after: list[str]) -> int:
+    """The edit distance, by its definition."""
+
+    @cache
+    def cost(i: int, j: int) -> int:
+        if not i or not j:
+            return i + j
+        return min(cost(i - 1, j) + 1, cost(i, j - 1) + 1, cost(i - 1, j - 1) + (before[i - 1] != after[j - 1]))
+
+    return cost(len(before), len(after))
+
+
+def test_edits_turn_one_text_into_the_other_and_are_the_fewest() -> None:
+    for one, other in zip(random_lines(50, 1), random_lines(50, 2), strict=True):
+        before, after = one.split(), other.split()
+        found = sorted(edits(before, after).elements(), key=lambda each: (each.place, each.type != "insert"))
+        built, done = list[str](), 0
+        for edit in found:
+            built += before[done : edit.place]
+            built += [edit.word] if edit.type != "delete" else []
+            done = edit.place + (edit.type != "insert")
+        assert len(found) == least(before, after)
+        assert Counter(built + before[done:]) == Counter(after)  # insertions at one place are in no order
+
+
+def test_edits_that_are_left_to_make_add_up_to_the_word_error_rate() -> None:
+    texts, references = ["the cat sat", "a b", "x y z z", ""], ["the dog sat", "a b c", "x y z", "d e"]
+    counts = {edit: EditRate(edit).counts(texts, [references]) for edit in EDITS}
+    assert {edit: each[:, 0].tolist() for edit, each in counts.items()} == {
+        "insert": [0, 1, 0, 2],
+        "delete": [0, 0, 1, 0],
+        "substitute": [1, 0, 0, 0],
+    }
+    assert EditRate("insert").corpus(texts, [references]).value == pytest.approx(100 * 3 / 11)
+    many = random_lines(100, 3), [random_lines(100, 4), random_lines(100, 5)]
+    rates = [EditRate(edit).corpus(*many).value for edit in EDITS]
+    assert sum(rates) == pytest.approx(WordErrorRate().corpus(*many).value)
+
+
+def test_edits_are_right_that_the_reference_makes_too() -> None:
+    """ "the" is inserted rightly, a wrong word put for "cats", "is" rightly deleted, and "so" inserted for nothing."""
+    edited, wanted = "a cats here is sat on mat quickly", "a cat here sat on the mat quickly"
+    said = "a dog here sat on the mat so quickly"
+    assert edits(edited.split(), wanted.split()) == Counter(
+        [Edit("substitute", 1, "cat"), Edit("delete", 3, ""), Edit("insert", 6, "the")]
+    )
+    metrics = {edit: EditScore(edit, [edited]) for edit in EDITS}
+    found = {edit: metric.counts([said], [[wanted]])[0].tolist() for edit, metric in metrics.items()}
+    assert found == {"insert": [1, 2, 1], "delete": [1, 1, 1], "substitute": [0, 1, 1]}
+    assert metrics["insert"].value(found["insert"]) == pytest.approx(100 * 2 / 3)  # F of 1 of 2 and 1 of 1
+    assert [metric.number([wanted]) for metric in metrics.values()] == [1, 1, 1]
+    nearer = [wanted], ["a dog here sat on the mat so slowly"]
+    assert metrics["substitute"].counts([said], nearer)[0].tolist() == [1, 1, 2]
+
+
+def test_edits_of_any_lines_are_scored_as_a_plain_count_does() -> None:
+    edited, said, wanted = (random_lines(100, seed) for seed in (6, 7, 8))
+    for edit in EDITS:
+        common = made = needed = 0
+        for before, one, other in zip(edited, said, wanted, strict=True):
+            mine = [each for each in edits(before.split(), one.split()).elements() if each.type == edit]
+            theirs = [each for each in edits(before.split(), other.split()).elements() if each.type == edit]
+            made, needed = made + len(mine), needed + len(theirs)
+            for each in mine:
+                if each in theirs:
+                    theirs.remove(each)
+                    common += 1
+        precision, recall = common / made, common / needed
+        found = EditScore(edit, edited).corpus(said, [wanted]).value
+        assert found == pytest.approx(100 * 2 * precision * recall / (precision + recall))
+
+
+def test_letter_case_of_edits_is_ignored_if_wanted() -> None:
+    assert EditRate("substitute").corpus(["The cat"], [["the cat"]]).value == 50
+    assert EditRate("substitute", lowercase=True).corpus(["The cat"], [["the cat"]]).value == 0
+    assert EditRate("delete", lowercase=True).signature(1) == "nrefs:1|case:lc"

@@ -1,6 +1,7 @@
 """`dragoman evaluate` of several systems and of parts of a test set."""
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -135,6 +136,33 @@ def test_words_that_only_a_translation_has_are_shown(scored: Shell) -> None:
         assert [(each["frequency"], each["words"]) for each in found] == [("0", 0)] * 2 + [("4-9", 120)] * 2
 
 
+@pytest.mark.spec("H12")
+def test_scores_by_the_type_of_edits(scored: Shell) -> None:
+    """Both systems have nothing but substituted words, one a line; of the bad one's edits, half are needed."""
+    words = ("evaluate", "ref", "-i", "bad", "-i", "good", "--by=edits")
+    heading, *rows, _, signature, _, _ = scored(*words).lines
+    assert heading.split() == ["edit", "system", "Edits"]
+    assert [row.split()[:3] for row in rows[:4]] == [
+        [edit, system, "0.00"] for edit in ("insert", "delete") for system in ("bad", "good")
+    ]
+    assert "**" in rows[5]
+    assert signature.startswith("Edits: nrefs:1|case:mixed|bs:1000")
+    wer = json.loads(scored("evaluate", "ref", "-i", "bad", "--metrics=wer", "--json").out)["score"]
+    found = json.loads(scored("evaluate", "ref", "-i", "bad", "--by=edits", "--json").out)
+    assert [each["Edits"]["score"] for each in found] == [0, 0, wer]
+    heading, *rows = scored(
+        "evaluate", "ref", "-i", "bad", "-i", "good", "-i", "ref", "--by=edits", "--edited=bad"
+    ).lines
+    assert heading.split() == ["edit", "edits", "system", "F", "of", "edits"]
+    assert [row.split()[:4] for row in rows[6:9]] == [
+        ["substitute", "60", "bad", "0.00"],
+        ["substitute", "60", "good", "66.67"],
+        ["substitute", "60", "ref", "100.00"],
+    ]
+    scored.write("few", "a\n")
+    assert scored.fails("evaluate", "ref", "-i", "bad", "--by=edits", "--edited=few").startswith("ref has 60 lines")
+
+
 @pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
@@ -143,7 +171,12 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     words = ("evaluate", "many.fr", "--run=runs/toy", "--source=many.en", "--metrics=bleu", "--beam=2")
     plain, *further = copied(*words).lines
     line, *others = copied(*words, "--confidence").lines
-    assert others == further
+    assert [each.split(" ± ")[0] for each in others] == [each.split(" (")[0] for each in further]
+    assert all(each.endswith("|bs:1000|seed:12345)") for each in others)
+    listed = json.loads(copied(*words, "--confidence", "--json").out)
+    assert [each["name"] for each in listed] == ["BLEU", "Perplexity", "Accuracy"]
+    assert all("confidence_var" in each for each in listed)
+    assert listed[1]["confidence_var"] > 0
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
     heading, *_, signature = copied(*words, "--by=length").lines
@@ -279,3 +312,41 @@ def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
         "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
     ))):  # fmt: skip
         assert task("evaluate", "ref", "-i", "good", *words).code == 2, words
+
+
+@pytest.mark.slow
+@pytest.mark.spec("H13")
+def test_alignments_and_log_probabilities_have_intervals_and_are_compared(copied: Shell) -> None:
+    for name in ("many.en", "many.fr"):
+        copied.write(name, (copied.folder / name.replace("many", "test")).read_text("utf-8") * 10)
+    files = ("runs/toy", "many.en", "many.fr")
+    found = copied("align", *files)
+    copied.write("links", found.out)
+    copied.write("gold", "".join(f"{line.rsplit(' ', 1)[0]} 0?0\n" for line in found.lines))
+    told = copied("align", *files, "--gold=gold").err
+    with_interval = copied("align", *files, "--gold=gold", "--confidence").err
+    matched = re.fullmatch(r"AER = (\S+) ± (\S+) \(precision .*\)\n", with_interval)
+    assert matched
+    rate, interval = matched.groups()
+    assert with_interval.replace(f" ± {interval}", "") == told
+    copied.write("none", "\n" * len(found.lines))
+    words = ("evaluate", "gold", "-i", "links", "-i", "none", "--metrics=aer", "--json")
+    first, second = json.loads(copied(*words).out)
+    assert first["AER"]["score"] == pytest.approx(100 * float(rate), abs=0.01)
+    assert first["AER"]["ci"] == pytest.approx(100 * float(interval), abs=0.01)
+    assert (second["AER"]["score"], second["AER"]["p_value"] < 0.01) == (100, True)
+
+    scored = copied("score", *files)
+    plain = scored.err.rpartition("perplexity ")[2].split()[0]
+    value, _, interval = copied("score", *files, "--confidence").err.rpartition("perplexity ")[2].split()[:3]
+    assert value == plain
+    copied.write("one", scored.out)
+    copied.write("other", "".join(f"{float(line.split()[0]) - 1}\t{line.split()[1]}\n" for line in scored.lines))
+    words = ("evaluate", "many.fr", "-i", "one", "-i", "other", "--metrics=perplexity", "--json")
+    first, second = json.loads(copied(*words).out)
+    assert first["Perplexity"]["score"] == pytest.approx(float(value), abs=0.01)
+    assert first["Perplexity"]["ci"] == pytest.approx(float(interval), abs=0.01)
+    assert second["Perplexity"]["p_value"] < 0.01
+    few = copied("score", "runs/toy", "test.en", "test.fr", "--confidence").err
+    assert few.startswith("6 sentences are too few")
+    assert "±" not in few

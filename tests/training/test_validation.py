@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sacrebleu
 import torch
@@ -14,14 +15,16 @@ from dragoman.configuration.config import UNTRANSLATED, Config
 from dragoman.data.batch import Sequence
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
+from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
+from dragoman.evaluation.significance import compare
 from dragoman.model.output.output import Readout
 from dragoman.model.weights import read_note, read_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
-from dragoman.training.validation import Likelihood, Validation, likelihood
+from dragoman.training.validation import Likelihood, Predicted, Validation, likelihood, likelihoods
 from dragoman.translation.codec import Codec
 from dragoman.translation.inputs import ModelInputs
 from dragoman.translation.result import Result
@@ -133,6 +136,22 @@ def test_likelihood_does_not_depend_on_batches() -> None:
         ],
     )
     assert parts == pytest.approx(one)
+
+
+@pytest.mark.spec("H13")
+def test_the_prediction_has_an_interval_as_a_loop_over_resampled_references_has_it() -> None:
+    counts = likelihoods(build_model(), [BATCH] * 10)
+    assert Likelihood.of(counts.sum(axis=0).tolist()) == pytest.approx(likelihood(build_model(), [BATCH]))
+    assert counts[:, 2].tolist() == BATCH.target.mask.sum(1).tolist() * 10
+    values, generator = list[list[float]](), np.random.default_rng(4)
+    for _ in range(150):
+        loss, right, symbols = counts[generator.integers(30, size=30)].sum(axis=0).tolist()
+        values.append([math.exp(loss / symbols), 100 * right / symbols])
+    for column, name in enumerate(("Perplexity", "Accuracy")):
+        (found,) = compare(Predicted(Score(name, 0.0, "symbols:9")), [counts], 1, samples=150, seed=4)
+        wanted = np.quantile([each[column] for each in values], [0.025, 0.975])
+        assert (found.low, found.high) == pytest.approx(wanted.tolist())
+        assert found.score.signature == "symbols:9|bs:150|seed:4"
 
 
 def test_perplexity_of_a_hopeless_model_is_a_number() -> None:

@@ -1,0 +1,118 @@
+"""Metrics of what other commands write, with intervals and tests as a plain loop over resampled test sets has them."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.corpus.pharaoh import read_pharaoh
+from dragoman.errors import UserError
+from dragoman.evaluation.alignment import error_rate
+from dragoman.evaluation.metrics.metric import Metric
+from dragoman.evaluation.metrics.recorded import AlignmentErrorRate, Perplexity
+from dragoman.evaluation.significance import compare
+from tests.golden import Golden
+
+SENTENCES = 60
+GOLD = ["0-0 1-1 2?1", "0-1 1-0", ""] * (SENTENCES // 3)
+
+
+def links(seed: int) -> list[str]:
+    """Pharaoh lines of up to six links among three words of each side."""
+    generator = np.random.default_rng(seed)
+    return [
+        " ".join(f"{s}-{t}" for s, t in generator.integers(3, size=(generator.integers(7), 2)))
+        for _ in range(SENTENCES)
+    ]
+
+
+def scores(seed: int) -> list[str]:
+    generator = np.random.default_rng(seed)
+    lengths = generator.integers(1, 9, size=SENTENCES)
+    return [f"{-each * generator.random():.4f}\t{each}\t-1.0" for each in lengths]
+
+
+def aer(lines: Sequence[str], numbers: Sequence[int]) -> float:
+    found = [read_pharaoh(lines[number]).possible for number in numbers]
+    return 100 * error_rate(found, [read_pharaoh(GOLD[number]) for number in numbers]).error_rate
+
+
+def perplexity(lines: Sequence[str], numbers: Sequence[int]) -> float:
+    fields = [lines[number].split("\t") for number in numbers]
+    return math.exp(-sum(float(each[0]) for each in fields) / sum(int(each[1]) for each in fields))
+
+
+each = pytest.mark.parametrize(
+    ("metric", "written", "value"),
+    [(AlignmentErrorRate(), links, aer), (Perplexity(), scores, perplexity)],
+    ids=["aer", "perplexity"],
+)
+
+
+@each
+def test_the_score_of_a_corpus(metric: Metric, written: Callable[[int], list[str]], value: Any) -> None:
+    found = metric.corpus(written(1), [GOLD])
+    assert found.value == pytest.approx(value(written(1), range(SENTENCES)))
+    assert not metric.higher_is_better
+
+
+@pytest.mark.spec("H13")
+@each
+def test_intervals_and_paired_bootstrap_are_those_of_a_loop(
+    metric: Metric, written: Callable[[int], list[str]], value: Any
+) -> None:
+    systems = written(1), written(2)
+    first, second = compare(metric, [metric.counts(lines, [GOLD]) for lines in systems], 1, samples=200, seed=3)
+    generator, drawn = np.random.default_rng(3), list[list[float]]()
+    for _ in range(200):
+        numbers = generator.integers(SENTENCES, size=SENTENCES).tolist()
+        drawn.append([value(lines, numbers) for lines in systems])
+    values = np.array(drawn)
+    for number, found in enumerate((first, second)):
+        assert (found.low, found.high) == pytest.approx(np.quantile(values[:, number], [0.025, 0.975]).tolist())
+        assert found.mean == pytest.approx(values[:, number].mean())
+    differences = values[:, 1] - values[:, 0]
+    observed = value(systems[1], range(SENTENCES)) - value(systems[0], range(SENTENCES))
+    as_far = sum(abs(difference - differences.mean()) >= abs(observed) for difference in differences)
+    assert second.p == pytest.approx((as_far + 1) / 201)
+
+
+@pytest.mark.spec("H13")
+@each
+def test_approximate_randomisation_is_that_of_a_loop(
+    metric: Metric, written: Callable[[int], list[str]], value: Any
+) -> None:
+    systems = written(1), written(2)
+    counts = [metric.counts(lines, [GOLD]) for lines in systems]
+    found = compare(metric, counts, 1, samples=200, seed=3, test="randomisation")[1].p
+    every, as_large = range(SENTENCES), 0
+    observed = abs(value(systems[1], every) - value(systems[0], every))
+    for coins in np.random.default_rng(3).integers(2, size=(200, SENTENCES), dtype=bool):
+        swapped = [[systems[int(coin) ^ side][n] for n, coin in enumerate(coins)] for side in (0, 1)]
+        as_large += abs(value(swapped[1], every) - value(swapped[0], every)) >= observed - 1e-9
+    assert found == pytest.approx((as_large + 1) / 201)
+
+
+def test_gold_links_may_count_from_1() -> None:
+    assert AlignmentErrorRate(one_based=True).corpus(["0-0 1-1"], [["1-1 2-2"]]).value == 0
+    assert AlignmentErrorRate().corpus(["0-0 1-1"], [["1-1 2-2"]]).value == 50
+
+
+@pytest.mark.parametrize(
+    ("metric", "lines", "references"),
+    [
+        (AlignmentErrorRate(), ["0-0", "the cat"], [["0-0", "0-0"]]),
+        (AlignmentErrorRate(), ["0-0"], [["zero"]]),
+        (AlignmentErrorRate(one_based=True), ["0-0"], [["0-1"]]),
+        (AlignmentErrorRate(), ["0-0"], [["0-0"], ["0-0"]]),
+        (Perplexity(), ["-1.0\t3", "-1.0"], [["a", "b"]]),
+        (Perplexity(), ["the\tcat"], [["a"]]),
+    ],
+    ids=["links", "gold links", "word 0", "two gold", "one column", "text"],
+)
+def test_other_lines_are_told(metric: Metric, lines: list[str], references: list[list[str]], golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
+        metric.corpus(lines, references)
+    golden(str(raised.value))
