@@ -86,6 +86,7 @@ def _told(
 
     for system in systems:
         scores.check(len(system.lines), system.path, references)
+    scores.check_forms(systems, references, metrics)
     if options.by:
         return comparison.grouped(systems, references, metrics, options, run)
     if len(systems) > 1 or options.confidence:

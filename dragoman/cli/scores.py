@@ -12,7 +12,7 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.metrics.recorded import RECORDED
+from dragoman.evaluation.metrics.recorded import RECORDED, Recorded
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import LONGEST_TEXT, read_lines, shown
 
@@ -41,6 +41,16 @@ def check(found: int, where: Path, references: Sequence[Text]) -> None:
     for path, lines in references:
         if len(lines) != found:
             raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {found:,}")
+
+
+def check_forms(systems: Sequence[Text], references: Sequence[Text], metrics: Sequence[Metric]) -> None:
+    """Raises UserError if a line has not the form that a metric reads."""
+    for metric in metrics:
+        if isinstance(metric, Recorded):
+            metric.check_references([(shown(path), lines) for path, lines in references])
+            for system in systems:
+                for number, line in enumerate(system.lines, start=1):
+                    metric.check(line, f"{shown(system.path)}:{number}")
 
 
 def scores(found: Text, references: Sequence[Text], metrics: Sequence[Metric]) -> list[Score]:

@@ -1,10 +1,8 @@
 """Metrics of what other commands write, a line for each pair: word links (`align`) and log-probabilities (`score`)."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-
-import numpy as np
-from jaxtyping import Float
 
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
@@ -12,25 +10,38 @@ from dragoman.evaluation.alignment import AlignmentScore, agreement
 from dragoman.evaluation.metrics.metric import Counts, Metric
 
 
-class AlignmentErrorRate(Metric):
+class Recorded(Metric):
+    """A metric of lines that have a form, which `check` and `check_references` look at."""
+
+    higher_is_better = False
+
+    @abstractmethod
+    def check(self, line: str, where: str) -> None:
+        """Raises UserError, which names where the line stands, if it has another form."""
+
+    def check_references(self, references: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Raises UserError if the lines of these files, each with its name, cannot be compared with."""
+
+
+class AlignmentErrorRate(Recorded):
     """Alignment error rate, AER (Och and Ney 2003), in percent: links, as Pharaoh lines, against gold links. Lower is
     better. With `one_based`, the gold links count words from 1.
     """
 
     name = "AER"
-    higher_is_better = False
 
     def __init__(self, *, one_based: bool = False) -> None:
         self.one_based = one_based
 
-    def counts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "N K"]:
+    def check(self, line: str, where: str) -> None:
+        read_pharaoh(line, where)
+
+    def check_references(self, references: Sequence[tuple[str, Sequence[str]]]) -> None:
         if len(references) > 1:
             raise UserError(f"{self.name}: {len(references)} files of gold links, where there can be one")
-        for number, line in enumerate(hypotheses, start=1):
-            read_pharaoh(line, f"line {number} of the links")
-        for number, line in enumerate(references[0] if references else (), start=1):
-            read_pharaoh(line, f"line {number} of the gold links", one_based=self.one_based)
-        return super().counts(hypotheses, references)
+        for name, lines in references:
+            for number, line in enumerate(lines, start=1):
+                read_pharaoh(line, f"{name}:{number}", one_based=self.one_based)
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         (gold,) = references
@@ -40,22 +51,17 @@ class AlignmentErrorRate(Metric):
         return 100.0 * AlignmentScore.of(sums).error_rate
 
 
-class Perplexity(Metric):
+class Perplexity(Recorded):
     """Perplexity of references, `exp(-sum log P / symbols)`, from the lines that `score` writes for them: log P in nats
     and the number of symbols, with a tab between them. Lower is better. It is comparable between models that have the
     same symbols.
     """
 
     name = "Perplexity"
-    higher_is_better = False
 
-    def counts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "N K"]:
-        for number, line in enumerate(hypotheses, start=1):
-            if _scored(line) is None:
-                raise UserError(
-                    f"line {number} of the log-probabilities: expected log P, a tab and the number of symbols"
-                )
-        return super().counts(hypotheses, references)
+    def check(self, line: str, where: str) -> None:
+        if _scored(line) is None:
+            raise UserError(f"{where}: expected log P, a tab and the number of symbols")
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         return _scored(hypothesis) or (0.0, 0)
@@ -74,4 +80,4 @@ def _scored(line: str) -> tuple[float, int] | None:
         return None
 
 
-RECORDED: Mapping[str, type[Metric]] = {"aer": AlignmentErrorRate, "perplexity": Perplexity}
+RECORDED: Mapping[str, type[Recorded]] = {"aer": AlignmentErrorRate, "perplexity": Perplexity}

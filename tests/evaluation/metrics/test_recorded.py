@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dragoman.cli.scores import Text, check_forms
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import error_rate
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.evaluation.metrics.recorded import AlignmentErrorRate, Perplexity
+from dragoman.evaluation.metrics.recorded import AlignmentErrorRate, Perplexity, Recorded
 from dragoman.evaluation.significance import compare
 from tests.golden import Golden
 
@@ -112,7 +114,9 @@ def test_gold_links_may_count_from_1() -> None:
     ],
     ids=["links", "gold links", "word 0", "two gold", "one column", "text"],
 )
-def test_other_lines_are_told(metric: Metric, lines: list[str], references: list[list[str]], golden: Golden) -> None:
+def test_other_lines_are_told(metric: Recorded, lines: list[str], references: list[list[str]], golden: Golden) -> None:
+    """With the file and the line."""
+    systems, gold = [Text(Path("found"), lines)], [Text(Path(f"gold{n}"), each) for n, each in enumerate(references)]
     with pytest.raises(UserError) as raised:
-        metric.corpus(lines, references)
+        check_forms(systems, gold, [metric])
     golden(str(raised.value))
