@@ -12,15 +12,14 @@ import typer
 from dragoman.cli.options import command, two
 from dragoman.cli.resuming import done_before, kept, left_behind, noting
 from dragoman.cli.streams import PORTION, Output, is_typed, output, portions, tell
-from dragoman.cli.translate_options import (
-    Options,
+from dragoman.cli.translate_checks import (
     check,
     check_document,
     check_following,
     check_shards,
     output_options,
-    split,
 )
+from dragoman.cli.translate_options import Options, split
 from dragoman.cli.translating import Pipeline, load_pipeline, translated, written
 from dragoman.files import shown
 
