@@ -143,7 +143,8 @@ def translated(
 def _error_rate(counts: Counts, references: Sequence[str]) -> Compared | Score:
     """Return the alignment error rate in percent, with its interval unless sentences are too few."""
     (found,) = judged(AlignmentErrorRate(), [counts], 1)
-    score = Score("AER", score_of(found).value, "percent|forced decoding").against(references)
+    signature = "|".join(filter(None, ["percent|forced decoding", score_of(found).signature]))
+    score = Score("AER", score_of(found).value, signature).against(references)
     return score if isinstance(found, Score) else found._replace(score=score)
 
 

@@ -50,6 +50,8 @@ def evaluate(options: Options) -> None:
     if options.run:
         from dragoman.cli import evaluate_run
 
+        scores.check_texts(metrics)
+
         run = evaluate_run.translated(options, metrics)
         typer.echo(_told([run.text], run.references, metrics, options, run))
     else:

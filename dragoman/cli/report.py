@@ -45,13 +45,18 @@ def report(
         typer.Option(help="Text in the target language whose words are counted; the training data if not given."),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Also show what each source word did, by gradients and by erasing it.")
+        bool,
+        typer.Option(
+            "--explain",
+            help="Also show what each source word did, why a translation is not the reference, its search, and similar "
+            "training pairs.",
+        ),
     ] = False,
     to: To = None,
     threads: Threads = None,
 ) -> None:
     """Write one HTML page to work with: scores with intervals, runs compared with the first, any sentence with its
-    attention, quality by length and by frequency of words, curves.
+    attention, quality by length, edits and frequency of words, curves.
     """
     if one_based and not gold:
         raise typer.BadParameter("--one-based goes with --gold")

@@ -7,16 +7,18 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dragoman.cli.streams import whole_portions
 from dragoman.errors import UserError
-from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown
+from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown, write_atomically
 from dragoman.version import __version__
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
 
+NOTE = "options.json"  # in a folder of parts
 Options: TypeAlias = Mapping[str, Any]  # by name, as values of JSON
 Texts = TypeVar("Texts", bound="tuple[Given, ...]")
 
@@ -66,6 +68,29 @@ def others(noted: Path, options: Options | None) -> list[str]:
         then = None
     now = json.loads(head(options))
     return [name for name in now if now[name] != then.get(name)] if isinstance(then, dict) else ["command"]
+
+
+@contextmanager
+def noted_folder(path: Path, options: Options, what: str) -> Iterator[None]:
+    """Make a folder for the parts of an output, with a note of the options that they depend on, or go on with it.
+    UserError if it is no such folder (of `what`), was made with other options, or another process writes there.
+    """
+    noted = path / NOTE
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as above:
+            made = Path(above) / path.name
+            made.mkdir()
+            with write_atomically(made / NOTE) as file:
+                file.write(head(options) + "\n")
+            made.rename(path)
+    elif not noted.is_file():
+        raise UserError(f"{path}: is no folder of {what}; move it away")
+    elif found := others(noted, options):
+        told = f"{path}: was written with another {', '.join(found)}"
+        raise UserError(f"{told}; give those of the first time, or remove it")
+    with held(noted):
+        yield
 
 
 @contextmanager

@@ -51,6 +51,13 @@ def check_forms(systems: Sequence[Text], references: Sequence[Text], metrics: Se
             for system in systems:
                 for number, line in enumerate(system.lines, start=1):
                     metric.check(line, f"{shown(system.path)}:{number}")
+            metric.check_systems([(shown(path), lines) for path, lines in systems])
+
+
+def check_texts(metrics: Sequence[Metric]) -> None:
+    """Raises UserError if a metric is not about texts, which are what a run writes."""
+    for kind in (kind for kind, metric in RECORDED.items() if any(isinstance(each, metric) for each in metrics)):
+        raise UserError(f"--metrics {kind}: scores the lines of a file (--input), and not the translations of --run")
 
 
 def scores(found: Text, references: Sequence[Text], metrics: Sequence[Metric]) -> list[Score]:

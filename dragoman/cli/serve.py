@@ -35,7 +35,9 @@ def serve(
     ] = 1.0,
     min_confidence: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="X", help="Leave sentences empty of which a calibrated run is less sure."),
+        typer.Option(
+            min=0, max=1, metavar="X", help="Leave a sentence empty if a calibrated run is less confident of it."
+        ),
     ] = None,
     rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,

@@ -12,18 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import islice, pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman import threads
 from dragoman.cli import sources
 from dragoman.cli.progress import progress
-from dragoman.cli.resuming import head, others
+from dragoman.cli.resuming import NOTE, noted_folder
 from dragoman.cli.streams import PORTION, portions, tell
 from dragoman.cli.translate_options import Options, split
 from dragoman.cli.translating import load_pipeline, translated, written
 from dragoman.errors import UserError
-from dragoman.files import held, write_atomically
+from dragoman.files import write_atomically
 from dragoman.run.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 CONNECTED = 10  # seconds within which a cluster has to accept a connection
 OBJECTS = 2**27  # bytes of shared memory: nothing but the numbers of shards passes through it
-NOTE = "options.json"
 
 
 class Shard(NamedTuple):
@@ -55,28 +53,12 @@ class Folder:
         """Make the folder, or go on with it; it is removed if no shard is in it at the end. UserError if it is no such
         folder, was written with other options, or another process writes there.
         """
-        if not self.path.exists():
-            self._make(asked)
-        elif not self.note.is_file():
-            raise UserError(f"{self.path}: is no folder of shards of this output; move it away")
-        elif found := others(self.note, asked):
-            told = f"{self.path}: was written with another {', '.join(found)}"
-            raise UserError(f"{told}; give those of the first time, or remove it")
-        with held(self.note):
+        with noted_folder(self.path, asked, "shards of this output"):
             try:
                 yield
             finally:
                 if self.path.exists() and os.listdir(self.path) == [NOTE]:
                     self._removed([])
-
-    def _make(self, asked: Mapping[str, Any]) -> None:
-        """Make the folder with the note in it, at once."""
-        with TemporaryDirectory(prefix=f".{self.path.name}.", dir=self.path.parent) as above:
-            made = Path(above) / self.path.name
-            made.mkdir()
-            with write_atomically(made / NOTE) as file:
-                file.write(head(asked) + "\n")
-            made.rename(self.path)
 
     def shards(self, lines: int, count: int) -> list[Shard]:
         """So many shards, as equal as they can be."""

@@ -71,13 +71,18 @@ def train(
     if seeds:
         _several(configurations(checked, seeds))
     elif folder := trained(checked):
-        run = shlex.quote(str(folder.path))
-        tell(
-            f"{folder.path}: trained. What next:\n"
-            f"  {_use(checked.data, run)}\n"
-            f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
-            f"  dragoman info {run}               what is in the folder"
-        )
+        tell_next(checked, folder)
+
+
+def tell_next(config: "Config", folder: "RunFolder") -> None:
+    """Tell what can be done with a run that has been trained."""
+    run = shlex.quote(str(folder.path))
+    tell(
+        f"{folder.path}: trained. What next:\n"
+        f"  {_use(config.data, run)}\n"
+        f"  open {shlex.quote(str(folder.report))}    curves, scores and attention on one page\n"
+        f"  dragoman info {run}               what is in the folder"
+    )
 
 
 def trained(config: "Config") -> "RunFolder | None":

@@ -1,6 +1,7 @@
 """The translation of a text of any length: a sentence at a time."""
 
-import math
+from dataclasses import replace
+from itertools import compress
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
@@ -32,18 +33,29 @@ class Sentence(NamedTuple):
 
     @property
     def withheld(self) -> bool:
-        """Whether it is empty because a model was not sure."""
-        return self.whole is not None and self.whole.withheld is not None
+        """Whether it is empty because a model was not sure, of it or of what it was made from."""
+        of_itself = self.whole is not None and self.whole.withheld is not None
+        return of_itself or (self.read is not None and self.read.withheld)
 
     def trusted(self, least: float) -> "Sentence":
         """This sentence if it is a correction, or if all models that made it are as sure or not calibrated; else an
-        empty one.
+        empty one. So are its further translations.
         """
-        if self.match is not None or self.whole is None:
+        if self.match is not None:
             return self
-        doubted = self.read is not None and self.read.trusted(least).withheld
-        whole = self.whole.trusted(math.inf if doubted else least)
-        return self if whole.withheld is None else self._replace(text="", others=(), whole=whole)
+        read, whole = self.read and self.read.trusted(least), self.whole and self.whole.trusted(least)
+        if whole and read and read.withheld and whole.withheld is None:
+            whole = replace(whole, text="", withheld=whole.text)
+        found = self._replace(whole=whole, read=read)
+        if found.withheld:
+            return found._replace(text="", others=(), whole=whole and replace(whole, alternatives=()))
+        if whole is None or not whole.alternatives:
+            return found
+        sure = [each.trusted(least).withheld is None for each in whole.alternatives]
+        alternatives = tuple(compress(whole.alternatives, sure))
+        return found._replace(
+            others=tuple(compress(self.others, sure)), whole=replace(whole, alternatives=alternatives)
+        )
 
 
 class Translated(NamedTuple):

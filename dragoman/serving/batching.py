@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -58,9 +58,9 @@ class Query(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Characters of the text, and what it costs beside its own."""
+        """Characters of the text and of translations that are given with it, and what it costs beside its own."""
         texts = (self.text,) if isinstance(self.text, str) else self.text
-        return OVERHEAD + sum(map(len, texts))
+        return OVERHEAD + sum(map(len, (*texts, self.translation or "", self.contrast or "")))
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Batcher(Generic[Found]):
         self._search = search
         self._short = int(SHORT * waiting)
         self._rooms = {short: _Room(waiting) for short in (True, False)}
-        self.rate = FIRST_RATE
+        self.rates: defaultdict[Task, float] = defaultdict(lambda: FIRST_RATE)  # characters a second
         self._queue: deque[_Request[Found]] = deque()
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
@@ -211,7 +211,7 @@ class Batcher(Generic[Found]):
         options = self._queue[0].options
         requests = deque(each for each in self._queue if each.options == options)
         taken, size = list[_Taken[Found]](), 0
-        while requests and len(taken) < MOST and (not taken or size < self.rate * SECONDS):
+        while requests and len(taken) < MOST and (not taken or size < self.rates[options.task] * SECONDS):
             request = requests.popleft()
             place, query = request.take()
             taken.append(_Taken(request, place, query))
@@ -245,10 +245,10 @@ class Batcher(Generic[Found]):
             return
         finally:
             self._running = [], deadline
-        self._measure(sum(options.size(each.query) for each in taken), time.monotonic() - began)
+        self._measure(options.task, sum(options.size(each.query) for each in taken), time.monotonic() - began)
         for each, one in zip(taken, found, strict=True):
             each.request.put(each.place, one)
 
-    def _measure(self, size: int, seconds: float) -> None:
-        """Keep the rate up to date: a mean in which the last batches count most."""
-        self.rate += (size / max(seconds, 1e-3) - self.rate) / 4
+    def _measure(self, task: Task, size: int, seconds: float) -> None:
+        """Keep the rate of a task up to date: a mean in which the last batches count most."""
+        self.rates[task] += (size / max(seconds, 1e-3) - self.rates[task]) / 4

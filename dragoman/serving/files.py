@@ -131,8 +131,9 @@ class Endpoints:
                 )
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
         self.context.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
+        tagged = any(line.marks for line in document.lines)
         found = await self.context.passages(
-            request, passages, source, target, RequestOptions(until=parameters.until, attention=True)
+            request, passages, source, target, RequestOptions(until=parameters.until, attention=tagged)
         )
         async with self._turns.turn(parameters.until):
             written = await asyncio.to_thread(document.written, found)

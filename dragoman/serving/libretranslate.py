@@ -60,16 +60,17 @@ class Endpoints:
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
         found = await self.context.translated(request, texts, *pair, options)
-        return ["" if each.withheld else each.text for each in found], [each.others for each in found]
+        given = [("", list[str]()) if each.withheld else (each.text, each.others) for each in found]
+        return [text for text, _ in given], [others for _, others in given]
 
     async def _pages(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
         pages = await asyncio.to_thread(lambda: [Page(text) for text in texts])
         lines = [line.text for page in pages for line in page.lines]
-        found = iter(
-            await self.context.translated(request, lines, *pair, options._replace(alternatives=0, attention=True))
-        )
+        tagged = any(line.marks for page in pages for line in page.lines)
+        options = options._replace(alternatives=0, attention=tagged)
+        found = iter(await self.context.translated(request, lines, *pair, options))
         written = await asyncio.to_thread(lambda: [page.text([next(found) for _ in page.lines]) for page in pages])
         return written, [[] for _ in pages]
 

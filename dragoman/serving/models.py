@@ -26,6 +26,7 @@ from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
 DIFFERENT = 5.0  # nats by which a word is less probable where another translation has it
+EXPLAINED = 100  # source words, and symbols of a translation, in a sentence that is explained
 CACHED = 2_000  # translations that a model keeps
 
 
@@ -85,9 +86,7 @@ class Model:
     def check_calibrated(self) -> None:
         """Raise UserError unless the model knows how sure it is."""
         if self.translator.codec.temperature is None:
-            raise UserError(
-                f"{self.name}: is not calibrated, which --min-confidence needs; `dragoman calibrate` does it"
-            )
+            raise UserError(f"{self.name}: --min-confidence needs a calibrated run; `dragoman calibrate` it first")
 
     def renewed(self) -> "Model | None":
         """The model that is in the folder now, if that is another. Raises what `load` does."""
@@ -113,7 +112,11 @@ class Model:
         await self.close()
 
     async def translate(self, queries: Sequence[Query], options: SharedOptions, seconds: float) -> list[Translation]:
-        """Translate texts, each different one once. Raises what `Batcher.translate` does."""
+        """Translate texts, each different one once; other tasks are not remembered. Raises what `Batcher.translate`
+        does.
+        """
+        if options.task != "translate":
+            return await self.batcher.translate(queries, options, seconds)
         found = {query: self._known.get((options, query)) for query in queries}
         new = [query for query, translation in found.items() if translation is None]
         found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
@@ -137,7 +140,7 @@ class Model:
 
     def _search(self, queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         if options.task != "translate":
-            return self._given(queries, options)
+            return self._given(queries, options, deadline)
         groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
             [query.text for query in queries],
@@ -149,18 +152,25 @@ class Model:
             timeout=deadline,
         )
 
-    def _given(self, queries: Sequence[Query], options: SharedOptions) -> list[Translation]:
-        """The given translations with the attention to their texts, and with their explanations if these are asked
-        for.
+    def _given(self, queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+        """The given translations with the attention to their texts, and with their explanations if these are asked for.
+        UserError for a sentence that is too long to be explained.
         """
-        scored = self.translator.score(
-            [query.text for query in queries], [query.translation or "" for query in queries], to=options.to
-        )
-        found = [each.translation for each in scored]
+        texts, given = [query.text for query in queries], [query.translation or "" for query in queries]
+        scored = self.translator.score(texts, given, to=options.to)
         if options.task == "score":
-            return found
-        every = self.translator.explain(found, [query.contrast for query in queries])
-        return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
+            return [each.translation for each in scored]
+        found = list[Translation]()
+        for query, each in zip(queries, scored, strict=True):
+            deadline.check()
+            contrasts = [] if query.contrast is None else [query.contrast]
+            others = self.translator.score([query.text] * len(contrasts), contrasts, to=options.to)
+            words = sum(len(source.words) for source in each.translation.sources)
+            if max(words, each.symbols, *(other.symbols for other in others)) > EXPLAINED:
+                raise UserError(f"only sentences of up to {EXPLAINED} words and symbols are explained")
+            (explanation,) = self.translator.explain([each.translation], contrasts)
+            found.append(replace(each.translation, explanation=explanation))
+        return found
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:

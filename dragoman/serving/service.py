@@ -25,6 +25,7 @@ log = logging.getLogger("dragoman.serving")
 
 # What a sentence has to have in common with a similar one, whose correction is given for it.
 FIXED = Protection.named((*WITHIN, "tags", "numbers"))
+ATTENDED = 1_000  # characters at most of a sentence and its correction, whose attention is computed
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
@@ -183,14 +184,15 @@ class Service:
         known: dict[Query, Sentence] = {}
         if isinstance(source, str) and not (options.prefix or options.diverse):  # what is kept has one source
             known = await self._corrected((source, target), queries)
-        if options.attention:
-            known = await self._attended(route, known, options.until)
         new = [query for query in queries if query not in known]
         made = await self._along(route, new, options)
-        if isinstance(source, str) and not options.prefix:  # with a beginning that a user chose, it is no model's own
-            await self._note((source, target), route, zip(new, made, strict=True))
         if self.least is not None:
             made = [each.trusted(self.least) for each in made]
+        if isinstance(source, str) and not options.prefix:  # with a beginning that a user chose, it is no model's own
+            given = ((query, each) for query, each in zip(new, made, strict=True) if not each.withheld)
+            await self._note((source, target), route, given)
+        if options.attention:
+            known = await self._attended(route, known, options.until)
         found = iter(made)
         every = iter([known[query] if query in known else next(found) for query in queries])
         return [
@@ -204,7 +206,10 @@ class Service:
         """
         with self.route(source, target) as route:
             if len(route) > 1:
-                raise UserError(f"{named(source)} to {target} is by way of {route[0].direction.target}")
+                between = route[0].direction.target
+                raise UserError(
+                    f"{named(source)} to {target} goes through {between}; only direct translations are explained"
+                )
             (leg,) = route
             stripped = StrippedSources(text, leg.known)
             if not stripped.worded:
@@ -213,6 +218,8 @@ class Service:
             translation, contrast = (each and leg.stripped(each) for each in why)
             if translation is None:
                 (made,) = await leg.model.translate([query], shared, until - time.monotonic())
+                if self.least is not None and made.trusted(self.least).withheld is not None:
+                    raise UserError("the model is not sure enough of its translation")
                 translation = made.text
             query = query._replace(translation=translation, contrast=contrast)
             (found,) = await leg.model.translate([query], shared._replace(task="explain"), until - time.monotonic())
@@ -284,7 +291,11 @@ class Service:
             return known
         (leg,) = route
         given = {query: StrippedSources(query.text, leg.known) for query in known}
-        read = {query: each for query, each in given.items() if each.worded}
+        read = {
+            query: each
+            for query, each in given.items()
+            if each.worded and query.size + len(known[query].text) <= ATTENDED
+        }
         scored = [Query(each.text, translation=leg.stripped(known[query].text)) for query, each in read.items()]
         try:
             shared = SharedOptions(leg.direction.to, task="score")

@@ -136,7 +136,7 @@ class Translation:
     def trusted(self, least: float) -> "Translation":
         """This translation if its confidence is as high, or not known; else an empty one, with this as `withheld`."""
         confidence = self.confidence
-        if confidence is None or confidence.sentence >= least:
+        if self.withheld is not None or confidence is None or confidence.sentence >= least:
             return self
         return replace(self, text="", withheld=self.text)
 

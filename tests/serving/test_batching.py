@@ -244,10 +244,10 @@ def test_closing_answers_those_that_wait() -> None:
 
 def test_batches_grow_with_the_measured_rate() -> None:
     batcher = Batcher(Shouting())
-    before = batcher.rate
-    batcher._measure(10_000, 0.1)
-    assert before < batcher.rate < 100_000
+    before = batcher.rates["translate"]
+    batcher._measure("translate", 10_000, 0.1)
+    assert before < batcher.rates["translate"] < 100_000
     for _ in range(50):
-        batcher._measure(100, 0.1)
-    assert batcher.rate == pytest.approx(1000, rel=0.01)
+        batcher._measure("translate", 100, 0.1)
+    assert batcher.rates["translate"] == pytest.approx(1000, rel=0.01)
     assert batching.SECONDS < 1

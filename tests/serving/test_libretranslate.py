@@ -159,7 +159,11 @@ def test_a_key_may_stand_in_a_header_and_is_known_before_the_body_is_read(opened
             return client.post("/translate", content=body, headers=headers).status_code
 
         assert [asked(f"Bearer {key}"), asked("Bearer wrong"), asked("Basic wrong")] == [200, 403, 400]
-        assert [asked(f"Bearer {key}", large), asked("Bearer wrong", large)] == [413, 403]
+        assert [asked(f"Bearer {key}", large), asked("Bearer wrong", large)] == [413, 413]
+        both = {"q": "one", "source": "en", "target": "fr", "api_key": key}
+        assert client.post("/translate", json=both, headers={"Authorization": "Bearer other"}).status_code == 200
+    with opened(LIMITS._replace(rate=1), Keys(file)) as client:
+        assert [asked(f"Bearer {key}"), asked(f"Bearer {key}", large)] == [200, 429]
 
 
 def test_wrong_keys_count(opened: Open, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def html(service: Service, text: str) -> str:
 
 
 def test_only_calibrated_models_withhold_what_they_doubt(run: Path) -> None:
-    with pytest.raises(UserError, match="run: is not calibrated, which --min-confidence needs"):
+    with pytest.raises(UserError, match="run: --min-confidence needs a calibrated run"):
         Service([Model.load(run)], least=0.5)
 
 
@@ -171,6 +171,8 @@ def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path)
     assert not unknown.trusted(0.5).withheld
     assert not sure._replace(read=sure).trusted(0.5).withheld
     assert sure._replace(read=unsure).trusted(0.5).withheld
+    assert unknown._replace(read=unsure).trusted(0.5).text == ""
+    assert Sentence("...", None, read=unsure).trusted(0.5).text == ""
     assert not unsure._replace(match=Match("un", 1.0, "one")).trusted(0.5).withheld
 
 

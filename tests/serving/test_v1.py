@@ -113,6 +113,15 @@ def test_spans_that_a_model_does_not_read_are_not_explained(client: TestClient) 
         ({"contrast": 1}, "Invalid request: contrast is no string"),
         ({"q": "x" * 501}, "Invalid request: request (501) exceeds text limit (500)"),
         ({"translation": "x" * 501}, "Invalid request: a text of more than 500 characters is not explained"),
+        (
+            {"translation": "un " * 120},
+            "Cannot translate text: only sentences of up to 100 words and symbols are explained",
+        ),
+        (
+            {"contrast": "un " * 120},
+            "Cannot translate text: only sentences of up to 100 words and symbols are explained",
+        ),
+        ({"q": "one " * 120}, "Cannot translate text: only sentences of up to 100 words and symbols are explained"),
     ],
 )
 def test_what_cannot_be_explained_is_told(client: TestClient, parameters: dict[str, Any], line: str) -> None:
@@ -156,3 +165,17 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         again = post(client, q=TEXT)["sentences"]
         assert [each["text"] for each in again] == [each["text"] for each in found["sentences"]]
         assert post(client, q=" three ")["text"] == (" trois " if surest else "  ")
+        answer = client.post("/translate", json={"q": TEXT, **PAIR, "alternatives": 2})
+        assert (answer.json()["translatedText"], answer.json()["alternatives"]) == ("", [])
+        several = post(client, q=TEXT, alternatives=2)["sentences"]
+        for each in (alternative for one in several for alternative in one["translation"].get("alternatives", ())):
+            assert each["confidence"]["sentence"] >= least
+        stricter = post(client, q=TEXT, min_confidence=1)["sentences"]
+        assert [each["translation"]["withheld"] for each in stricter] == [each["text"] for each in every["sentences"]]
+        page = f"<p>{TEXT.strip()}</p>"
+        assert client.post("/translate", json={"q": page, "format": "html", **PAIR}).json()["translatedText"] == page
+    with opened(least=1.0) as client:
+        answer = client.post("/v1/explain", json={"q": "six one", **PAIR})
+        assert answer.json() == {"error": "Cannot translate text: the model is not sure enough of its translation"}
+        given = client.post("/v1/explain", json={"q": "six one", **PAIR, "translation": "un six"})
+        assert given.status_code == 200

@@ -74,6 +74,12 @@ COMMANDS = {
     ),
     "train in a folder of others": Command("train toy.yaml --run=mine --data.train=mine/data/train", refused=True),
     "train here": Command("train toy.yaml --run=.", refused=True),
+    "distil": Command(
+        "distil runs/toy toy.yaml --run=runs/small --training.steps=3",
+        rf"runs/small(/{RUN})?(/.*)?|runs/small-data(/.*)?",
+        ("runs/small-data/train.fr", "runs/small/model.safetensors"),
+    ),
+    "distil in a folder of others": Command("distil runs/toy toy.yaml --run=taken", refused=True),
     "translate": Command("translate runs/toy test.en -o found.fr --resume", r"found\.fr(\.partial.*)?", ("found.fr",)),
     "translate a catalogue": Command("translate runs/toy fr.po -o filled.po", r"filled\.po", ("filled.po",)),
     "translate a document": Command("translate runs/toy x.md -o y.md", r"y\.md", ("y.md",)),
@@ -204,6 +210,7 @@ def furnish(folder: Path) -> Path:
     for name in ("notes.md", "step-1.txt", ".hidden.part", "checkpoints/step-00000001-mine.safetensors"):
         (folder / "runs/toy" / name).write_text("mine", "utf-8")
     toy.write(folder / "mine/data", "train", toy.pairs(20, 5))
+    toy.write(folder / "taken-data", "train", toy.pairs(20, 5))
     catalogues = folder / "share/locale/de/LC_MESSAGES"
     catalogues.mkdir(parents=True)
     for number, (name, count) in enumerate({"one": 60, "two": 30}.items()):

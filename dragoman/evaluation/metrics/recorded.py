@@ -22,6 +22,9 @@ class Recorded(Metric):
     def check_references(self, references: Sequence[tuple[str, Sequence[str]]]) -> None:
         """Raises UserError if the lines of these files, each with its name, cannot be compared with."""
 
+    def check_systems(self, systems: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Raises UserError if the lines of these files, each with its name, cannot be compared with each other."""
+
 
 class AlignmentErrorRate(Recorded):
     """Alignment error rate, AER (Och and Ney 2003), in percent: links, as Pharaoh lines, against gold links. Lower is
@@ -63,6 +66,17 @@ class Perplexity(Recorded):
         if _scored(line) is None:
             raise UserError(f"{where}: expected log P, a tab and the number of symbols")
 
+    def check_systems(self, systems: Sequence[tuple[str, Sequence[str]]]) -> None:
+        (first, lines), *others = systems
+        for name, compared in others:
+            for number, pair in enumerate(zip(lines, compared, strict=True), start=1):
+                symbols, other = (each.split("\t")[1] for each in pair)
+                if symbols != other:
+                    raise UserError(
+                        f"{name}:{number}: has {other} symbols, and {first} {symbols}; perplexities can be compared "
+                        "between models with the same symbols"
+                    )
+
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         return _scored(hypothesis) or (0.0, 0)
 
@@ -75,9 +89,10 @@ def _scored(line: str) -> tuple[float, int] | None:
     """The negative log-probability and the number of symbols of a line, if it has them."""
     try:
         log_prob, symbols, *_ = line.split("\t")
-        return -float(log_prob), int(symbols)
+        loss = -float(log_prob)
     except ValueError:
         return None
+    return (loss, int(symbols)) if 0 <= loss < math.inf and symbols.isdecimal() and int(symbols) else None
 
 
 RECORDED: Mapping[str, type[Recorded]] = {"aer": AlignmentErrorRate, "perplexity": Perplexity}

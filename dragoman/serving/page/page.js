@@ -77,14 +77,9 @@ function several() {
   return languages.find(({ code }) => code === one("source").value)?.sources;
 }
 
-// What is asked of the server: a text, or one for each source.
-function asked(q) {
-  return { q, ...pair(), ...(several() && { source: several() }) };
-}
-
-// What is asked of a translation.
-function wished(q) {
-  return { ...asked(q), glossary: glossary() };
+// What is asked of the server besides texts.
+function wished() {
+  return { ...pair(), ...(several() && { source: several() }), glossary: glossary() };
 }
 
 function texts() {
@@ -118,7 +113,7 @@ function hurry(event) {
 async function translate() {
   running?.abort();
   const abort = running = new AbortController();
-  const q = several() ? texts() : one("text").value;
+  const q = several() ? texts() : one("text").value, wish = wished();
   sentences = [];
   choose(null);
   one("translation").replaceChildren();
@@ -126,9 +121,9 @@ async function translate() {
   if (!texts().some((text) => text.trim())) return say("");
   say("Translating …");
   try {
-    for await (const { name, data } of events(await post("v1/stream", wished(q), abort.signal))) {
+    for await (const { name, data } of events(await post("v1/stream", { q, ...wish }, abort.signal))) {
       if (name === "error") throw new Error(data.error);
-      if (name === "sentence") add(data);
+      if (name === "sentence") add({ ...data, wish }); // as it was asked for, whatever is chosen later
     }
     say(legend());
     if (!several()) remember(q);
@@ -176,9 +171,7 @@ function draw(sentence) {
   place.replaceChildren();
   place.className = sentence.correction ? "corrected" : "";
   sentence.buttons = new Map(); // by the number of their word
-  if (sentence.translation?.withheld !== undefined)
-    return void place.append(element("span", "…", { class: "muted", title: "The model is not sure of this sentence." }));
-  if (sentence.correction) return void place.append(pressed(sentence, text));
+  if (sentence.correction || isWithheld(sentence)) return void place.append(pressed(sentence, text || "…"));
   let end = 0;
   for (const word of words(sentence)) {
     if (end < word.begin) place.append(text.slice(end, word.begin));
@@ -190,22 +183,24 @@ function draw(sentence) {
       button.title = `${Math.round(100 * word.sure)} % sure`;
     }
     sentence.buttons.set(word.number, button);
-    const last = place.lastChild;
-    if (last?.nodeName === "BUTTON" && end === word.begin && !/[\p{L}\p{N}]/u.test(word.word)) {
-      const joined = element("span", "", { class: "joined" }); // no line begins with a full stop
-      last.replaceWith(joined);
-      joined.append(last, button);
+    const last = place.lastElementChild;
+    if (last && end === word.begin && place.lastChild === last && !/[\p{L}\p{N}]/u.test(word.word)) {
+      const joined = last.classList.contains("joined") ? last : element("span", "", { class: "joined" });
+      if (joined !== last) last.replaceWith(joined); // no line begins with a full stop
+      joined.append(...(joined === last ? [] : [last]), button);
     } else place.append(button);
     end = word.end;
   }
   place.append(text.slice(end));
 }
 
+const isWithheld = ({ translation }) => translation?.withheld !== undefined;
+
 // A button for a word, or for a whole sentence that was corrected, which shows what is known of it.
 function pressed(sentence, text, word) {
   const button = element("button", text, { type: "button", class: "word", "aria-pressed": "false" });
   button.addEventListener("mouseenter", () => { if (!chosen) show(sentence, word); });
-  button.addEventListener("focus", () => show(sentence, word));
+  button.addEventListener("focus", () => { if (!chosen) show(sentence, word); });
   button.addEventListener("click", () => choose({ sentence, word, button }));
   return button;
 }

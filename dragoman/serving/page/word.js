@@ -2,11 +2,13 @@
 "use strict";
 
 const FAINT = 0.05; // part of the largest weight below which a word is not shaded
+const quoted = (word) => `“\u2068${word}\u2069”`; // whichever way it is written
 const METHODS = [["erasure", "Without each word"], ["gradient", "Gradient of each word"]];
 
 // What is known of a word, or of a sentence that was corrected.
 function show(sentence, word) {
-  one("chosen").textContent = word ? `“${word.word}” looked at` : "A correction that was saved before";
+  const whole = sentence.correction ? "A correction that was saved" : "The model is not sure of this sentence";
+  one("chosen").textContent = word ? `${quoted(word.word)} looked at` : whole;
   one("pointed").textContent = "";
   one("looked").replaceChildren(...(word ? looked(sentence, word) : []));
   one("detail").hidden = false;
@@ -32,9 +34,9 @@ function point(sentence, source, read) {
     const weight = source ? source.attention[number][read] : 0;
     button.classList.toggle("lit", weight >= FAINT);
     button.style.setProperty("--weight", strength(weight));
-    if (weight >= FAINT) found.push(`“${button.textContent}” ${percent(weight)}`);
+    if (weight >= FAINT) found.push(`${quoted(button.textContent)} ${percent(weight)}`);
   }
-  if (source) one("pointed").textContent = `“${source.words[read]}” was looked at by ${found.join(", ") || "no word"}`;
+  if (source) one("pointed").textContent = `${quoted(source.words[read])} was looked at by ${found.join(", ") || "no word"}`;
 }
 
 // A text whose words are made by a function and shaded by their values; those against are shaded in another colour.
@@ -87,7 +89,7 @@ async function choose(next) {
 async function others(sentence, word, button) {
   const prefix = sentence.text.slice(0, word.begin);
   try {
-    const wish = { ...wished(sentence.source), prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
+    const wish = { q: sentence.source, ...sentence.wish, prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
     const found = await (await post("v1/translate", wish)).json();
     if (chosen?.button !== button) return;
     const every = [found.text, ...found.alternatives].map((text) => [following(text, prefix.trimEnd().length), text]);
@@ -116,12 +118,13 @@ async function retranslate(sentence, prefix) {
   choose(null);
   say("Translating …");
   try {
-    const found = await (await post("v1/translate", { ...wished(sentence.source), prefix })).json();
+    const found = await (await post("v1/translate", { q: sentence.source, ...sentence.wish, prefix })).json();
+    if (!sentences.includes(sentence)) return; // another text was translated meanwhile
     const [again] = found.sentences;
     Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined });
     draw(sentence);
     say("");
-    sentence.place.querySelector(".word:last-of-type")?.focus();
+    [...sentence.buttons.values()].at(-1)?.focus();
   } catch (error) {
     say(error.message);
   }
@@ -129,22 +132,23 @@ async function retranslate(sentence, prefix) {
 
 // Why this word, or why not another one in its place: what its probability loses without each source word, and gradients.
 async function explain() {
-  const { sentence, word, button } = chosen;
-  const other = one("rather").value;
-  one("reasons").replaceChildren(element("p", "Finding out …", { class: "muted" }));
+  const { sentence, word, others } = chosen, other = one("rather").value;
+  const asked = chosen.asked = Symbol("a question, which a later one takes the place of");
+  const { source, target } = sentence.wish;
+  one("reasons").replaceChildren(element("p", "Working it out …", { class: "muted" }));
   try {
-    const texts = [sentence.text, ...(other ? [chosen.others.get(other)] : [])]; // they are the same before the word
+    const texts = [sentence.text, ...(other ? [others.get(other)] : [])]; // they are the same before the word
     const found = await Promise.all(texts.map(async (translation) => (
-      await post("v1/explain", { ...asked(sentence.source), translation })).json()));
-    if (chosen?.button === button) one("reasons").replaceChildren(...reasons(found, word, other));
+      await post("v1/explain", { q: sentence.source, source, target, translation })).json()));
+    if (chosen?.asked === asked) one("reasons").replaceChildren(...reasons(found, word, other));
   } catch (error) {
-    if (chosen?.button === button) one("reasons").replaceChildren(element("p", error.message));
+    if (chosen?.asked === asked) one("reasons").replaceChildren(element("p", error.message));
   }
 }
 
 function reasons([found, instead], word, other) {
   const number = found.words[word.number] === word.word ? word.number : found.words.indexOf(word.word);
-  if (number < 0) return [element("p", "This word cannot be explained by itself.")];
+  if (number < 0 || (instead && number >= instead.words.length)) return [element("p", "This word cannot be explained by itself.")];
   return METHODS.flatMap(([method, title]) => {
     const its = ({ explanation }, source) => explanation.sources[source][method][number];
     const maps = found.sources.map((_, source) => its(found, source).map(
@@ -152,10 +156,16 @@ function reasons([found, instead], word, other) {
     const every = maps.flatMap((values, source) => values.map((value, read) => [value, found.sources[source].words[read]]));
     const [most, strongest] = every.reduce((best, each) => (Math.abs(each[0]) > Math.abs(best[0]) ? each : best), [0, ""]);
     const lines = found.sources.map((source, which) => labelled(
-      shaded(source, maps[which], Math.abs(most) || 1, (text, value) => element("mark", text, { title: nats(value) })),
-      source, found));
+      shaded(source, maps[which], Math.abs(most) || 1, weighed), source, found));
     return [element("h3", title), ...lines, element("p", told(method, most, strongest, word.word, other), { class: "muted" })];
   });
+}
+
+// A word with its value, which is told to those who do not see it if it is shaded.
+function weighed(text, value) {
+  const mark = element("mark", text, { title: nats(value) });
+  mark.append(element("span", ` ${nats(value)} `, { class: "unseen" }));
+  return mark;
 }
 
 const nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)} nats`;
@@ -163,22 +173,25 @@ const nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}
 // The largest value in words.
 function told(method, most, strongest, word, other) {
   if (Math.abs(most) < 0.005) return "No word of the source matters.";
-  if (method === "gradient") return `“${strongest}” speaks most ${most < 0 ? "against" : "for"} “${word}”${other ? ` rather than “${other}”` : ""}: ${nats(most)}.`;
+  if (method === "gradient") {
+    const rather = other ? ` rather than ${quoted(other)}` : "";
+    return `${quoted(strongest)} speaks most ${most < 0 ? "against" : "for"} ${quoted(word)}${rather}: ${nats(most)}.`;
+  }
   const factor = Math.exp(Math.abs(most));
   const times = factor > 1000 ? "over 1,000" : factor.toFixed(factor < 10 ? 1 : 0);
   const change = `${times} times ${most < 0 ? "more" : "less"} probable`;
-  return `Without “${strongest}”, “${word}” would be ${change}${other ? ` beside “${other}”` : ""}.`;
+  return `Without ${quoted(strongest)}, ${quoted(word)} would be ${change}${other ? ` compared with ${quoted(other)}` : ""}.`;
 }
 
 async function correct() {
-  const { sentence, button } = chosen;
+  const { sentence } = chosen, { source, target } = sentence.wish;
   const better = one("better").value.trim();
   if (!better) return;
   try {
-    await post("suggest", { q: sentence.source, s: better, ...pair() });
+    await post("suggest", { q: sentence.source, s: better, source, target });
     Object.assign(sentence, { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } });
     draw(sentence);
-    if (chosen?.button === button) chosen.button = sentence.place.querySelector("button");
+    if (chosen?.sentence === sentence) choose({ sentence, button: sentence.place.querySelector("button") });
     one("kept").textContent = "Saved.";
   } catch (error) {
     one("kept").textContent = error.message;

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.cli.scores import Text, check_forms
+from dragoman.cli.scores import Text, check_forms, check_texts
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import error_rate
@@ -111,12 +111,30 @@ def test_gold_links_may_count_from_1() -> None:
         (AlignmentErrorRate(), ["0-0"], [["0-0"], ["0-0"]]),
         (Perplexity(), ["-1.0\t3", "-1.0"], [["a", "b"]]),
         (Perplexity(), ["the\tcat"], [["a"]]),
+        (Perplexity(), ["nan\t3"], [["a"]]),
+        (Perplexity(), ["-inf\t3"], [["a"]]),
+        (Perplexity(), ["-1.0\t0"], [["a"]]),
+        (Perplexity(), ["1.0\t2"], [["a"]]),
     ],
-    ids=["links", "gold links", "word 0", "two gold", "one column", "text"],
+    ids=["links", "gold links", "word 0", "two gold", "one column", "text", "nan", "infinite", "no symbols", "above 0"],
 )
 def test_other_lines_are_told(metric: Recorded, lines: list[str], references: list[list[str]], golden: Golden) -> None:
     """With the file and the line."""
     systems, gold = [Text(Path("found"), lines)], [Text(Path(f"gold{n}"), each) for n, each in enumerate(references)]
     with pytest.raises(UserError) as raised:
         check_forms(systems, gold, [metric])
+    golden(str(raised.value))
+
+
+def test_perplexities_of_other_symbols_are_not_compared(golden: Golden) -> None:
+    systems = [Text(Path(name), ["-1.0\t3", f"-2.0\t{symbols}"]) for name, symbols in (("one", 4), ("other", 5))]
+    with pytest.raises(UserError) as raised:
+        check_forms(systems, [], [Perplexity()])
+    golden(str(raised.value))
+    check_forms(systems[:1] * 2, [], [Perplexity()])
+
+
+def test_what_a_run_writes_is_text(golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
+        check_texts([AlignmentErrorRate()])
     golden(str(raised.value))

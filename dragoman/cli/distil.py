@@ -1,0 +1,107 @@
+"""`dragoman distil`: a smaller model learns from what larger ones make of its training text."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dragoman.cli.options import OVERRIDES, Beam, Engine, Engines, Threads, files_and_overrides
+from dragoman.cli.resuming import noted_folder
+from dragoman.cli.streams import one_line, tell
+from dragoman.errors import UserError
+from dragoman.files import partial, write_atomically
+
+if TYPE_CHECKING:
+    from dragoman.configuration.config import Config, DataConfig
+
+PAIRS = "train"  # in the folder beside the run: what the teachers make of the training text
+
+app = typer.Typer()
+
+
+@app.command(context_settings=OVERRIDES)
+def distil(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... CONFIG",
+            help="Folders of the runs to learn from, and the YAML file of the model that learns; any of its keys as "
+            "--section.key VALUE beside it.",
+        ),
+    ],
+    references: Annotated[
+        bool, typer.Option("--references", help="Learn from the pairs of the corpus as well.")
+    ] = False,
+    beam: Beam = None,
+    engine: Engine = Engines.torch,
+    threads: Threads = None,
+) -> None:
+    """Distil (Kim and Rush 2016): RUN, or an ensemble of several, translates the training text, and a model learns from
+    that. The same command again continues where it stopped.
+    """
+    files, given = files_and_overrides([*words, *(["--device.threads", str(threads)] if threads else [])])
+    *runs, file = map(Path, files)
+    if not runs:
+        raise typer.BadParameter("expected a run and a configuration: dragoman distil RUN student.yaml")
+    from dragoman.cli import sources
+    from dragoman.cli.train import tell_next, trained
+    from dragoman.cli.translate import translate
+    from dragoman.cli.translate_options import Options
+    from dragoman.corpus.examples import corpus_files
+    from dragoman.run.folder import RunFolder
+    from dragoman.training import checks
+
+    config = checks.load_config(file, given)
+    data, folder = config.data, Path(f"{config.run}-data")
+    _check(runs, file, data)
+    (source,) = data.source
+    asked = {
+        "command": "distil",
+        "RUN": sources.digests([RunFolder(run).weights() for run in runs]),
+        "--beam": beam,
+        "--engine": engine,
+        "data.train": sources.digests(corpus_files(data.train, source, data.target)),
+    }
+    with noted_folder(folder, asked, "distilled text"):
+        texts, made = (folder / f"{PAIRS}.{name}" for name in (source, data.target))
+        if not texts.exists():
+            _write(data, texts)
+        if not made.exists():
+            tell(f"{made}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
+            resume = partial(made).exists()
+            translate(Options([*runs, texts], output=made, resume=resume, beam=beam, engine=engine))
+    learnt = _learning(file, given, [str(folder / PAIRS), *(data.train if references else ())])
+    if run := trained(learnt):
+        tell_next(learnt, run)
+
+
+def _learning(file: Path, given: dict[str, str], train: Sequence[str]) -> "Config":
+    """The configuration with other training pairs."""
+    from dragoman.training import checks
+
+    return checks.load_config(file, {**given, "data.train": json.dumps(train)})
+
+
+def _check(runs: Sequence[Path], file: Path, data: "DataConfig") -> None:
+    """Raises UserError unless all translate one text from the same language to the same other one."""
+    from dragoman.run.run import Run
+
+    others = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.noise.kind != "none")
+    if any(others) or data.alignments:
+        raise UserError(f"{file}: a model that is distilled reads one text, and learns from no word links")
+    for run in runs:
+        known = Run.load(run).config.data
+        if known.pairs or (known.source, known.target) != (data.source, data.target):
+            wanted = f"{data.source[0]} to {data.target}"
+            raise UserError(f"{run}: translates {known.languages}, and {file} is of {wanted}")
+
+
+def _write(data: "DataConfig", path: Path) -> None:
+    """Write the source of each training pair to a line."""
+    from dragoman.corpus.examples import read_pairs
+
+    with write_atomically(path) as file:
+        for source, _ in read_pairs(data.train, data.source[0], data.target):
+            file.write(one_line(source) + "\n")

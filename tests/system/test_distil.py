@@ -1,0 +1,93 @@
+"""`dragoman distil`: what the teachers say is learnt, and nothing is done twice."""
+
+import signal
+
+import pytest
+
+import dragoman
+from dragoman.run.run import Run
+from tests import toy
+from tests.golden import Golden
+from tests.system.conftest import Shell
+
+WORDS = ("distil", "runs/toy", "small.yaml")
+MADE = "runs/small-data/train"
+
+
+@pytest.fixture
+def teacher(copied: Shell) -> Shell:
+    """A trained run, and the configuration of a smaller one."""
+    small = toy.CONFIG.replace("size: 24", "size: 16").replace("size: 12", "size: 8")
+    places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/small"
+    text = small.replace("data: {source: en, target: fr}", places)
+    copied.write("small.yaml", text.replace("epochs: 2", "epochs: 1"))
+    return copied
+
+
+def lines(shell: Shell, name: str) -> list[str]:
+    return (shell.folder / name).read_text("utf-8").splitlines()
+
+
+def trained_on(shell: Shell) -> tuple[str, ...]:
+    return Run.load(shell.folder / "runs/small").config.data.train
+
+
+def test_a_student_learns_from_what_a_teacher_makes_of_its_text(teacher: Shell) -> None:
+    outcome = teacher(*WORDS, "--beam", "2")
+    assert outcome.code == 0, outcome.err
+    sources = lines(teacher, "train.en")
+    assert lines(teacher, f"{MADE}.en") == sources
+    found = dragoman.load(teacher.folder / "runs/toy").translate(sources, beam_size=2)
+    assert lines(teacher, f"{MADE}.fr") == [each.text for each in found]
+    assert trained_on(teacher) == (MADE,)
+    assert "runs/small: trained. What next:" in outcome.err
+    assert "dragoman translate runs/small FILE" in outcome.err
+
+
+def test_it_may_learn_from_the_references_as_well_and_from_several_teachers(teacher: Shell) -> None:
+    outcome = teacher("distil", "runs/toy", "runs/toy", "small.yaml", "--references", "--training.steps=1")
+    assert outcome.code == 0, outcome.err
+    assert trained_on(teacher) == (MADE, "train")
+
+
+def test_it_goes_on_where_it_was_stopped(teacher: Shell) -> None:
+    """With the lines that were translated, then with the training, and not at all when it is done."""
+    teacher.write("train.en", "one two\n" * 700)
+    teacher.write("train.fr", "deux un\n" * 700)
+    assert teacher.kill("translation", 3, *WORDS).code == -signal.SIGKILL
+    assert 0 < len(lines(teacher, f"{MADE}.fr.partial")) < 700
+    assert not (teacher.folder / "runs/small").exists()
+    assert teacher.kill("step", 3, *WORDS).code == -signal.SIGKILL
+    outcome = teacher(*WORDS)
+    assert outcome.code == 0, outcome.err
+    assert len(lines(teacher, f"{MADE}.fr")) == 700
+    before = (teacher.folder / f"{MADE}.fr").stat().st_mtime_ns
+    again = teacher(*WORDS)
+    assert again.code == 0
+    assert (teacher.folder / f"{MADE}.fr").stat().st_mtime_ns == before
+    assert f"{MADE}.fr: what" not in again.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "distil small.yaml",
+        "distil runs/toy",
+        "distil runs/toy small.yaml --data.source=fr --data.target=en",
+        "distil runs/toy small.yaml --data.memory=nearest",
+        "distil runs/none small.yaml",
+        "distil runs/toy small.yaml --run=mine",
+    ],
+)
+def test_what_cannot_be_is_told(words: str, teacher: Shell, golden: Golden) -> None:
+    (teacher.folder / "mine-data").mkdir()
+    outcome = teacher(*words.split())
+    assert outcome.code in (1, 2)
+    golden(outcome.err.splitlines()[-2 if outcome.code == 2 else -1])
+    assert list((teacher.folder / "mine-data").iterdir()) == []
+    assert not (teacher.folder / "runs/small").exists()
+
+
+def test_text_of_other_teachers_is_not_mixed_in(teacher: Shell, golden: Golden) -> None:
+    assert teacher(*WORDS).code == 0
+    golden(teacher.fails(*WORDS, "--beam", "3"))
