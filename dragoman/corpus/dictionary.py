@@ -56,8 +56,16 @@ class Dictionary:
         return len(self._best)
 
     def overridden(self, other: "Dictionary") -> "Dictionary":
-        """Both, with the other's translations of the words that it has."""
-        return Dictionary({**self._best, **other._best}.values())
+        """Both, with the other's translations of the words that it has, whatever their capitals and the punctuation
+        around them are here.
+        """
+        kept = {word: entry for word, entry in self._best.items() if not other._has(word)}
+        return Dictionary({**kept, **other._best}.values())
+
+    def _has(self, word: str) -> bool:
+        """Whether this word is here, as it is written or in lower case, or without the punctuation around it."""
+        begin, end = _letters(word)
+        return any({each, each.lower()} & self._best.keys() for each in (word, word[begin:end]))
 
     def translation(self, word: str) -> str | None:
         """The translation of a word: as it is written, or else in lower case, with the capitals put back; or else

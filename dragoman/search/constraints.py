@@ -305,7 +305,8 @@ def constrained(
 
 class Refusals:
     """Rules out, in place of log P (R, C) of these symbols, continuations that a constraint refuses. If it refuses all
-    of `width` rows that compete, they go on as if it refused none.
+    of `width` rows that compete, they go on as if it refused none. Rows that are `dead` have no probability, and do not
+    compete.
     """
 
     def __init__(
@@ -315,7 +316,9 @@ class Refusals:
         log_probs: Float[Tensor, "R C"],
         symbols: Int[Tensor, "C"],
         width: int,
+        dead: Bool[Tensor, "R"],
     ) -> None:
+        self._dead = dead
         self._constraint = constraint
         self._state = state
         self._log_probs = log_probs
@@ -331,7 +334,7 @@ class Refusals:
         refused = self._constraint.refused(self._state, rows.tolist(), self._symbols[columns].tolist())
         bad = torch.tensor(refused, dtype=torch.bool, device=rows.device)
         self._log_probs[rows[bad], columns[bad]] = float("-inf")
-        nothing = (self._log_probs.amax(1) == float("-inf")).view(-1, self._width).all(1)
+        nothing = (self._dead | (self._log_probs.amax(1) == float("-inf"))).view(-1, self._width).all(1)
         self._free |= nothing.repeat_interleave(self._width)
         self._log_probs[self._free] = self._before[self._free]
         return rows[bad]

@@ -256,7 +256,9 @@ class Decoding:
             return self.strategy.propose(by_sentence, sentences)
         width = by_sentence.size(1)
         competing = min(width, self.strategy.width)
-        refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, competing)
+        totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
+        dead = totals == float("-inf")
+        refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, competing, dead)
         if missing:
             refusals.rule_out(*prediction.columns_of(missing.following))
         found = self.strategy.propose(by_sentence, sentences)

@@ -157,7 +157,7 @@ class SequenceGenerator:
         where no source word can take its place: without attention, or without a text (`worded`).
         """
         found = self._named(len(worded))
-        if self.codec.unknown and not all(worded):
+        if self.codec.unknown and not self.codec.surfaces.target and not all(worded):
             found.append(NoUnknownIn(~torch.tensor(worded, device=self.device.torch_device)))
         symbols = [number for each in mark for number in self.codec.foreign[each]]
         if self.codec.reading.protection:  # which marks are said is for the sources to tell

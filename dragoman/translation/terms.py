@@ -8,9 +8,10 @@ from dragoman.files import LONGEST_TEXT
 from dragoman.text.glossary import FoundTerm, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import Span
-from dragoman.text.unit import MARK
+from dragoman.text.unit import MARK, UNKNOWN
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.inputs import LONGEST
+from dragoman.translation.spans import WORD
 
 LEAST = 0.1  # of the attention of a word, for a term to take its place
 _LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
@@ -115,7 +116,10 @@ def _attending(seen: SourceAttention, term: range, free: Sequence[bool]) -> rang
 
 
 def _instead(word: str, forms: Sequence[str], *, first: bool) -> str:
-    """A form with the punctuation around a word, and its capital if the word is the `first` of a translation."""
+    """A form with the punctuation around a word, and its capital if the word is the `first` of a translation. What is
+    unknown has no punctuation of its own.
+    """
+    word = word.replace(UNKNOWN, WORD)
     core = _LETTERS.search(word)
     begin, end = core.span() if core else (0, len(word))
     capital = word[begin : begin + 1].isupper()

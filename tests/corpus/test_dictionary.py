@@ -90,6 +90,24 @@ def test_later_dictionaries_override_earlier_ones() -> None:
     assert (other.overridden(one).translation("a"), one.translation("a")) == ("b", "b")
 
 
+def test_a_word_of_the_user_overrides_it_with_capitals_and_punctuation() -> None:
+    """As words that are counted have them; a word with a capital stays itself."""
+    counted = Dictionary(
+        [Entry("Dog", "Hund"), Entry("dog", "Hund"), Entry("dog.", "Hund."), Entry("polish", "polieren")]
+    )
+    both = counted.overridden(Dictionary([Entry("dog", "Köter"), Entry("Polish", "polnisch")]))
+    every = {word: both.translation(word) for word in ("dog", "Dog", "DOG", "dog.", "Dog,", "polish", "Polish")}
+    assert every == {
+        "dog": "Köter",
+        "Dog": "Köter",
+        "DOG": "KÖTER",
+        "dog.": "Köter.",
+        "Dog,": "Köter,",
+        "polish": "polieren",
+        "Polish": "polnisch",
+    }
+
+
 @pytest.mark.spec("D3")
 @pytest.mark.parametrize(
     ("word", "translation"),

@@ -123,6 +123,14 @@ def test_what_is_refused_is_not_said_though_it_is_most_probable() -> None:
             assert best.symbols[:1] != (A,) or best.symbols[1:2] in ((B,), ())
 
 
+def test_where_all_that_goes_on_is_refused_the_search_goes_on_though_other_rows_only_fill_the_beam() -> None:
+    """Those have no probability, so they cannot go on instead."""
+    constraint = Accepted(1, lambda sentence, said: len(said) < 2, lambda *_: None, torch.device("cpu"))
+    model = Written(lambda word, said: {A: 1.0} if not said else {EOS: 1.0} if len(said) > 2 else {B: 0.6, C: 0.4})
+    (found,) = Beam(size=3)(model, (sentences([A]),), constraint=constraint)
+    assert found[0].symbols == (A, B, B)
+
+
 def test_a_favoured_phrase_has_its_bonus_and_no_other() -> None:
     phrases = SentencePhrases([[(A, B)]])
     assert list(bonuses(phrases, [C, A, B, A], 2.0)) == [0.0, 2.0, 2.0, 0.0, 0.0]

@@ -7,6 +7,7 @@ import shutil
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,11 @@ def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path)
         every.append(Sentence(made.text, made))
     sure, unsure, unknown = every
     assert sure.trusted(0.5) == sure
+    assert sure.whole is not None
+    assert unsure.whole is not None
+    both = sure._replace(others=("deux", "six"), whole=replace(sure.whole, alternatives=(unsure.whole, sure.whole)))
+    kept = both.trusted(0.5)
+    assert (kept.others, kept.whole and len(kept.whole.alternatives)) == (("six",), 1)
     assert unsure.trusted(0.5).withheld
     assert unsure.trusted(0.5).text == ""
     assert not unknown.trusted(0.5).withheld

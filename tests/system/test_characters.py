@@ -39,8 +39,13 @@ RUNS: dict[str, dict[str, Any]] = {
         "model.embedding": {"size": 12, "tie": "all", "source": "hybrid"},
         "model.output": SPELLING,
     },
+    "unattended": {  # has no source word that could take the place of what it does not know
+        "model.embedding.source": {"kind": "hybrid", "characters": 4},
+        "model.attention.score": "none",
+        "model.output": SPELLING,
+    },
 }
-SPELL = ["hybrid", "joint"]
+SPELL = ["hybrid", "joint", "unattended"]
 LINES = ["one nine zero", "seventeen", "two two unheard"]
 
 

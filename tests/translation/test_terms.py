@@ -66,6 +66,12 @@ def test_the_word_that_attends_to_a_term_most_is_replaced(
     assert placed(TEXT, words_of(TEXT), seen(SELLS), terms, words, taken) == expected
 
 
+def test_what_a_model_does_not_know_is_replaced_as_a_whole() -> None:
+    """Of a model of words, and of one of characters or subwords with punctuation beside it."""
+    for text, expected in (("nous <unk> l' armoire", "liquidons"), ("nous (<unk>!) l' armoire", "(liquidons!)")):
+        assert placed(text, words_of(text), seen(SELLS), [term("sell", "liquidons")], [range(1, 2)]) == {1: expected}
+
+
 @pytest.mark.parametrize(
     ("rows", "share"),
     [
