@@ -23,7 +23,7 @@ class Options(NamedTuple):
     files: PairFiles
     output: OutputFile = None
     min_count: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Leave out translations that fewer links speak for.")
+        int, typer.Option(min=1, metavar="N", help="Leave out translations supported by fewer than N links.")
     ] = 1
     min_probability: Annotated[
         float, typer.Option(min=0.0, max=1.0, metavar="P", help="Leave out translations less probable than that.")

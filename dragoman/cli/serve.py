@@ -54,7 +54,7 @@ def serve(
     try:
         from dragoman.serving import app as application
         from dragoman.serving import server
-        from dragoman.serving.context import Context
+        from dragoman.serving.backend import Backend
         from dragoman.serving.corrections import Corrections
         from dragoman.serving.limits import AccessControl, Keys, Limits
         from dragoman.serving.measures import Measures
@@ -77,5 +77,5 @@ def serve(
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, name=name, engine=engine.value) for run, name in zip(runs, names_of(runs), strict=True)]
     service = Service(models, sentences=not lines, corrections=kept, history=history, least=min_confidence)
-    made = application.create(Context(service, allowed, access, Measures()))
+    made = application.create(Backend(service, allowed, access, Measures()))
     server.run(made, host, port, service.renew, service.stop)

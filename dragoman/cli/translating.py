@@ -70,7 +70,7 @@ def _demanded(options: Options, *, whole: bool) -> "Asked":
     from dragoman.text.protection import Protection
     from dragoman.translation.demands import Asked
 
-    terms = [*map(glossary.read, options.glossary or ()), *map(glossary.read_kept, options.keep or ())]
+    terms = [*map(glossary.read_kept, options.keep or ()), *map(glossary.read, options.glossary or ())]
     protection = None if whole else Protection.named(options.protect or ())
     return Asked(glossary.together(terms), options.glossary_weight or None, protection)
 

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serving import files, libretranslate, pages, v1
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.limits import LimitedBody
 from dragoman.serving.measures import KIND, Measures
 from dragoman.serving.refusal import Refusal
@@ -26,18 +26,18 @@ log = logging.getLogger("dragoman.serving")
 BESIDE = 10_000  # bytes of a form beside the file in it
 
 
-def create(context: Context) -> FastAPI:
+def create(backend: Backend) -> FastAPI:
     """The application of a service. It is closed with it."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await context.service.close()
+        await backend.service.close()
 
     app = FastAPI(title="dragoman", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
-    app.include_router(libretranslate.router(context))
-    app.include_router(files.router(context))
-    app.include_router(v1.router(context))
+    app.include_router(libretranslate.router(backend))
+    app.include_router(files.router(backend))
+    app.include_router(v1.router(backend))
     app.router.routes += pages.routes()
 
     @app.get("/health")
@@ -48,18 +48,18 @@ def create(context: Context) -> FastAPI:
     @app.get("/metrics", response_class=MetricsResponse)
     async def metrics() -> Response:
         """Measures for Prometheus."""
-        for model in context.service.routes.models:
-            context.measures.waiting.labels(model.name).set(model.batcher.size)
-        return MetricsResponse(context.measures.text())
+        for model in backend.service.routes.models:
+            backend.measures.waiting.labels(model.name).set(model.batcher.size)
+        return MetricsResponse(backend.measures.text())
 
     @app.get("/spec")
     async def spec() -> dict[str, Any]:
         """This description (OpenAPI)."""
         return app.openapi()
 
-    file = context.limits.file + BESIDE if context.limits.file else context.limits.body
-    app.add_middleware(LimitedBody, most=context.limits.body, paths={"/translate_file": file})
-    app.add_middleware(Measured, measures=context.measures)
+    file = backend.limits.file + BESIDE if backend.limits.file else backend.limits.body
+    app.add_middleware(LimitedBody, most=backend.limits.body, paths={"/translate_file": file})
+    app.add_middleware(Measured, measures=backend.measures)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     app.exception_handler(Refusal)(_refused)
     app.exception_handler(HTTPException)(_http)

@@ -15,14 +15,14 @@ from dragoman.search.decoding import Deadline
 from dragoman.translation.demands import NOTHING_ASKED, Asked
 
 Found = TypeVar("Found")
-Task: TypeAlias = Literal["translate", "score", "explain"]
+Work: TypeAlias = Literal["translate", "score", "explain"]
 
 WAIT = 0.004  # seconds that an idle model waits for other requests that come at the same time
 SECONDS = 0.2  # that a batch should take: so long, and no longer, do others wait for the next
 MOST = 128  # texts of a batch
 FIRST_RATE = 2000.0  # characters a second, until it has been measured
 OVERHEAD = 10  # characters: what a text costs beside its own
-COSTS: dict[Task, int] = {"translate": 1, "score": 1, "explain": 8}  # how long each takes beside the others
+COSTS: dict[Work, int] = {"translate": 1, "score": 1, "explain": 8}  # how long each takes beside the others
 SHORT = 0.05  # of the characters that may wait: a request that has no more is a short one
 
 
@@ -32,21 +32,21 @@ class BusyError(Exception):
 
 class SharedOptions(NamedTuple):
     """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
-    several translations differ. `task`: whether texts are translated, or given translations scored or explained.
+    several translations differ. `work`: whether texts are translated, or given translations scored or explained.
     """
 
     to: str | None = None
     n_best: int = 1
     asked: Asked = NOTHING_ASKED
     diverse: bool = False
-    task: Task = "translate"
+    work: Work = "translate"
 
-    def size(self, query: "Query") -> int:
+    def size(self, item: "Item") -> int:
         """Characters, which tell about how long a text takes."""
-        return COSTS[self.task] * query.size
+        return COSTS[self.work] * item.size
 
 
-class Query(NamedTuple):
+class Item(NamedTuple):
     """A text, or one for each source, and how its translation begins; or, where that is given, its translation, and
     another one that is compared with it.
     """
@@ -77,20 +77,20 @@ class _Room:
 class _Request(Generic[Found]):
     """Texts of one request, of which some may have been taken to be translated. Those that are left take up room."""
 
-    def __init__(self, queries: Sequence[Query], options: SharedOptions, room: _Room) -> None:
+    def __init__(self, items: Sequence[Item], options: SharedOptions, room: _Room) -> None:
         self.options = options
-        self.left = deque(enumerate(queries))
+        self.left = deque(enumerate(items))
         self._room = room
-        room.size += sum(map(options.size, queries))
+        room.size += sum(map(options.size, items))
         self.found: dict[int, Found] = {}
-        self.count = len(queries)
+        self.count = len(items)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def take(self) -> tuple[int, Query]:
+    def take(self) -> tuple[int, Item]:
         """The next text and its place."""
-        place, query = self.left.popleft()
-        self._room.size -= self.options.size(query)
-        return place, query
+        place, item = self.left.popleft()
+        self._room.size -= self.options.size(item)
+        return place, item
 
     def drop(self) -> None:
         """Give up what is left."""
@@ -112,7 +112,7 @@ class _Request(Generic[Found]):
 class _Taken(Generic[Found]):
     request: _Request[Found]
     place: int
-    query: Query
+    item: Item
 
 
 class Batcher(Generic[Found]):
@@ -124,12 +124,12 @@ class Batcher(Generic[Found]):
     """
 
     def __init__(
-        self, search: Callable[[Sequence[Query], SharedOptions, Deadline], Sequence[Found]], *, waiting: int = 200_000
+        self, search: Callable[[Sequence[Item], SharedOptions, Deadline], Sequence[Found]], *, waiting: int = 200_000
     ) -> None:
         self._search = search
         self._short = int(SHORT * waiting)
         self._rooms = {short: _Room(waiting) for short in (True, False)}
-        self.rates: defaultdict[Task, float] = defaultdict(lambda: FIRST_RATE)  # characters a second
+        self.rates: defaultdict[Work, float] = defaultdict(lambda: FIRST_RATE)  # characters a second
         self._queue: deque[_Request[Found]] = deque()
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
@@ -142,21 +142,21 @@ class Batcher(Generic[Found]):
         """How many characters wait."""
         return sum(room.size for room in self._rooms.values())
 
-    async def translate(self, queries: Sequence[Query], options: SharedOptions, seconds: float) -> list[Found]:
+    async def translate(self, items: Sequence[Item], options: SharedOptions, seconds: float) -> list[Found]:
         """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds (of which there may
         be none left); UserError if they cannot be translated so. If this is cancelled, they are taken out of the queue,
         and out of the search if nothing else is in their batch.
         """
-        if not queries:
+        if not items:
             return []
         if self._stopped:
             raise BusyError("the service is stopping")
-        size = sum(map(options.size, queries))
+        size = sum(map(options.size, items))
         room = self._rooms[size <= self._short]
         if not room.holds(size):
             raise BusyError("too many texts are waiting")
         self._work = self._work or asyncio.create_task(self._run())
-        request = _Request[Found](queries, options, room)
+        request = _Request[Found](items, options, room)
         self._queue.append(request)
         self._arrived.set()
         try:
@@ -211,11 +211,11 @@ class Batcher(Generic[Found]):
         options = self._queue[0].options
         requests = deque(each for each in self._queue if each.options == options)
         taken, size = list[_Taken[Found]](), 0
-        while requests and len(taken) < MOST and (not taken or size < self.rates[options.task] * SECONDS):
+        while requests and len(taken) < MOST and (not taken or size < self.rates[options.work] * SECONDS):
             request = requests.popleft()
-            place, query = request.take()
-            taken.append(_Taken(request, place, query))
-            size += options.size(query)
+            place, item = request.take()
+            taken.append(_Taken(request, place, item))
+            size += options.size(item)
             if request.left:
                 requests.append(request)
         first = {id(each.request) for each in taken}
@@ -229,7 +229,7 @@ class Batcher(Generic[Found]):
         options = taken[0].request.options
         try:
             found = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._search, [each.query for each in taken], options, deadline
+                self._thread, self._search, [each.item for each in taken], options, deadline
             )
         except UserError as error:
             if len(taken) == 1 or deadline.passed:
@@ -245,10 +245,10 @@ class Batcher(Generic[Found]):
             return
         finally:
             self._running = [], deadline
-        self._measure(options.task, sum(options.size(each.query) for each in taken), time.monotonic() - began)
+        self._measure(options.work, sum(options.size(each.item) for each in taken), time.monotonic() - began)
         for each, one in zip(taken, found, strict=True):
             each.request.put(each.place, one)
 
-    def _measure(self, task: Task, size: int, seconds: float) -> None:
+    def _measure(self, work: Work, size: int, seconds: float) -> None:
         """Keep the rate of a task up to date: a mean in which the last batches count most."""
-        self.rates[task] += (size / max(seconds, 1e-3) - self.rates[task]) / 4
+        self.rates[work] += (size / max(seconds, 1e-3) - self.rates[work]) / 4

@@ -186,7 +186,7 @@ class Corrections:
         asked for, in the order of time.
         """
         with self._lock:
-            found = [row for query in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(query)]
+            found = [row for item in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(item)]
         return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
     def found(self, pair: tuple[str, str], source: str) -> Match | None:

@@ -18,7 +18,7 @@ from dragoman.documents import table
 from dragoman.documents.document import Document, File
 from dragoman.documents.passages import Passage, split
 from dragoman.errors import UserError
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.service import RequestOptions
@@ -34,9 +34,9 @@ SCHEMA = {"type": "object", "required": ["file", "source", "target"], "propertie
 HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Cache-Control": "no-store"}
 
 
-def router(context: Context) -> APIRouter:
+def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(context)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(backend)
     body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": SCHEMA}}}}
     api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=body)
     api.add_api_route("/download_file/{name}", ask.download, name="download_file", response_class=Download)
@@ -106,15 +106,15 @@ class Turns:
 class Endpoints:
     """What answers at /translate_file and /download_file."""
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.store = Store(TOGETHER * context.limits.file)
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.store = Store(TOGETHER * backend.limits.file)
         self._turns = Turns()
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
-        parameters = await self.context.admitted(request)
-        if not self.context.limits.file:
+        parameters = await self.backend.admitted(request)
+        if not self.backend.limits.file:
             raise Refusal(403, "Files translation are disabled on this server.")
         upload = parameters.file("file")
         source, target = parameters.text("source"), parameters.text("target")
@@ -125,14 +125,14 @@ class Endpoints:
             raise Refusal(400, "Invalid request: file format not supported")
         async with self._turns.turn(parameters.until):
             data = await upload.read()
-            if not data.startswith(ARCHIVE) and len(data) > MARKED * self.context.limits.characters:
+            if not data.startswith(ARCHIVE) and len(data) > MARKED * self.backend.limits.characters:
                 raise Refusal(
-                    400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.context.limits.characters})"
+                    400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.backend.limits.characters})"
                 )
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
-        self.context.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
+        self.backend.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
         tagged = any(line.marks for line in document.lines)
-        found = await self.context.passages(
+        found = await self.backend.passages(
             request, passages, source, target, RequestOptions(until=parameters.until, attention=tagged)
         )
         async with self._turns.turn(parameters.until):
@@ -143,7 +143,7 @@ class Endpoints:
 
     async def download(self, name: str) -> Response:
         """A file that was translated."""
-        if not self.context.limits.file:
+        if not self.backend.limits.file:
             raise Refusal(400, "Files translation are disabled on this server.")
         done = self.store.found(name)
         if done is None:
@@ -153,19 +153,19 @@ class Endpoints:
 
     def _read(self, name: str, data: bytes, source: str, target: str) -> tuple[str, Document, Sequence[Passage]]:
         """The language of a file, the document in it, and its texts in sentences. Refusal if it cannot be read."""
-        known = self.context.service.routes.targets
-        most = UNPACKED * self.context.limits.file
+        known = self.backend.service.routes.targets
+        most = UNPACKED * self.backend.limits.file
 
         def read(language: str) -> Document:
             return table.document(File(name, data, (language, target), most))
 
         try:
             text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO and known else ""
-            language = languages_of(self.context, source, target, text).source
+            language = languages_of(self.backend, source, target, text).source
             document = read(language)
         except (UserError, RecursionError) as error:
             raise Refusal(400, f"Cannot translate file: {error}") from None
-        prose = table.format_of(name).prose and self.context.service.sentences
+        prose = table.format_of(name).prose and self.backend.service.sentences
         return language, document, [split(line.text, language, sentences=prose) for line in document.lines]
 
 

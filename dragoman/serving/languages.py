@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import langcodes
 
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.refusal import Refusal
 from dragoman.serving.service import Guess
 
@@ -23,12 +23,12 @@ class Languages(NamedTuple):
         return self.source == self.target
 
 
-def languages_of(context: Context, source: str, target: str, text: str) -> Languages:
+def languages_of(backend: Backend, source: str, target: str, text: str) -> Languages:
     """The languages that are asked for. Refusal if no model goes from one to the other. From a language to itself there
     is always a way: nothing is translated.
     """
-    routes = context.service.routes
-    guess = next(iter(context.service.detect(text)), None) if source == AUTO else None
+    routes = backend.service.routes
+    guess = next(iter(backend.service.detect(text)), None) if source == AUTO else None
     source = guess.language if guess else source
     for each in (source, target):
         if each not in routes.languages:

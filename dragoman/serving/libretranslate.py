@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from dragoman.documents import table
 from dragoman.documents.html import Page
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import languages_of, name_of
 from dragoman.serving.refusal import REFUSALS, Refusal
@@ -19,9 +19,9 @@ FORMATS = ("text", "html")
 Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and further ones
 
 
-def router(context: Context) -> APIRouter:
+def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(context)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(backend)
     pair = {"source": STRING, "target": STRING}
     for path, answer, properties in (
         ("/translate", ask.translate, {"q": TEXTS, **pair, **OPTIONAL}),
@@ -37,18 +37,18 @@ def router(context: Context) -> APIRouter:
 class Endpoints:
     """What answers at /translate, /languages, /detect, /suggest and /frontend/settings."""
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text, or a list of texts. Those in HTML have no alternatives."""
-        parameters = await self.context.admitted(request)
+        parameters = await self.backend.admitted(request)
         texts, several = parameters.texts("q")
         source, target = parameters.text("source"), parameters.text("target")
-        alternatives = parameters.number("alternatives", self.context.limits.alternatives)
+        alternatives = parameters.number("alternatives", self.backend.limits.alternatives)
         marked = parameters.choice("format", FORMATS) == "html"
-        self.context.check_size(texts)
-        asked = await asyncio.to_thread(languages_of, self.context, source, target, "\n".join(texts))
+        self.backend.check_size(texts)
+        asked = await asyncio.to_thread(languages_of, self.backend, source, target, "\n".join(texts))
         if asked.same:
             answer: Answer = texts, [[] for _ in texts]
         else:
@@ -59,7 +59,7 @@ class Endpoints:
     async def _texts(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
-        found = await self.context.translated(request, texts, *pair, options)
+        found = await self.backend.translated(request, texts, *pair, options)
         given = [("", list[str]()) if each.withheld else (each.text, each.others) for each in found]
         return [text for text, _ in given], [others for _, others in given]
 
@@ -70,53 +70,53 @@ class Endpoints:
         lines = [line.text for page in pages for line in page.lines]
         tagged = any(line.marks for page in pages for line in page.lines)
         options = options._replace(alternatives=0, attention=tagged)
-        found = iter(await self.context.translated(request, lines, *pair, options))
+        found = iter(await self.backend.translated(request, lines, *pair, options))
         written = await asyncio.to_thread(lambda: [page.text([next(found) for _ in page.lines]) for page in pages])
         return written, [[] for _ in pages]
 
     async def languages(self) -> list[dict[str, Any]]:
         """All languages, and those that each is translated into; clients look up target languages here, too."""
-        known = self.context.service.routes.targets
+        known = self.backend.service.routes.targets
         return [
             {"code": code, "name": name_of(code), "targets": sorted({code, *known.get(code, ())})}
-            for code in self.context.service.routes.languages
+            for code in self.backend.service.routes.languages
         ]
 
     async def detect(self, request: Request) -> list[dict[str, Any]]:
         """The languages that a text may be in, the most probable first."""
-        parameters = await self.context.admitted(request)
+        parameters = await self.backend.admitted(request)
         texts, _ = parameters.texts("q")
-        self.context.check_size(texts)
-        found = await asyncio.to_thread(self.context.service.detect, "\n".join(texts))
+        self.backend.check_size(texts)
+        found = await asyncio.to_thread(self.backend.service.detect, "\n".join(texts))
         return [_guess(each) for each in found if each.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
         """Keep a better translation, s, of a text, q."""
-        parameters = await self.context.admitted(request)
-        if self.context.service.corrections is None:
+        parameters = await self.backend.admitted(request)
+        if self.backend.service.corrections is None:
             raise Refusal(403, "Suggestions are disabled on this server.")
         text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
-        self.context.check_size([text, better])
-        if not self.context.service.routes.find(source, target):
+        self.backend.check_size([text, better])
+        if not self.backend.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
         try:
-            await self.context.service.correct(source, target, Correction(text, better, author=parameters.client))
+            await self.backend.service.correct(source, target, Correction(text, better, author=parameters.client))
         except NotKeptError:
             raise Refusal(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
         return {"success": True}
 
     async def settings(self) -> dict[str, Any]:
         """What a page needs to know."""
-        first = next(iter(self.context.service.routes.models[0].directions))
+        first = next(iter(self.backend.service.routes.models[0].directions))
         source = first.source if isinstance(first.source, str) else first.source[0]
         return {
-            "charLimit": self.context.limits.characters,
+            "charLimit": self.backend.limits.characters,
             "frontendTimeout": 500,
-            "apiKeys": self.context.access.keys is not None,
-            "keyRequired": self.context.access.keys is not None,
-            "suggestions": self.context.service.corrections is not None,
-            "filesTranslation": self.context.limits.file > 0,
-            "supportedFilesFormat": list(table.FORMATS) if self.context.limits.file else [],
+            "apiKeys": self.backend.access.keys is not None,
+            "keyRequired": self.backend.access.keys is not None,
+            "suggestions": self.backend.service.corrections is not None,
+            "filesTranslation": self.backend.limits.file > 0,
+            "supportedFilesFormat": list(table.FORMATS) if self.backend.limits.file else [],
             "language": {
                 "source": {"code": source, "name": name_of(source)},
                 "target": {"code": first.target, "name": name_of(first.target)},

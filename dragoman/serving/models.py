@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
-from dragoman.serving.batching import Batcher, Query, SharedOptions
+from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.text.protection import Protection
 from dragoman.translation import gate
 from dragoman.translation.loading import Engine, load
@@ -60,7 +60,7 @@ class Model:
             for source, target in pairs
         ]
         self.batcher = Batcher(self._search)
-        self._known: OrderedDict[tuple[SharedOptions, Query], Translation] = OrderedDict()
+        self._known: OrderedDict[tuple[SharedOptions, Item], Translation] = OrderedDict()
         self._again: Callable[[], Model] | None = None
         self._files: Files = ()
         self._folder: RunFolder | None = None
@@ -111,19 +111,19 @@ class Model:
             await self._unused.wait()
         await self.close()
 
-    async def translate(self, queries: Sequence[Query], options: SharedOptions, seconds: float) -> list[Translation]:
+    async def translate(self, items: Sequence[Item], options: SharedOptions, seconds: float) -> list[Translation]:
         """Translate texts, each different one once; other tasks are not remembered. Raises what `Batcher.translate`
         does.
         """
-        if options.task != "translate":
-            return await self.batcher.translate(queries, options, seconds)
-        found = {query: self._known.get((options, query)) for query in queries}
-        new = [query for query, translation in found.items() if translation is None]
+        if options.work != "translate":
+            return await self.batcher.translate(items, options, seconds)
+        found = {item: self._known.get((options, item)) for item in items}
+        new = [item for item, translation in found.items() if translation is None]
         found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
-        for query, translation in found.items():
+        for item, translation in found.items():
             if translation is not None:
-                self._keep((options, query), translation)
-        return [translation for query in queries if (translation := found[query]) is not None]
+                self._keep((options, item), translation)
+        return [translation for item in items if (translation := found[item]) is not None]
 
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
@@ -132,39 +132,39 @@ class Model:
     async def close(self) -> None:
         await self.batcher.close()
 
-    def _keep(self, key: tuple[SharedOptions, Query], translation: Translation) -> None:
+    def _keep(self, key: tuple[SharedOptions, Item], translation: Translation) -> None:
         self._known[key] = translation
         self._known.move_to_end(key)
         while len(self._known) > CACHED:
             self._known.popitem(last=False)
 
-    def _search(self, queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
-        if options.task != "translate":
-            return self._given(queries, options, deadline)
+    def _search(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+        if options.work != "translate":
+            return self._given(items, options, deadline)
         groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
         return self.translator.translate(
-            [query.text for query in queries],
+            [item.text for item in items],
             to=options.to,
             n_best=options.n_best,
             search=Spec("diverse", groups) if options.diverse else None,
             asked=options.asked,
-            prefix=[query.prefix for query in queries],
+            prefix=[item.prefix for item in items],
             timeout=deadline,
         )
 
-    def _given(self, queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+    def _given(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         """The given translations with the attention to their texts, and with their explanations if these are asked for.
         UserError for a sentence that is too long to be explained.
         """
-        texts, given = [query.text for query in queries], [query.translation or "" for query in queries]
+        texts, given = [item.text for item in items], [item.translation or "" for item in items]
         scored = self.translator.score(texts, given, to=options.to)
-        if options.task == "score":
+        if options.work == "score":
             return [each.translation for each in scored]
         found = list[Translation]()
-        for query, each in zip(queries, scored, strict=True):
+        for item, each in zip(items, scored, strict=True):
             deadline.check()
-            contrasts = [] if query.contrast is None else [query.contrast]
-            others = self.translator.score([query.text] * len(contrasts), contrasts, to=options.to)
+            contrasts = [] if item.contrast is None else [item.contrast]
+            others = self.translator.score([item.text] * len(contrasts), contrasts, to=options.to)
             words = sum(len(source.words) for source in each.translation.sources)
             if max(words, each.symbols, *(other.symbols for other in others)) > EXPLAINED:
                 raise UserError(f"only sentences of up to {EXPLAINED} words and symbols are explained")

@@ -14,7 +14,7 @@ from dragoman.documents.spans import PROTECTED, WITHIN, Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
-from dragoman.serving.batching import BusyError, Query, SharedOptions
+from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.text.protection import Protection
@@ -177,24 +177,24 @@ class Service:
         options: RequestOptions = DEFAULTS,
     ) -> list[Translated]:
         """Translate texts that are split into sentences by the models of a route. BusyError if it takes too long."""
-        queries = [Query(each) for passage in passages for each in passage.read]
-        if options.prefix and queries:
-            queries[0] = queries[0]._replace(prefix=options.prefix)
+        items = [Item(each) for passage in passages for each in passage.read]
+        if options.prefix and items:
+            items[0] = items[0]._replace(prefix=options.prefix)
         source, target = pair
-        known: dict[Query, Sentence] = {}
+        known: dict[Item, Sentence] = {}
         if isinstance(source, str) and not (options.prefix or options.diverse):  # what is kept has one source
-            known = await self._corrected((source, target), queries)
-        new = [query for query in queries if query not in known]
+            known = await self._corrected((source, target), items)
+        new = [item for item in items if item not in known]
         made = await self._along(route, new, options)
         if self.least is not None:
             made = [each.trusted(self.least) for each in made]
         if isinstance(source, str) and not options.prefix:  # with a beginning that a user chose, it is no model's own
-            given = ((query, each) for query, each in zip(new, made, strict=True) if not each.withheld)
+            given = ((item, each) for item, each in zip(new, made, strict=True) if not each.withheld)
             await self._note((source, target), route, given)
         if options.attention:
             known = await self._attended(route, known, options.until)
         found = iter(made)
-        every = iter([known[query] if query in known else next(found) for query in queries])
+        every = iter([known[item] if item in known else next(found) for item in items])
         return [
             Translated(passage, tuple(next(every) for _ in passage.sentences), options.alternatives)
             for passage in passages
@@ -214,15 +214,15 @@ class Service:
             stripped = StrippedSources(text, leg.known)
             if not stripped.worded:
                 raise UserError("there are no words to explain")
-            query, shared = Query(stripped.text), SharedOptions(leg.direction.to)
+            item, shared = Item(stripped.text), SharedOptions(leg.direction.to)
             translation, contrast = (each and leg.stripped(each) for each in why)
             if translation is None:
-                (made,) = await leg.model.translate([query], shared, until - time.monotonic())
+                (made,) = await leg.model.translate([item], shared, until - time.monotonic())
                 if self.least is not None and made.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
                 translation = made.text
-            query = query._replace(translation=translation, contrast=contrast)
-            (found,) = await leg.model.translate([query], shared._replace(task="explain"), until - time.monotonic())
+            item = item._replace(translation=translation, contrast=contrast)
+            (found,) = await leg.model.translate([item], shared._replace(work="explain"), until - time.monotonic())
             return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
@@ -244,22 +244,22 @@ class Service:
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
-        route, queries = self.routes.find(source, target), [Query(each) for each in passage.sentences]
+        route, items = self.routes.find(source, target), [Item(each) for each in passage.sentences]
         with ExitStack() as stack:
             for leg in route:
                 stack.enter_context(leg.model.used())
             try:
                 options = RequestOptions(until=time.monotonic() + SUGGESTED)
-                return [each.text for each in await self._along(route, queries, options)] if route else []
+                return [each.text for each in await self._along(route, items, options)] if route else []
             except (BusyError, UserError):
-                return [""] * len(queries)
+                return [""] * len(items)
 
-    async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Query, Sentence]]) -> None:
+    async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Item, Sentence]]) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
         if self.corrections is None or not self.history:
             return
         model = "+".join(leg.model.name for leg in route)
-        found = [Made(str(query.text), sentence.text, model) for query, sentence in made]
+        found = [Made(str(item.text), sentence.text, model) for item, sentence in made]
         try:
             await asyncio.to_thread(self.corrections.note, pair, found)
         except NotKeptError as error:
@@ -275,60 +275,56 @@ class Service:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
         return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
-    async def _corrected(self, pair: tuple[str, str], queries: Sequence[Query]) -> dict[Query, Sentence]:
+    async def _corrected(self, pair: tuple[str, str], items: Sequence[Item]) -> dict[Item, Sentence]:
         """What users have corrected, of these sentences or of similar ones."""
         if self.corrections is None:
             return {}
-        every = {query: str(query.text) for query in queries}
-        found = await asyncio.to_thread(lambda: {query: self._match(pair, text) for query, text in every.items()})
-        return {query: Sentence(match.translation, match=match) for query, match in found.items() if match}
+        every = {item: str(item.text) for item in items}
+        found = await asyncio.to_thread(lambda: {item: self._match(pair, text) for item, text in every.items()})
+        return {item: Sentence(match.translation, match=match) for item, match in found.items() if match}
 
-    async def _attended(
-        self, route: Sequence[Leg], known: dict[Query, Sentence], until: float
-    ) -> dict[Query, Sentence]:
+    async def _attended(self, route: Sequence[Leg], known: dict[Item, Sentence], until: float) -> dict[Item, Sentence]:
         """The same corrections with the attention of the model that translates directly, if it can be known in time."""
         if len(route) > 1 or not known:
             return known
         (leg,) = route
-        given = {query: StrippedSources(query.text, leg.known) for query in known}
+        given = {item: StrippedSources(item.text, leg.known) for item in known}
         read = {
-            query: each
-            for query, each in given.items()
-            if each.worded and query.size + len(known[query].text) <= ATTENDED
+            item: each for item, each in given.items() if each.worded and item.size + len(known[item].text) <= ATTENDED
         }
-        scored = [Query(each.text, translation=leg.stripped(known[query].text)) for query, each in read.items()]
+        scored = [Item(each.text, translation=leg.stripped(known[item].text)) for item, each in read.items()]
         try:
-            shared = SharedOptions(leg.direction.to, task="score")
+            shared = SharedOptions(leg.direction.to, work="score")
             found = await leg.model.translate(scored, shared, until - time.monotonic())
         except (BusyError, UserError):
             return known
-        return known | {query: known[query]._replace(whole=whole) for query, whole in zip(read, found, strict=True)}
+        return known | {item: known[item]._replace(whole=whole) for item, whole in zip(read, found, strict=True)}
 
     def _match(self, pair: tuple[str, str], text: str) -> Match | None:
         """The correction of a sentence, or of a similar one that has the same protected spans."""
         match = self.corrections.found(pair, text) if self.corrections else None
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
 
-    async def _along(self, route: Sequence[Leg], queries: Sequence[Query], options: RequestOptions) -> list[Sentence]:
+    async def _along(self, route: Sequence[Leg], items: Sequence[Item], options: RequestOptions) -> list[Sentence]:
         """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
-        read = [query._replace(prefix="") for query in queries]
-        between: list[Sentence | None] = [None] * len(queries)
+        read = [item._replace(prefix="") for item in items]
+        between: list[Sentence | None] = [None] * len(items)
         for leg in route[:-1]:
             new = await self._by(leg, read, SharedOptions(leg.direction.to), options.until)
             between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
-            read = [Query(each.text) for each in between if each]
+            read = [Item(each.text) for each in between if each]
         last = route[-1]
         shared = SharedOptions(last.direction.to, 1 + options.alternatives, options.asked, options.diverse)
-        ready = [each._replace(prefix=query.prefix) for each, query in zip(read, queries, strict=True)]
+        ready = [each._replace(prefix=item.prefix) for each, item in zip(read, items, strict=True)]
         found = await self._by(last, ready, shared, options.until)
         return [each._replace(read=before) for each, before in zip(found, between, strict=True)]
 
-    async def _by(self, leg: Leg, queries: Sequence[Query], shared: SharedOptions, until: float) -> list[Sentence]:
+    async def _by(self, leg: Leg, items: Sequence[Item], shared: SharedOptions, until: float) -> list[Sentence]:
         """Translate by one model."""
-        stripped = [StrippedSources(query.text, leg.known) for query in queries]
+        stripped = [StrippedSources(item.text, leg.known) for item in items]
         asked = [
-            Query(each.text, leg.stripped(query.prefix))
-            for each, query in zip(stripped, queries, strict=True)
+            Item(each.text, leg.stripped(item.prefix))
+            for each, item in zip(stripped, items, strict=True)
             if each.worded
         ]
         found = iter(await leg.model.translate(asked, shared, until - time.monotonic()))

@@ -12,8 +12,8 @@ from starlette.responses import StreamingResponse
 from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
+from dragoman.serving.backend import Backend
 from dragoman.serving.batching import BusyError
-from dragoman.serving.context import Context
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import REFUSALS, Refusal
@@ -61,9 +61,9 @@ EXPLAINED = {
 }
 
 
-def router(context: Context) -> APIRouter:
+def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=REFUSALS), Endpoints(context)
+    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=REFUSALS), Endpoints(backend)
     body, explained = map(_body, (SCHEMA, EXPLAINED))
     api.add_api_route("/translate", ask.translate, methods=["POST"], openapi_extra=body)
     api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body, response_class=Events)
@@ -98,13 +98,13 @@ class TranslateRequest(NamedTuple):
 class Endpoints:
     """What answers at /v1/translate, /v1/stream, /v1/explain and /v1/sources."""
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text. Each sentence has the form of `dragoman translate --json`: words, attention, scores."""
         asked = await self._asked(request)
-        (made,) = await self.context.passages(request, [asked.passage], asked.source, asked.target, asked.options)
+        (made,) = await self.backend.passages(request, [asked.passage], asked.source, asked.target, asked.options)
         found = _trusted(made, asked.least)
         return {"text": found.text, "alternatives": found.others, "sentences": list(_sentences(found))}
 
@@ -119,28 +119,28 @@ class Endpoints:
         """Explain the translation of a sentence, and why it is not another one. The answer has the form of `dragoman
         explain --json`.
         """
-        parameters = await self.context.admitted(request)
+        parameters = await self.backend.admitted(request)
         passage, source, target = await self._texts(parameters)
         if len(passage.read) != 1:
             raise Refusal(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
         texts = [parameters.text(name, "") or None for name in Why._fields]
         (read,) = passage.read
         _check_length([*((read,) if isinstance(read, str) else read), *(each for each in texts if each)])
-        work = self.context.service.explain(read, source, target, Why(*texts), parameters.until)
-        return Result(await self.context.answer(request, work)).json()
+        work = self.backend.service.explain(read, source, target, Why(*texts), parameters.until)
+        return Result(await self.backend.answer(request, work)).json()
 
     async def sources(self) -> list[dict[str, Any]]:
         """The sources that runs read together, and the target language of each such run."""
-        return [{"sources": list(names), "target": target} for names, target in self.context.service.routes.several]
+        return [{"sources": list(names), "target": target} for names, target in self.backend.service.routes.several]
 
     async def _events(self, asked: TranslateRequest) -> AsyncIterator[str]:
         passage, source, target, options, least = asked
         first, count = 0, 1
         try:
-            with self.context.service.route(source, target) as route:
+            with self.backend.service.route(source, target) as route:
                 while first < len(passage.sentences):
                     part = passage.part(first, first + count)
-                    (found,) = await self.context.service.translate_by(route, [part], (source, target), options)
+                    (found,) = await self.backend.service.translate_by(route, [part], (source, target), options)
                     for each in _sentences(_trusted(found, least)):
                         yield _event("sentence", each)
                     first, count, options = first + count, min(2 * count, MOST_TOGETHER), options._replace(prefix="")
@@ -150,14 +150,14 @@ class Endpoints:
             yield _event("error", {"error": "the service is stopping"})
             raise
         else:
-            self.context.measures.translated(named(source), target, sum(map(len, passage.sentences)))
+            self.backend.measures.translated(named(source), target, sum(map(len, passage.sentences)))
             yield _event("end", {})
 
     async def _asked(self, request: Request) -> TranslateRequest:
-        parameters = await self.context.admitted(request)
+        parameters = await self.backend.admitted(request)
         passage, source, target = await self._texts(parameters)
         options = RequestOptions(
-            parameters.number("alternatives", self.context.limits.alternatives),
+            parameters.number("alternatives", self.backend.limits.alternatives),
             parameters.flag("diverse"),
             Asked(_glossary(parameters)),
             until=parameters.until,
@@ -176,33 +176,33 @@ class Endpoints:
         if several:
             return await self._several(parameters, names)
         text, (source,), target = parameters.text("q"), names, parameters.text("target")
-        self.context.check_size([text])
-        if not self.context.service.routes.find(source, target):
+        self.backend.check_size([text])
+        if not self.backend.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
-        (passage,) = await self.context.service.passages([text], source)
+        (passage,) = await self.backend.service.passages([text], source)
         return passage, source, target
 
     async def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
         texts, _ = parameters.texts("q")
         target = parameters.text("target")
-        self.context.check_size(texts)
+        self.backend.check_size(texts)
         if len(texts) != len(names) or len({*names}) != len(names):
             raise Refusal(
                 400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
             )
-        sources = self.context.service.routes.reading(names, target)
+        sources = self.backend.service.routes.reading(names, target)
         if not sources:
             raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
         given = dict(zip(names, texts, strict=True))
         try:
-            passage = await self.context.service.beside([given.get(name, "") for name in sources], sources)
+            passage = await self.backend.service.beside([given.get(name, "") for name in sources], sources)
         except UserError as error:
             raise Refusal(400, f"Invalid request: {error}") from None
         return passage, sources, target
 
     def _calibrated(self, source: Read, target: str) -> bool:
         """Whether one model translates, and knows how sure it is."""
-        route = self.context.service.routes.find(source, target)
+        route = self.backend.service.routes.find(source, target)
         return len(route) == 1 and route[0].model.translator.codec.temperature is not None
 
 

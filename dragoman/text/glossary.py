@@ -148,8 +148,5 @@ def _terms(path: Path, *, keep: bool) -> list[Term]:
 
 
 def together(glossaries: Sequence[Glossary]) -> Glossary:
-    """All terms; where several have the same one, the first decides."""
-    found: dict[str, Term] = {}
-    for term in (term for each in glossaries for term in each.terms):
-        found.setdefault(term.source.lower(), term)
-    return Glossary(found.values())
+    """All terms; where several have the same one, the last decides."""
+    return Glossary({term.source.lower(): term for each in glossaries for term in each.terms}.values())

@@ -74,7 +74,7 @@ def pattern(*, regex: str) -> Pattern:
     try:
         return re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
-        raise UserError(f"'{regex}' is no regular expression: {error}") from None
+        raise UserError(f"'{regex}' is not a regular expression: {error}") from None
 
 
 KINDS: Mapping[str, Callable[..., Pattern]] = {

@@ -255,7 +255,7 @@ class Translator:
         ]
         broken = self.generator.first_forbidden([each.prefix for each in found])
         if broken is not None:
-            raise UserError(f"prefix: {SHORT.repr(prefixes[broken])} is none that the run's constraints allow")
+            raise UserError(f"prefix: {SHORT.repr(prefixes[broken])} is not allowed by the run's constraints")
         return found
 
     def _remembered(

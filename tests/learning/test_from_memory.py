@@ -23,7 +23,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.run import Run
 from dragoman.serving.app import create
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
@@ -74,7 +74,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         )
         service = Service([Model.load(Path("old"))], corrections=Corrections(Path("db")))
         limits = Limits()
-        with TestClient(create(Context(service, limits, AccessControl(limits), Measures()))) as client:
+        with TestClient(create(Backend(service, limits, AccessControl(limits), Measures()))) as client:
             for source, target in pairs(200, 3, RIGHT, 1.0):
                 given = {"q": source, "s": target, "source": "en", "target": "fr"}
                 assert client.post("/suggest", json=given).json() == {"success": True}

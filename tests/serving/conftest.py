@@ -11,7 +11,7 @@ pytest.importorskip("sentencex")
 from starlette.testclient import TestClient
 
 from dragoman.serving.app import create
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl, Keys, Limits
 from dragoman.serving.measures import Measures
@@ -50,8 +50,8 @@ def opened(run: Path) -> Open:
         limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, **options: Any
     ) -> TestClient:
         service = Service([Model.load(run)], corrections=kept, **options)
-        context = Context(service, limits, AccessControl(limits, keys), Measures())
-        return TestClient(create(context), raise_server_exceptions=False)
+        backend = Backend(service, limits, AccessControl(limits, keys), Measures())
+        return TestClient(create(backend), raise_server_exceptions=False)
 
     return client
 

@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import batching
-from dragoman.serving.batching import Batcher, BusyError, Query, SharedOptions
+from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 
 
 class Shouting:
@@ -25,8 +25,8 @@ class Shouting:
         self.hold = threading.Event()
         self.hold.set()
 
-    def __call__(self, queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[str]:
-        texts = [str(query.text) for query in queries]
+    def __call__(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[str]:
+        texts = [str(item.text) for item in items]
         self.batches.append(texts)
         self.threads.add(threading.get_ident())
         if "broken" in texts:
@@ -38,11 +38,11 @@ class Shouting:
             self.stopped += deadline.passed
             deadline.check()
             time.sleep(0.001)
-        return [query.prefix + text.upper() for query, text in zip(queries, texts, strict=True)]
+        return [item.prefix + text.upper() for item, text in zip(items, texts, strict=True)]
 
 
-def queries(*texts: str) -> list[Query]:
-    return [Query(text) for text in texts]
+def items(*texts: str) -> list[Item]:
+    return [Item(text) for text in texts]
 
 
 def run(test: Any) -> Any:
@@ -54,9 +54,9 @@ def test_requests_share_batches_and_get_their_own_answers() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        asked = (batcher.translate(queries(f"a{n}", f"b{n}"), SharedOptions(), 10.0) for n in range(20))
+        asked = (batcher.translate(items(f"a{n}", f"b{n}"), SharedOptions(), 10.0) for n in range(20))
         assert await asyncio.gather(*asked) == [[f"A{n}", f"B{n}"] for n in range(20)]
-        assert await batcher.translate([Query("x", "y")], SharedOptions(), 10.0) == ["yX"]
+        assert await batcher.translate([Item("x", "y")], SharedOptions(), 10.0) == ["yX"]
         assert await batcher.translate([], SharedOptions(), 10.0) == []
         await batcher.close()
 
@@ -72,10 +72,10 @@ def test_a_long_request_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyP
 
     async def test() -> None:
         batcher = Batcher(model)
-        long = asyncio.create_task(batcher.translate(queries(*["x" * 50] * 600), SharedOptions(), 15.0))
+        long = asyncio.create_task(batcher.translate(items(*["x" * 50] * 600), SharedOptions(), 15.0))
         await asyncio.sleep(0.05)
         before = len(model.batches)
-        await batcher.translate(queries("short"), SharedOptions(), 10.0)
+        await batcher.translate(items("short"), SharedOptions(), 10.0)
         assert len(model.batches) - before < 10  # of 300
         assert not long.done()
         assert len(await long) == 600
@@ -90,7 +90,7 @@ def test_other_options_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        asked = [batcher.translate(queries(*[f"{n}" + "x" * 100] * 10), SharedOptions(n_best=n), 10.0) for n in (1, 2)]
+        asked = [batcher.translate(items(*[f"{n}" + "x" * 100] * 10), SharedOptions(n_best=n), 10.0) for n in (1, 2)]
         await asyncio.gather(*asked)
         await batcher.close()
 
@@ -105,12 +105,12 @@ def test_a_bad_text_fails_alone_and_the_queue_goes_on() -> None:
 
     async def test() -> list[Any]:
         batcher = Batcher(model)
-        asked = [batcher.translate(queries(text), SharedOptions(), 10.0) for text in ("one", "bad", "two")]
+        asked = [batcher.translate(items(text), SharedOptions(), 10.0) for text in ("one", "bad", "two")]
         found = await asyncio.gather(*asked, return_exceptions=True)
         (broken,) = await asyncio.gather(
-            batcher.translate(queries("broken"), SharedOptions(), 10.0), return_exceptions=True
+            batcher.translate(items("broken"), SharedOptions(), 10.0), return_exceptions=True
         )
-        after = await batcher.translate(queries("after"), SharedOptions(), 10.0)
+        after = await batcher.translate(items("after"), SharedOptions(), 10.0)
         await batcher.close()
         return [*found, broken, after]
 
@@ -127,13 +127,13 @@ def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
     async def test() -> None:
         batcher = Batcher(model)
         found = await asyncio.gather(
-            *(batcher.translate(queries(text), SharedOptions(n_best=n), 0.1) for n, text in enumerate("ab", start=1)),
+            *(batcher.translate(items(text), SharedOptions(n_best=n), 0.1) for n, text in enumerate("ab", start=1)),
             return_exceptions=True,
         )
         assert [type(each) for each in found] == [BusyError, BusyError]
         assert model.batches == [["a"]]  # and was stopped, as this would wait for ever
         model.hold.set()
-        assert await batcher.translate(queries("c"), SharedOptions(), 10.0) == ["C"]
+        assert await batcher.translate(items("c"), SharedOptions(), 10.0) == ["C"]
         await batcher.close()
 
     run(test())
@@ -145,7 +145,7 @@ def test_a_client_that_leaves_stops_its_search_unless_another_is_in_the_batch() 
 
     async def test() -> None:
         batcher = Batcher(model)
-        tasks = [asyncio.create_task(batcher.translate(queries(text), SharedOptions(), 10.0)) for text in "ab"]
+        tasks = [asyncio.create_task(batcher.translate(items(text), SharedOptions(), 10.0)) for text in "ab"]
         await asyncio.sleep(0.05)
         tasks[0].cancel()
         await asyncio.sleep(0.05)
@@ -156,7 +156,7 @@ def test_a_client_that_leaves_stops_its_search_unless_another_is_in_the_batch() 
             await asyncio.sleep(0 if model.stopped else 0.01)
         model.hold.set()
         assert model.stopped
-        assert await batcher.translate(queries("c"), SharedOptions(), 10.0) == ["C"]
+        assert await batcher.translate(items("c"), SharedOptions(), 10.0) == ["C"]
         await batcher.close()
 
     run(test())
@@ -169,13 +169,13 @@ def test_a_full_queue_refuses_but_takes_one_request_of_any_size() -> None:
 
     async def test() -> None:
         batcher = Batcher(model, waiting=100)
-        tasks = [asyncio.create_task(batcher.translate(queries(text * 300), SharedOptions(), 10.0)) for text in "abc"]
+        tasks = [asyncio.create_task(batcher.translate(items(text * 300), SharedOptions(), 10.0)) for text in "abc"]
         await asyncio.sleep(0)
         assert batcher.size == 310
         found = await asyncio.gather(*tasks[1:], return_exceptions=True)
         assert [type(each) for each in found] == [BusyError, BusyError]
         assert batcher.size == 0  # what is being translated does not wait
-        second = asyncio.create_task(batcher.translate(queries("y"), SharedOptions(), 10.0))
+        second = asyncio.create_task(batcher.translate(items("y"), SharedOptions(), 10.0))
         model.hold.set()
         assert await asyncio.gather(tasks[0], second) == [["A" * 300], ["Y"]]
         await batcher.close()
@@ -189,11 +189,11 @@ def test_long_requests_do_not_crowd_out_short_ones_which_have_a_limit_of_their_o
 
     async def test() -> None:
         batcher = Batcher(model, waiting=1_000)
-        long = asyncio.create_task(batcher.translate(queries(*["x" * 40] * 100), SharedOptions(), 10.0))
+        long = asyncio.create_task(batcher.translate(items(*["x" * 40] * 100), SharedOptions(), 10.0))
         await asyncio.sleep(0.02)
         with pytest.raises(BusyError):
-            await batcher.translate(queries("z" * 400), SharedOptions(), 10.0)
-        short = [asyncio.create_task(batcher.translate(queries("y" * 30), SharedOptions(), 10.0)) for _ in range(26)]
+            await batcher.translate(items("z" * 400), SharedOptions(), 10.0)
+        short = [asyncio.create_task(batcher.translate(items("y" * 30), SharedOptions(), 10.0)) for _ in range(26)]
         await asyncio.sleep(0.02)
         assert [each.done() for each in short] == [False] * 25 + [True]
         model.hold.set()
@@ -212,7 +212,7 @@ def test_a_full_queue_does_not_refuse_what_needs_no_search() -> None:
 
     async def test() -> None:
         batcher = Batcher(model, waiting=10)
-        tasks = [asyncio.create_task(batcher.translate(queries("a"), SharedOptions(n_best=n), 10.0)) for n in (1, 2)]
+        tasks = [asyncio.create_task(batcher.translate(items("a"), SharedOptions(n_best=n), 10.0)) for n in (1, 2)]
         await asyncio.sleep(0.02)
         assert await batcher.translate([], SharedOptions(), 10.0) == []
         for task in tasks:
@@ -230,11 +230,11 @@ def test_closing_answers_those_that_wait() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        tasks = [asyncio.create_task(batcher.translate(queries("a"), SharedOptions(n_best=n), 10.0)) for n in (1, 2)]
+        tasks = [asyncio.create_task(batcher.translate(items("a"), SharedOptions(n_best=n), 10.0)) for n in (1, 2)]
         await asyncio.sleep(0.05)
         batcher.stop()
         with pytest.raises(BusyError, match="stopping"):
-            await batcher.translate(queries("b"), SharedOptions(), 10.0)
+            await batcher.translate(items("b"), SharedOptions(), 10.0)
         await batcher.close()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [type(each) for each in found] == [BusyError, BusyError]

@@ -19,8 +19,8 @@ import pytest
 from dragoman.documents.passages import split
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.decoding import Deadline
-from dragoman.serving.batching import Batcher, BusyError, Query, SharedOptions
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
+from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
@@ -58,13 +58,13 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
             (other,) = await service.translate([TEXT], "en", "fr")
             assert other.text != "trois deux un"
             await asyncio.sleep(0.05)
-            (query,) = await first.translate([Query(TEXT)], SharedOptions(), 10.0)
-            assert query.text == "trois deux un"
+            (item,) = await first.translate([Item(TEXT)], SharedOptions(), 10.0)
+            assert item.text == "trois deux un"
         for _ in range(100):
             await asyncio.sleep(0 if not service._retired else 0.01)
         assert not service._retired
         with pytest.raises(BusyError):  # nothing translates there any more
-            await first.batcher.translate([Query(TEXT)], SharedOptions(), 0.2)
+            await first.batcher.translate([Item(TEXT)], SharedOptions(), 0.2)
         await service.close()
 
     asyncio.run(test())
@@ -72,7 +72,7 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
 
 def endpoints(service: Service) -> Endpoints:
     limits = Limits()
-    return Endpoints(Context(service, limits, AccessControl(limits), Measures()))
+    return Endpoints(Backend(service, limits, AccessControl(limits), Measures()))
 
 
 def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
@@ -95,9 +95,9 @@ def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
     async def test() -> list[str]:
         model = Model.load(run)
 
-        def slowly(queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+        def slowly(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
             time.sleep(0.4)
-            return model._search(queries, options, deadline)
+            return model._search(items, options, deadline)
 
         model.batcher = Batcher(slowly)
         service, passage = Service([model]), split("one two\nsix", "en")

@@ -21,7 +21,7 @@ from dragoman.documents.translated import Sentence
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
-from dragoman.serving.batching import Batcher, BusyError, Query, SharedOptions
+from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.service import RequestOptions, Service
@@ -31,12 +31,12 @@ from tests.serving.server import serving
 pytest.importorskip("sentencex")
 
 
-def slowly(model: Model) -> Callable[[Sequence[Query], SharedOptions, Deadline], list[Translation]]:
+def slowly(model: Model) -> Callable[[Sequence[Item], SharedOptions, Deadline], list[Translation]]:
     """The search of a model, which takes 0.4 s."""
 
-    def search(queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+    def search(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         time.sleep(0.4)
-        return model._search(queries, options, deadline)
+        return model._search(items, options, deadline)
 
     return search
 

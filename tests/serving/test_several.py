@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 import dragoman
 from dragoman.serving.app import create
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
@@ -29,7 +29,7 @@ LIMITS = Limits(characters=1000, texts=5, alternatives=3)
 
 @pytest.fixture(scope="module")
 def client(two: Path) -> Iterator[TestClient]:
-    with TestClient(create(Context(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Measures()))) as found:
+    with TestClient(create(Backend(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Measures()))) as found:
         yield found
 
 

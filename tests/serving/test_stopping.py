@@ -15,8 +15,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from dragoman.search.decoding import Deadline
 from dragoman.serving.app import Measured, create
-from dragoman.serving.batching import Batcher, Query, SharedOptions
-from dragoman.serving.context import Context
+from dragoman.serving.backend import Backend
+from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
@@ -27,7 +27,7 @@ from dragoman.translation.translation import Translation
 BODY = {"q": "one two. three.", "source": "en", "target": "fr"}
 
 
-def never(queries: Sequence[Query], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+def never(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
     while not deadline.passed:
         pass
     deadline.check()
@@ -52,7 +52,7 @@ def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.Log
     model = Model.load(run)
     model.batcher = Batcher(never)
     service, limits = Service([model]), Limits()
-    app = create(Context(service, limits, AccessControl(limits), Measures()))
+    app = create(Backend(service, limits, AccessControl(limits), Measures()))
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
     server = Server(config, renewed, service.stop)
 

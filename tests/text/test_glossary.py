@@ -56,9 +56,10 @@ def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
     assert read_kept(path).terms == (Term("GNU"), Term("Linux"))
 
 
-def test_of_several_files_the_first_decides() -> None:
+def test_of_several_files_the_last_decides() -> None:
+    """As of several dictionaries."""
     both = together([Glossary([Term("a", ("b",))]), Glossary([Term("A", ("c",)), Term("d")])])
-    assert both.terms == (Term("a", ("b",)), Term("d"))
+    assert both.terms == (Term("A", ("c",)), Term("d"))
     assert len(both) == 2
     assert Glossary().find("a") == []
 

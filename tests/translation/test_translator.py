@@ -472,7 +472,7 @@ def test_a_prefix_that_breaks_a_constraint_is_told(run: Path, monkeypatch: pytes
     texts = ["one two", "six", "four"]
     first, _, _ = translator.translate(texts, prefix=["deux un deux", "", "un"])
     assert first.text.split()[:3] == ["deux", "un", "deux"]
-    with pytest.raises(UserError, match=r"^prefix: 'un deux deux un' is none that the run's constraints allow$"):
+    with pytest.raises(UserError, match=r"^prefix: 'un deux deux un' is not allowed by the run's constraints$"):
         translator.translate(texts, prefix=["deux un deux un deux", "", "un deux deux un"])
 
 

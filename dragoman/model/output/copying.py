@@ -50,7 +50,8 @@ class Copying(Output):
 
     The switch g_t is that of a subclass. alpha_t are the attention weights of the words of all sources, divided by
     their sum: numbers, a sentinel, end symbols and marks are nothing to copy, and what attention gives to them is left
-    out. (Were it generated, all that is generated would draw attention there.) Where no word has any, g_t is 1.
+    out. (If it counted as generating, attention would learn to go there for every word that is generated.) Where no
+    word has any, g_t is 1.
     `label_smoothing` smooths p_shortlist alone.
     """
 

@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 LOOK = 0.2  # seconds between two looks whether a client is still there
 
 
-class Context(NamedTuple):
+class Backend(NamedTuple):
     """What endpoints work with."""
 
     service: Service
