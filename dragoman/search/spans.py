@@ -1,13 +1,16 @@
 """Constraints for protected spans: each mark as often as the source has it, and nothing that looks like a span."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import torch
 from torch import Tensor
 
+from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS, PAD
+from dragoman.model.predictor import Candidate, Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
+from dragoman.model.state import Tree
 from dragoman.search.constraints import Constraint, Progress, State
 
 Accepts: TypeAlias = Callable[[int, Sequence[int]], bool]
@@ -87,3 +90,36 @@ class Accepted(Constraint):
             symbol != EOS and row not in lost and not self._accepts(sentences[row], [*said[row], symbol])
             for row, symbol in zip(rows, symbols, strict=True)
         ]
+
+
+@final
+class Spelled(Predictor[Tree]):
+    """A model that spells words, without those that are not `wanted`. Where it knows no other, the word is unknown if
+    something can take its place (`replaced`), and else what the model says.
+    """
+
+    def __init__(self, model: Predictor[Tree], wanted: Callable[[str], bool], *, replaced: bool) -> None:
+        self.start_id = model.start_id
+        self._model = model
+        self._wanted = wanted
+        self._replaced = replaced
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> Tree:
+        return self._model.begin(sources)
+
+    def predict(self, symbols: Int[Tensor, "R"], state: Tree) -> Prediction[Tree]:
+        return self._model.predict(symbols, state)
+
+    def reorder(self, state: Tree, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tree:
+        return self._model.reorder(state, rows, sentences)
+
+    def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Any]:
+        return Spelled(self._model.among(symbols), self._wanted, replaced=self._replaced)
+
+    def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
+        return [self._chosen(list(each)) for each in self._model.expand(candidates, step)]
+
+    def _chosen(self, candidates: list[Candidate]) -> list[Candidate]:
+        kept = [each for each in candidates if each.surface is None or self._wanted(each.surface)]
+        unknown = [candidates[0]._replace(surface=None)] if candidates and self._replaced else candidates
+        return kept or unknown

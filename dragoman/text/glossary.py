@@ -1,6 +1,7 @@
 """Glossaries: terms whose translation is given, and terms that stay as they are."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -40,7 +41,7 @@ class Glossary:
     """Terms by the pieces that they begin with. They are found in any letter case. Two are equal if their terms are."""
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
-        self.terms = tuple(terms)
+        self.terms = tuple(term._replace(forms=tuple(form for form in term.forms if form.strip())) for term in terms)
         self._by_first: dict[str, list[Term]] = {}
         for term in sorted(self.terms, key=lambda term: -len(term.source)):
             first = _PIECE.match(term.source)
@@ -57,7 +58,18 @@ class Glossary:
         return hash(self.terms)
 
     def find(self, text: str) -> list[FoundTerm]:
-        """The terms of a text from left to right, whole words alone; of those that begin first, the longest."""
+        """The terms of a text from left to right, whole words alone; of those that begin first, the longest. Characters
+        may be composed or not.
+        """
+        composed = unicodedata.normalize("NFC", text) if self.terms else text
+        if composed != text:
+            places = _places(text)
+            every = ((each, places.get(each.begin), places.get(each.end)) for each in self.find(composed))
+            return [
+                each._replace(text=text[begin:end], begin=begin, end=end)
+                for each, begin, end in every
+                if begin is not None and end is not None
+            ]
         pieces = [match.span() for match in _PIECE.finditer(text)] if self.terms else []
         ends, found, position = {end for _, end in pieces}, list[FoundTerm](), 0
         for begin, end in pieces:
@@ -69,6 +81,16 @@ class Glossary:
                     break
                 position = begin
         return found
+
+
+def _places(text: str) -> dict[int, int]:
+    """Places in the composed form of a text (NFC) that are between the same characters in the text, by the former."""
+    found, composed, begin = {0: 0}, 0, 0
+    for end in range(1, len(text) + 1):
+        if end == len(text) or unicodedata.combining(text[end]) == 0:
+            composed += len(unicodedata.normalize("NFC", text[begin:end]))
+            found[composed], begin = end, end
+    return found
 
 
 def spaceless(character: str) -> bool:

@@ -17,6 +17,7 @@ from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.tempered import NORMALISER, calibrated
 from dragoman.text.mark import Mark, Symbol
+from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
 from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges, Forms
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
@@ -124,6 +125,10 @@ class Codec:
     def _edges(self) -> Edges:
         return Edges(self.target)
 
+    def protection(self, sentence: Sentence) -> Protection | None:
+        """What is protected in a sentence: by marks that the model has learnt, or because it is demanded."""
+        return self.reading.protection or (sentence.demands.protection if sentence.demands else None)
+
     def faithful(self, sentence: Sentence, ids: Sequence[int]) -> bool:
         """Whether a translation, or the beginning of one, has no other spans than the source, and terms that are whole
         words.
@@ -222,7 +227,7 @@ class Codec:
         seen, sentinel = self.reading.seen(sentence.given, inputs.cut(encoded, inputs.LONGEST), words, weights)
         forms = sentence.demands.placed(text, words, seen, kept) if sentence.demands else {}
         unknown = [word for word in self.writing.unknown(hypothesis, words) if word not in forms]
-        found = self.unknown.replaced(unknown, seen) if self.unknown else {}
+        found = self.unknown.replaced(unknown, seen, self.protection(sentence)) if self.unknown else {}
         replaced = {**{word: text for word, (text, _) in found.items()}, **forms}
         text, other = substituted(text, words.spans, replaced, kept)
         return Translation(

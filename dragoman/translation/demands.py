@@ -96,7 +96,7 @@ class Demands:
         self._asked, self._given, self._source, self._text = asked, given, source, text
         self._edges, self._target, self._known = edges, edges.target, known
         self._searched = searched
-        self._protection = asked.protection
+        self.protection = asked.protection
         self._spans = asked.protection.find(text) if asked.protection else []
         self.terms = [
             each._replace(forms=tuple(dict.fromkeys(map(self._target.text.normalise, each.forms))))
@@ -132,7 +132,7 @@ class Demands:
         """What becomes of words of a translation that terms take the place of; its first `kept` characters stay."""
         if not self.terms or self._asked.weight or self._searched is None or self._source is None:
             return {}
-        spans = [(0, kept), *(self._protection.find(text) if self._protection else ())]
+        spans = [(0, kept), *(self.protection.find(text) if self.protection else ())]
         taken = {
             number
             for number, (begin, end) in enumerate(words.spans)
@@ -180,7 +180,7 @@ class Demands:
         words. A span may have begun at its end.
         """
         read = self._read(ids, symbols)
-        if self._protection and self._protection.find(read.text[: read.begun]) != read.verbatim:
+        if self.protection and self.protection.find(read.text[: read.begun]) != read.verbatim:
             return False
         wholes = Wholes(read.text) if read.terms else ()
         return all(place in wholes for place in read.terms)
@@ -189,11 +189,11 @@ class Demands:
         """The symbols that a span goes on with which has begun and cannot be left, as what there is of it looks like
         another one.
         """
-        following = self.required.following(tuple(ids)) if self._protection else []
-        if not following or not self._protection:
+        following = self.required.following(tuple(ids)) if self.protection else []
+        if not following or not self.protection:
             return None
         read = self._read(ids, symbols)
-        return None if self._protection.find(f"{read.text} ") == read.verbatim else following
+        return None if self.protection.find(f"{read.text} ") == read.verbatim else following
 
     def _read(self, ids: Sequence[int], symbols: Sequence[str]) -> "Reading":
         places, begun = self.required.places(tuple(ids))
@@ -217,7 +217,7 @@ class Demands:
     def kept(self, text: str) -> tuple[KeptSpan, ...]:
         """Where the spans stand in a translation."""
         left: dict[str, deque[Span]] = {}
-        for begin, end in self._protection.find(text) if self._protection else ():
+        for begin, end in self.protection.find(text) if self.protection else ():
             left.setdefault(text[begin:end], deque()).append((begin, end))
         there = ((self._text[slice(*span)], span) for span in self._spans)
         return tuple(

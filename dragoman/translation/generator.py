@@ -33,7 +33,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import Favoured, Phrases
 from dragoman.search.search import Search
-from dragoman.search.spans import Accepted
+from dragoman.search.spans import Accepted, Spelled
 from dragoman.search.tempered import Tempered
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
@@ -139,6 +139,9 @@ class SequenceGenerator:
         if any(each.favoured.wanted for each in demands):
             favoured = Phrases([each.favoured for each in demands], self.device.torch_device)
             model = Favoured(model, favoured, demands[0].weight)
+        if self.codec.surfaces.target and (protection := self.codec.protection(batch[0])):
+            replaced = self.codec.unknown is not None and all(worded)
+            model = Spelled(model, lambda word: not protection.find(word), replaced=replaced)
         rows = 0 if self.predictor else task.search.rows(task.n_best) * len(batch)  # graphs have threads of their own
         with linear.use_backend(self.backend), self.threads(rows):
             return task.search(

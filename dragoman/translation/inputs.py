@@ -22,7 +22,8 @@ from dragoman.files import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS
+from dragoman.text.unit import MARKS, SPACE
+from dragoman.text.units import GLUE
 from dragoman.translation.attended import SourceAttention, by_words
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
@@ -255,8 +256,8 @@ def spelled(encoded: Encoded) -> list[str]:
 
 
 def has_text(encoded: Sequence[Encoded]) -> bool:
-    """Whether any source has a symbol of text, and not marks of protected spans alone."""
-    return any(isinstance(each, list) and set(spelled(each)).difference(MARKS) for each in encoded)
+    """Whether any source has a symbol of text, and not marks of protected spans and what is between them alone."""
+    return any(isinstance(each, list) and set(spelled(each)).difference(MARKS, (SPACE, GLUE)) for each in encoded)
 
 
 def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:

@@ -38,21 +38,23 @@ class Marked(NamedTuple):
 
     def restored(self, pieces: Sequence[str]) -> tuple[list[str], list[tuple[ProtectedSpan, Span]]]:
         """The pieces of a text with the spans in the place of marks, and each of these spans with its place in the
-        text.
+        text. Spaces beside a span of white space, which has its own, are left out.
         """
         left: dict[str, deque[ProtectedSpan]] = {}
         for span in self.spans:
             left.setdefault(span.mark, deque()).append(span)
-        texts, places, end = list[str](), list[tuple[ProtectedSpan, Span]](), 0
-        for piece in pieces:
-            parts = _APART.split(piece)
-            for number, part in enumerate(parts):
-                if left.get(part):
-                    span = left[part].popleft()
-                    parts[number] = span.text
-                    places.append((span, (end, end + len(span.text))))
-                end += len(parts[number])
-            texts.append("".join(parts))
+        parts = list[_Part]()
+        for number, piece in enumerate(pieces):
+            for part in _APART.split(piece):
+                found = left[part].popleft() if left.get(part) else None
+                parts.append(_Part(number, found.text if found else part, found))
+        _close(parts)
+        texts, places, end = [""] * len(pieces), list[tuple[ProtectedSpan, Span]](), 0
+        for number, text, found in parts:
+            if found:
+                places.append((found, (end, end + len(text))))
+            texts[number] += text
+            end += len(text)
         return texts, places
 
     def place(self, place: int) -> int:
@@ -90,6 +92,27 @@ class Marked(NamedTuple):
         if self.text(found) != text or len(protection.find(text)) != len(MARK.findall(found)):
             raise UserError(f"prefix: {SHORT.repr(text)} has a protected span that the source has not (text.protect)")
         return found
+
+
+class _Part(NamedTuple):
+    """A part of the piece of this number: a span, or what stands beside spans."""
+
+    number: int
+    text: str
+    span: ProtectedSpan | None
+
+
+def _close(parts: list[_Part]) -> None:
+    """Remove the spaces beside spans of white space."""
+    for place, each in enumerate(parts):
+        if each.span and each.text.isspace():
+            for beside, strip in ((range(place - 1, -1, -1), str.rstrip), (range(place + 1, len(parts)), str.lstrip)):
+                for other in beside:
+                    if parts[other].span:
+                        break
+                    parts[other] = parts[other]._replace(text=strip(parts[other].text, " "))
+                    if parts[other].text:
+                        break
 
 
 def marked(

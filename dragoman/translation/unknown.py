@@ -7,6 +7,7 @@ import numpy as np
 
 from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
+from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK
 from dragoman.translation.attended import SourceAttention
@@ -26,11 +27,17 @@ class UnknownWords:
     target: Language
     dictionaries: Mapping[str, Dictionary] = field(default_factory=dict)
 
-    def replaced(self, words: Sequence[int], sources: Sequence[SourceAttention]) -> dict[int, tuple[str, Replacement]]:
-        """What the words of these numbers become, and from what; there is a word in some source."""
-        return {word: self._replaced(word, sources) for word in words}
+    def replaced(
+        self, words: Sequence[int], sources: Sequence[SourceAttention], protection: Protection | None = None
+    ) -> dict[int, tuple[str, Replacement]]:
+        """What the words of these numbers become, and from what; there is a word in some source. A translation that has
+        a protected span, which the text does not have there, is not taken from a dictionary.
+        """
+        return {word: self._replaced(word, sources, protection) for word in words}
 
-    def _replaced(self, word: int, sources: Sequence[SourceAttention]) -> tuple[str, Replacement]:
+    def _replaced(
+        self, word: int, sources: Sequence[SourceAttention], protection: Protection | None
+    ) -> tuple[str, Replacement]:
         texts = [source for source in sources if not source.regions]
         weights = np.nan_to_num(np.concatenate([source.attention for source in texts], 1))
         row = weights[word] if weights[word].any() else -weights.sum(0)
@@ -39,6 +46,8 @@ class UnknownWords:
         source, place = places[int(np.where(worded, row, -np.inf).argmax())]
         known, copied = self.dictionaries.get(source.name), MARK.sub("", source.words[place])
         found = known.translation(copied) if known else None
+        if found and protection and protection.find(found):
+            found = None
         text = self.target.text.normalise(copied if found is None else found)
         return text, Replacement(word, source.name, place, dictionary=found is not None)
 

@@ -56,6 +56,15 @@ def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
     assert read_kept(path).terms == (Term("GNU"), Term("Linux"))
 
 
+def test_terms_are_found_however_their_characters_are_composed() -> None:
+    (found,) = Glossary([Term("café", ("Kaffeehaus",))]).find("un cafe\u0301 noir")
+    assert (found.text, found.begin, found.end, found.forms) == ("cafe\u0301", 3, 8, ("Kaffeehaus",))
+
+
+def test_blank_forms_are_none() -> None:
+    assert Glossary([Term("two", ("", " ")), Term("one", ("", "un"))]).terms == (Term("two"), Term("one", ("un",)))
+
+
 def test_of_several_files_the_last_decides() -> None:
     """As of several dictionaries."""
     both = together([Glossary([Term("a", ("b",))]), Glossary([Term("A", ("c",)), Term("d")])])

@@ -11,16 +11,21 @@ import pytest
 from torch import Tensor
 
 import dragoman
+from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.dictionary import Dictionary, Entry
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import UNK
 from dragoman.deployment import export
 from dragoman.errors import UserError
+from dragoman.model.embedding import EMBEDDINGS
+from dragoman.model.output.table import OUTPUTS
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Int
 from dragoman.run.run import Run
+from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS
+from dragoman.text.units import UNITS
 from dragoman.training import session
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.result import Result
@@ -45,16 +50,21 @@ ONE_STEP = {"training.epochs": None, "training.steps": 1, "text.target.unit": FE
 CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character"}
 JOINT = {"text.joint": True, "text.source.unit": FEW}
 HEADS = {"kind": "self_attention", "size": 8, "heads": 2, "layers": 2}
+
+
+def units(kind: str) -> dict[str, Any]:
+    """Options of a unit; one of subwords has as many as this corpus has room for."""
+    unit = {"kind": kind, "size": 276} if "size" in components.options(UNITS[kind]) and kind != "word" else kind
+    return {"text.source.unit": unit, "text.target.unit": unit}
+
+
 OTHERS: dict[str, dict[str, Any]] = {
     "words": {},
     "characters": CHARACTERS,
     "subwords": {**toy.SUBWORDS},
-    "copying": {"model.output": "pointer_generator"},
-    "nce": {"model.output": "nce"},
-    "partitioned": {"model.output": "partitioned"},
-    "classes": {"model.output": "classes"},
-    "huffman": {"model.output": "huffman"},
-    "adaptive": {"model.output": "adaptive"},
+    **{f"unit {kind}": units(kind) for kind in UNITS},
+    **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS},
+    **{f"read by {kind}": {"model.embedding.source": kind} for kind in EMBEDDINGS},
     "no attention": {"model.attention.score": "none"},
     "hard": {"model.attention.normaliser": "hard", "training.objective": "marginal"},
     "sparse": {"model.attention.normaliser": "sparsemax"},
@@ -64,6 +74,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "joined": {"data.source": ["en", "mt"], "data.join": True, **JOINT},
     "post-editing": {"data.source": ["mt", "en"], "data.edits": "mt", **JOINT},
 }
+SPELLS = "output hybrid"  # what others write `<unk>` for
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 HOSTILE = [
     "",
@@ -166,6 +177,15 @@ def test_the_word_of_highest_weight_is_copied(weights: list[float], place: int, 
     seen = source("en", "a b c", [[0.5, 0.5, 0.0], weights])
     assert unknown.replaced([1], [seen]) == {1: ("abc"[place], Replacement(1, "en", place, dictionary=False))}
     assert unknown.replaced([], [seen]) == {}
+
+
+def test_a_dictionary_brings_no_spans_of_its_own(run: Path) -> None:
+    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("one", "1"), Entry("two", "deux")])})
+    seen = source("en", "one two", [[0.9, 0.1], [0.1, 0.9]])
+    for protection, first in ((Protection.named(["numbers"]), "one"), (None, "1")):
+        found = unknown.replaced([0, 1], [seen], protection)
+        assert [text for text, _ in found.values()] == [first, "deux"]
+        assert [each.dictionary for _, each in found.values()] == [first == "1", True]
 
 
 def test_marks_of_protected_spans_are_not_copied(run: Path) -> None:
@@ -333,7 +353,7 @@ def test_no_model_writes_unk(name: str, others: dict[str, Path]) -> None:
     for search in (Spec("greedy"), Spec("beam", {"size": 2})):
         written = plain.translate(given, search=search)
         found = translator.translate(given, search=search)
-        assert any("<unk>" in text for text in texts(written))
+        assert any("<unk>" in text for text in texts(written)) == (name != SPELLS)
         assert not any("<unk>" in text for text in texts(found))
         for one in found:
             assert not any("<unk>" in word for word in one.words)
@@ -341,7 +361,7 @@ def test_no_model_writes_unk(name: str, others: dict[str, Path]) -> None:
                 seen = next(source for source in one.sources if source.name == each.source)
                 assert seen.words[each.source_word] in one.words[each.word]
             assert Result.from_line(Result(one).line()).translation.replaced == one.replaced
-        assert any(one.replaced for one in found) == (name != "no attention")
+        assert any(one.replaced for one in found) == (name not in ("no attention", SPELLS))
         assert [one.replaced for one in written] == [()] * len(given)
 
 
