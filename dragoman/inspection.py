@@ -41,6 +41,7 @@ from dragoman.translation.translator import Translator
 from dragoman.visualisation.sentences import Example
 
 ALTERNATIVES = 5  # translations of a sentence in a report
+EXPLAINED = 2_000  # translations at most: a report shows no more
 NEAREST = 3  # training pairs beside an explanation
 
 Row = dict[str, Any]
@@ -151,18 +152,19 @@ def _error_rate(counts: Counts, references: Sequence[str]) -> Compared | Score:
 def _explained(
     translator: Translator, found: Sequence[Translation], references: Sequence[str | None]
 ) -> list[Translation]:
-    """The same translations, each with its explanation unless it is empty."""
-    said = [each for each in found if each.text]
+    """The same translations, the first EXPLAINED each with its explanation unless it is empty."""
+    first, rest = found[:EXPLAINED], found[EXPLAINED:]
+    said = [each for each in first if each.text]
     instead = [
         reference if reference and reference != each.text else None
-        for each, reference in zip(found, references, strict=True)
+        for each, reference in zip(first, references, strict=False)
         if each.text
     ]
     try:
         explanations = iter(translator.explain(said, instead, nearest=NEAREST))
     except UserError:  # a run may have been moved away from its training data
         explanations = iter(translator.explain(said, instead))
-    return [replace(each, explanation=next(explanations)) if each.text else each for each in found]
+    return [*(replace(each, explanation=next(explanations)) if each.text else each for each in first), *rest]
 
 
 def agreement(
