@@ -43,7 +43,8 @@ function rove(elements, number) {
 
 // A table that is opened; its rows may have headings.
 function foldOut(title, rows, heads = []) {
-  const cells = rows.map(row => make("tr", {}, ...row.map(text => make("td", { dir: "auto" }, text))));
+  const cells = rows.map(row => make("tr", {}, ...row.map(text =>
+    make("td", { dir: "auto", ...(/^[−+-]?[\d,]+(\.\d+)?$/.test(text) && { class: "number" }) }, text))));
   const head = heads.length ? [make("thead", {}, make("tr", {}, ...heads.map(text => make("th", { scope: "col" }, text))))] : [];
   return make("details", {}, make("summary", {}, title), make("table", {}, ...head, make("tbody", {}, ...cells)));
 }
