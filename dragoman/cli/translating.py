@@ -71,6 +71,8 @@ def _demanded(options: Options, *, whole: bool) -> "Asked":
     from dragoman.translation.demands import Asked
 
     terms = [*map(glossary.read_kept, options.keep or ()), *map(glossary.read, options.glossary or ())]
+    if "whitespace" in (options.protect or ()) and not whole:
+        raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
     protection = None if whole else Protection.named(options.protect or ())
     return Asked(glossary.together(terms), options.glossary_weight or None, protection)
 

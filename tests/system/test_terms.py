@@ -32,6 +32,7 @@ def test_what_does_not_go_together_is_told(trained: Shell, tmp_path: Path, golde
         ["--glossary-weight", "2"],
         ["--glossary", str(tmp_path / "kept.tsv"), "--glossary-weight", "2", "--search", "exhaustive"],
         ["--protect", "placeholder"],
+        ["--protect", "whitespace"],
         ["--wait", "1", "--protect", "numbers"],
     ):
         golden(trained.fails("translate", "runs/toy", *words, stdin="one\n").replace(str(tmp_path), "."))
