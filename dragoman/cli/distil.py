@@ -44,7 +44,7 @@ def distil(
     files, given = files_and_overrides([*words, *(["--device.threads", str(threads)] if threads else [])])
     *runs, file = map(Path, files)
     if not runs:
-        raise typer.BadParameter("expected a run and a configuration: dragoman distil RUN student.yaml")
+        raise UserError("distil: expected a run and a configuration: dragoman distil RUN student.yaml")
     from dragoman.cli import sources
     from dragoman.cli.train import tell_next, trained
     from dragoman.cli.translate import translate

@@ -12,8 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-POSTS = ("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/translate_file")
-NAMES = "q s source target format alternatives prefix diverse glossary min_confidence api_key file".split()
+POSTS = ("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/v1/explain", "/translate_file")
+NAMES = [
+    *"q s source target format alternatives prefix diverse".split(),
+    *"glossary min_confidence translation contrast api_key file".split(),
+]
 TEXTS = st.one_of(
     st.text(max_size=60),
     st.sampled_from(

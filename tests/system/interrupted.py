@@ -65,7 +65,7 @@ def run(
     variables: Mapping[str, str] = {},
 ) -> End:
     """Run `dragoman WORDS` in a folder. TimeoutError where it does not end within `patience` seconds."""
-    os.environ |= {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    os.environ |= {"OMP_NUM_THREADS": "1"}
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
     with TemporaryDirectory() as place:
@@ -74,7 +74,9 @@ def run(
         files["acts"].touch()
         os.mkfifo(files["err"])  # which a full disk does not stop
         with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as said:
-            child = context.Process(target=_work, args=(folder, list(words), interruption, files, dict(variables)))
+            child = context.Process(
+                target=_work, args=(folder, list(words), interruption, files, {"COLUMNS": "200", **variables})
+            )
             child.start()
             child.join(patience)
             if child.exitcode is None:

@@ -20,6 +20,7 @@ COMPUTING = {
     "debug data": ("toy.yaml",),
     "demo": ("demo",),
     "dictionary": (RUN, "test.en", "test.fr"),
+    "distil": (RUN, "toy.yaml", "--run", "runs/small"),
     "evaluate": ("test.fr", "--run", RUN, "--source", "test.en"),
     "explain": (RUN, "one two"),
     "export": (RUN, "--onnx"),
