@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.files import partial, write_atomically
 
 if TYPE_CHECKING:
-    from dragoman.configuration.config import Config, DataConfig
+    from dragoman.configuration.config import DataConfig
 
 PAIRS = "train"  # in the folder beside the run: what the teachers make of the training text
 
@@ -72,24 +72,18 @@ def distil(
             tell(f"{made}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
             resume = partial(made).exists()
             translate(Options([*runs, texts], output=made, resume=resume, beam=beam, engine=engine))
-    learnt = _learning(file, given, [str(folder / PAIRS), *(data.train if references else ())])
+    train = [str(folder / PAIRS), *(data.train if references else ())]
+    learnt = checks.load_config(file, {**given, "data.train": json.dumps(train)})
     if run := trained(learnt):
         tell_next(learnt, run)
-
-
-def _learning(file: Path, given: dict[str, str], train: Sequence[str]) -> "Config":
-    """The configuration with other training pairs."""
-    from dragoman.training import checks
-
-    return checks.load_config(file, {**given, "data.train": json.dumps(train)})
 
 
 def _check(runs: Sequence[Path], file: Path, data: "DataConfig") -> None:
     """Raises UserError unless all translate one text from the same language to the same other one."""
     from dragoman.run.run import Run
 
-    others = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.noise.kind != "none")
-    if any(others) or data.alignments:
+    others = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.alignments)
+    if any(others) or data.noise.kind != "none":
         raise UserError(f"{file}: a model that is distilled reads one text, and learns from no word links")
     for run in runs:
         known = Run.load(run).config.data
