@@ -47,6 +47,13 @@ def test_the_keyboard_is_enough(page: Browser) -> None:
     assert plain(page.find("#chosen").text) == "“deux” looked at"
     page.press("ENTER")
     until(lambda: page.driver.find_elements("css selector", "#others button"))
+    while page.focused.text != "Why this word?":
+        assert page.focused.get_attribute("id") != "forget", "the button is not reached with Tab"
+        page.press("TAB")
+    page.press("ENTER")
+    until(lambda: page.texts("#reasons h3"))
+    assert plain(page.find("#chosen").text) == "“deux” looked at"  # though other words had the focus
+    assert "“deux” would be" in plain(page.find("#reasons").text)
     page.press("ESCAPE")
     assert not page.find("#detail").is_displayed()
 
