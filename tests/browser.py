@@ -64,12 +64,18 @@ class Browser:
     def run(self, script: str, *values: Any) -> Any:
         return self.driver.execute_script(script, *values)
 
-    def told(self, page: str, probe: str, *, again: bool = False) -> Any:
-        """What a script tells, by `tell(value)`, in a page that is opened for the first time, or `again`."""
+    def told(self, page: str, probe: str) -> Any:
+        """What a script tells, by `tell(value)`, in a page that is opened for the first time."""
         self.open(page)
-        if not again:
-            self.run("localStorage.clear()")
-            self.driver.refresh()
+        self.run("try { localStorage.clear() } catch { /* a page may have none */ }")
+        return self.told_again(probe)
+
+    def told_again(self, probe: str) -> Any:
+        """What a script tells when the same page is loaded again.
+
+        It is not left meanwhile: what a page stores may reach the next one late.
+        """
+        self.driver.refresh()
         self.driver.set_script_timeout(120)
         return self.driver.execute_async_script(f"const tell = arguments[0];\n{probe}")
 

@@ -169,7 +169,7 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     tell([...told, name.value, progress()]);
     """
     browser.told(text(), ANNOTATE + work)
-    found = browser.told(text(), ANNOTATE + look, again=True)
+    found = browser.told_again(ANNOTATE + look)
     assert (found[0], found[2]) == ("Anna", False)
     assert re.fullmatch(r"\d+ to answer, 1 of 3 done", found[1])  # at the first that is to be judged
     assert found[3] == ""
@@ -198,7 +198,7 @@ def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> Non
     }}
     (async () => tell([warned, await open({{ ...saved, page: "0" }}), await open(saved)]))();
     """
-    warned, refused, opened = browser.told(broken, probe, again=True)
+    warned, refused, opened = browser.told(broken, probe)
     assert warned is True
     assert refused == ["ben.json has no judgements of this page.", ""]
     assert opened == ["ben.json: 1 of 3 done.", "Ben"]
