@@ -1,7 +1,8 @@
 """Constraints for protected spans: each mark as often as the source has it, and nothing that looks like a span."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, final
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from dragoman.search.constraints import Constraint, Progress, State
 
 Accepts: TypeAlias = Callable[[int, Sequence[int]], bool]
 Only: TypeAlias = Callable[[int, Sequence[int]], list[int] | None]
+
+KEPT: Final = 10_000  # beginnings of which it is remembered whether they are accepted
 
 
 @final
@@ -60,7 +63,7 @@ class Accepted(Constraint):
 
     def __init__(self, sentences: int, accepts: Accepts, only: Only, device: torch.device) -> None:
         self._sentences = torch.arange(sentences, device=device)
-        self._accepts = accepts
+        self._accepts = lru_cache(KEPT)(lambda sentence, *said: accepts(sentence, said))
         self._only = only
 
     def start(self) -> State:
@@ -85,9 +88,9 @@ class Accepted(Constraint):
 
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
         sentences, said = (each.tolist() for each in state)
-        lost = {row for row in set(rows) if not self._accepts(sentences[row], said[row])}
+        lost = {row for row in set(rows) if not self._accepts(sentences[row], *said[row])}
         return [
-            symbol != EOS and row not in lost and not self._accepts(sentences[row], [*said[row], symbol])
+            symbol != EOS and row not in lost and not self._accepts(sentences[row], *said[row], symbol)
             for row, symbol in zip(rows, symbols, strict=True)
         ]
 

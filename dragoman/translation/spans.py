@@ -168,8 +168,8 @@ def faithful(
 ) -> bool:
     """Whether nothing in a translation, or in the beginning of one, looks like a span but the spans themselves."""
     written = [WORD if number == UNK else str(symbol) for number, symbol in zip(ids, said, strict=True)]
-    pieces, places = given.restored(target.text.unit.surfaces(written))
-    return protection.find("".join(pieces)) == [place for _, place in places]
+    (text,), places = given.restored(["".join(target.text.unit.surfaces(written))])
+    return protection.find(text) == [place for _, place in places]
 
 
 def name(symbol: Symbol) -> Symbol:
