@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load spec
+.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -101,6 +101,9 @@ multi30k-table: $(CORE)
 
 serving-load: $(DEV)
 	$(BIN)/python -m benchmarks.serving $(OPTIONS)
+
+sharding-table: $(DEV)
+	$(BIN)/python -m benchmarks.sharding $(OPTIONS)
 
 quality: multi30k-table attention-table tasks-table postediting-table
 

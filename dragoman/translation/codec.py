@@ -227,7 +227,8 @@ class Codec:
         seen, sentinel = self.reading.seen(sentence.given, inputs.cut(encoded, inputs.LONGEST), words, weights)
         forms = sentence.demands.placed(text, words, seen, kept) if sentence.demands else {}
         unknown = [word for word in self.writing.unknown(hypothesis, words) if word not in forms]
-        found = self.unknown.replaced(unknown, seen, self.protection(sentence)) if self.unknown else {}
+        texts = {source.name: str(each) for source, each in zip(self.reading.sources, marked.given, strict=True)}
+        found = self.unknown.replaced(unknown, seen, self.protection(sentence), texts) if self.unknown else {}
         replaced = {**{word: text for word, (text, _) in found.items()}, **forms}
         text, other = substituted(text, words.spans, replaced, kept)
         return Translation(

@@ -195,6 +195,34 @@ def test_marks_of_protected_spans_are_not_copied(run: Path) -> None:
 
 
 @pytest.mark.spec("D2")
+def test_a_word_is_copied_as_its_text_has_it_though_it_is_read_in_lower_case(run: Path) -> None:
+    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("dog", "chien"), Entry("us", "nous")])})
+    seen = source("en", "the dog of mr o'hara , us", np.eye(7)[[1, 4, 6]].tolist())
+    for text, said in {
+        "The Dog  of\tMr O'Hara, us": ["Chien", "O'Hara", "nous"],
+        "the dog of mr o'hara, US": ["chien", "o'hara", "NOUS"],
+        "The \u0130 Dog of Mr O'Hara": ["chien", "o'hara", "nous"],  # longer in lower case
+        "": ["chien", "o'hara", "nous"],
+    }.items():
+        found = unknown.replaced([0, 1, 2], [seen], texts={"en": text})
+        assert [word for word, _ in found.values()] == said
+
+
+@pytest.mark.spec("D2")
+def test_a_run_that_reads_lower_case_copies_words_in_their_own(folder: Path) -> None:
+    options = {**LEARNT, "text.source.lowercase": True}
+    translator = dragoman.load(session.train(toy.config(folder, folder / "lower", options), quiet=True).path)
+    sources = [text.title() for text in TEXTS]
+    found = [
+        (each.words[replaced.word], text.split()[replaced.source_word])
+        for text, each in zip(sources, translator.translate(sources), strict=True)
+        for replaced in each.replaced
+    ]
+    assert found
+    assert all(word == copied for word, copied in found)
+
+
+@pytest.mark.spec("D2")
 def test_of_several_sources_it_is_the_word_of_highest_weight_in_any_text(run: Path) -> None:
     """Weights have their source's share in them; regions of a picture, a sentinel and end symbols are no words."""
     unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("b", "z")])})
