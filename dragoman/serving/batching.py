@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.translation.demands import NOTHING_ASKED, Asked
 
@@ -155,7 +154,8 @@ class Batcher(Generic[Found]):
         room = self._rooms[size <= self._short]
         if not room.holds(size):
             raise BusyError("too many texts are waiting")
-        self._work = self._work or asyncio.create_task(self._run())
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._run())
         request = _Request[Found](items, options, room)
         self._queue.append(request)
         self._arrived.set()
@@ -206,6 +206,7 @@ class Batcher(Generic[Found]):
 
     def _take(self) -> list[_Taken[Found]]:
         """Take the texts of the next batch, one of each request in turns."""
+        self._queue = deque(each for each in self._queue if each.left)  # a request that has failed has none
         if not self._queue:
             return []
         options = self._queue[0].options
@@ -231,17 +232,14 @@ class Batcher(Generic[Found]):
             found = await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._search, [each.item for each in taken], options, deadline
             )
-        except UserError as error:
+        except Exception as error:
             if len(taken) == 1 or deadline.passed:
                 for each in taken:
                     each.request.fail(error)
             else:  # one text may be at fault
                 for each in taken:
-                    await self._translated([each])
-            return
-        except Exception as error:
-            for each in taken:
-                each.request.fail(error)
+                    if not each.request.answer.done():
+                        await self._translated([each])
             return
         finally:
             self._running = [], deadline

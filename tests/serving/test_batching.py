@@ -105,19 +105,33 @@ def test_a_bad_text_fails_alone_and_the_queue_goes_on() -> None:
 
     async def test() -> list[Any]:
         batcher = Batcher(model)
-        asked = [batcher.translate(items(text), SharedOptions(), 10.0) for text in ("one", "bad", "two")]
+        asked = [batcher.translate(items(text), SharedOptions(), 10.0) for text in ("one", "bad", "broken", "two")]
         found = await asyncio.gather(*asked, return_exceptions=True)
-        (broken,) = await asyncio.gather(
-            batcher.translate(items("broken"), SharedOptions(), 10.0), return_exceptions=True
-        )
         after = await batcher.translate(items("after"), SharedOptions(), 10.0)
         await batcher.close()
-        return [*found, broken, after]
+        return [*found, after]
 
-    one, bad, two, broken, after = run(test())
+    one, bad, broken, two, after = run(test())
     assert (one, two, after) == (["ONE"], ["TWO"], ["AFTER"])
     assert isinstance(bad, UserError)
     assert isinstance(broken, RuntimeError)
+
+
+@pytest.mark.parametrize("word", ["bad", "broken"])
+def test_a_request_that_fails_while_more_of_it_waits_does_not_stop_the_queue(
+    word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "MOST", 1)
+
+    async def test() -> None:
+        batcher = Batcher(Shouting())
+        with pytest.raises((UserError, RuntimeError)):
+            await batcher.translate(items(word, "never", "asked"), SharedOptions(), 10.0)
+        assert await batcher.translate(items("next"), SharedOptions(), 10.0) == ["NEXT"]
+        assert batcher.size == 0
+        await batcher.close()
+
+    run(test())
 
 
 def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
