@@ -33,6 +33,12 @@ class Passage(NamedTuple):
             sentence + space for sentence, space in zip(sentences, self.between[1:], strict=True)
         )
 
+    @property
+    def whole(self) -> "Passage":
+        """The text as one sentence."""
+        text, first, last = self.joined(self.sentences), self.between[0], self.between[-1]
+        return Passage((text[len(first) : len(text) - len(last)],), (first, last))
+
     def part(self, first: int, end: int) -> "Passage":
         """The passage of some sentences, with what stands behind them, and before them if they are the first."""
         between = self.between[first + 1 : end + 1]

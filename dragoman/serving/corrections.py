@@ -189,13 +189,24 @@ class Corrections:
             found = [row for item in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(item)]
         return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
+    def same(self, pair: tuple[str, str], source: str) -> str | None:
+        """The correction of this sentence; characters may be composed or not."""
+        with self._lock:
+            for text in dict.fromkeys((source, _NORMALISE(source))):
+                if row := self._database.execute(SAME, (*pair, text)).fetchone():
+                    return str(row[0])
+        return None
+
     def found(self, pair: tuple[str, str], source: str) -> Match | None:
         """The correction of this sentence, or of the most similar one that reaches the threshold, those that other
         processes keep included.
         """
+        same = self.same(pair, source)
+        if same is not None:
+            return Match(same, 1.0, source)
+        if self.threshold >= 1:
+            return None
         with self._lock:
-            if same := self._database.execute(SAME, (*pair, source)).fetchone():
-                return Match(same[0], 1.0, source)
             last = self._database.execute("select max(id) from corrections").fetchone()
             if last != self._last:
                 self._last, self._nearest = last, {}

@@ -97,6 +97,9 @@ class Endpoints:
             raise Refusal(403, "Suggestions are disabled on this server.")
         text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
         self.backend.check_size([text, better])
+        for name, each in (("q", text), ("s", better)):
+            if not each.strip():
+                raise Refusal(400, f"Invalid request: missing {name} parameter")
         if not self.backend.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
         try:

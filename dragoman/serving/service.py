@@ -153,8 +153,19 @@ class Service:
         self, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions = DEFAULTS
     ) -> list[Translated]:
         """Translate texts that are split into sentences, as `translate` does."""
+        passages = [await self.recalled(each, source, target, options) for each in passages]
         with self.route(source, target) as route:
             return await self.translate_by(route, passages, (source, target), options)
+
+    async def recalled(self, passage: Passage, source: Read, target: str, options: RequestOptions) -> Passage:
+        """A text as one sentence, if a user has corrected it as a whole and has made other sentences of it."""
+        if self.corrections is None or not isinstance(source, str) or options.prefix or options.diverse:
+            return passage
+        better = await asyncio.to_thread(self.corrections.same, (source, target), passage.whole.sentences[0])
+        if better is None or len(passage.sentences) < 2:
+            return passage
+        (after,) = await self.passages([better], target)
+        return passage if len(after.sentences) == len(passage.sentences) else passage.whole
 
     @contextmanager
     def route(self, source: Read, target: str) -> Iterator[tuple[Leg, ...]]:
@@ -183,7 +194,7 @@ class Service:
         source, target = pair
         known: dict[Item, Sentence] = {}
         if isinstance(source, str) and not (options.prefix or options.diverse):  # what is kept has one source
-            known = await self._corrected((source, target), items)
+            known = await self._corrected((source, target), items, options.until)
         new = [item for item in items if item not in known]
         made = await self._along(route, new, options)
         if self.least is not None:
@@ -226,21 +237,20 @@ class Service:
             return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
-        """Keep a correction, and those of its sentences if it has as many, with what the models make of each. UserError
-        if none are kept here, NotKeptError if they cannot be written.
+        """Keep a correction of a text, and those of its sentences if it has as many, with what the models make of each.
+        UserError if none are kept here, NotKeptError if they cannot be written.
         """
         if self.corrections is None:
             raise UserError("corrections are not kept here")
-        before, after = await self.passages(correction[:2], source)
+        (before,) = await self.passages([correction.source], source)
+        (after,) = await self.passages([correction.correction], target)
         made = await self._made(source, target, before)
-        kept = [correction._replace(machine=before.joined(made) if all(made) else "")] if len(made) != 1 else []
-        if len(before.sentences) == len(after.sentences):
-            kept += [
-                correction._replace(source=a, correction=b, machine=c)
-                for a, b, c in zip(before.sentences, after.sentences, made, strict=True)
-            ]
+        machine = before.joined(made).strip() if all(made) else ""
+        kept = [(before.whole.sentences[0], after.whole.sentences[0], machine)]
+        if len(before.sentences) == len(after.sentences) > 1:
+            kept += zip(before.sentences, after.sentences, made, strict=True)
         for each in kept:
-            await asyncio.to_thread(self.corrections.add, (source, target), each)
+            await asyncio.to_thread(self.corrections.add, (source, target), Correction(*each, correction.author))
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
@@ -250,7 +260,7 @@ class Service:
                 stack.enter_context(leg.model.used())
             try:
                 options = RequestOptions(until=time.monotonic() + SUGGESTED)
-                return [each.text for each in await self._along(route, items, options)] if route else []
+                return [each.text for each in await self._along(route, items, options)] if route else [""] * len(items)
             except (BusyError, UserError):
                 return [""] * len(items)
 
@@ -275,12 +285,19 @@ class Service:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
         return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
-    async def _corrected(self, pair: tuple[str, str], items: Sequence[Item]) -> dict[Item, Sentence]:
-        """What users have corrected, of these sentences or of similar ones."""
+    async def _corrected(self, pair: tuple[str, str], items: Sequence[Item], until: float) -> dict[Item, Sentence]:
+        """What users have corrected, of these sentences or of similar ones. BusyError if there are too many to look all
+        of them up in time.
+        """
         if self.corrections is None:
             return {}
-        every = {item: str(item.text) for item in items}
-        found = await asyncio.to_thread(lambda: {item: self._match(pair, text) for item, text in every.items()})
+
+        def look(item: Item) -> Match | None:
+            if time.monotonic() > until:
+                raise BusyError("not translated in time")
+            return self._match(pair, str(item.text))
+
+        found = await asyncio.to_thread(lambda: {item: look(item) for item in dict.fromkeys(items)})
         return {item: Sentence(match.translation, match=match) for item, match in found.items() if match}
 
     async def _attended(self, route: Sequence[Leg], known: dict[Item, Sentence], until: float) -> dict[Item, Sentence]:

@@ -137,6 +137,7 @@ class Endpoints:
         passage, source, target, options, least = asked
         first, count = 0, 1
         try:
+            passage = await self.backend.service.recalled(passage, source, target, options)
             with self.backend.service.route(source, target) as route:
                 while first < len(passage.sentences):
                     part = passage.part(first, first + count)

@@ -4,6 +4,7 @@ import json
 import logging
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,57 @@ def test_corrections_come_first(opened: Open, tmp_path: Path, client: TestClient
     assert Corrections(database).entries(translations=True) == Corrections(database).entries()
     refused = opened(kept=Corrections(database)).post("/suggest", json={**given, "target": "zz"})
     assert (refused.status_code, refused.json()) == (400, {"error": "en to zz is not supported"})
+
+
+@pytest.mark.parametrize(
+    ("text", "better"),
+    [
+        ("one two three.", "Uno. Dos tres."),  # a sentence that becomes two
+        ("one two. three.", "Uno dos tres."),  # two that become one
+        ("one two. three. six.", "Uno. Dos tres, seis."),
+        ("one two\nthree", "Uno dos tres"),
+        (" one\n\n", "uno"),
+    ],
+)
+def test_a_correction_in_other_sentences_is_kept_and_given(
+    opened: Open, tmp_path: Path, text: str, better: str
+) -> None:
+    with opened(kept=Corrections(tmp_path / "db")) as client:
+        assert client.post("/suggest", json={"q": text, "s": better, **PAIR}).json() == {"success": True}
+        for path in ("/translate", "/v1/translate"):
+            found = client.post(path, json={"q": f" {text}", **PAIR}).json()
+            assert (found.get("translatedText") or found["text"]).strip() == better
+        events = client.post("/v1/stream", json={"q": text, **PAIR}).text
+        assert json.dumps(better)[1:-1] in events
+        client.post("/suggest", json={"q": text, "s": "seis", **PAIR})
+        assert client.post("/translate", json={"q": text, **PAIR}).json()["translatedText"].strip() == "seis"
+
+
+def test_a_correction_is_split_by_the_rules_of_its_language(opened: Open, tmp_path: Path) -> None:
+    """By English rules it would have two sentences, and so be two corrections more."""
+    database = Corrections(tmp_path / "db")
+    with opened(kept=database) as client:
+        client.post("/suggest", json={"q": "one. two.", "s": "M. Uno. Dos.", **PAIR})
+        assert [(each.source, each.correction) for each in database.all(("en", "fr"))] == [
+            ("one. two.", "M. Uno. Dos.")
+        ]
+
+
+@pytest.mark.parametrize("name", ["q", "s"])
+def test_a_blank_suggestion_is_missing(opened: Open, tmp_path: Path, name: str) -> None:
+    with opened(kept=Corrections(tmp_path / "db")) as client:
+        answer = client.post("/suggest", json={"q": "one", "s": "un", **PAIR, name: "  "})
+        assert (answer.status_code, answer.json()) == (400, {"error": f"Invalid request: missing {name} parameter"})
+
+
+def test_corrections_are_looked_up_in_time(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: Any) -> None:
+        time.sleep(0.05)
+
+    with opened(LIMITS._replace(seconds=0.2), kept=Corrections(tmp_path / "db")) as client:
+        monkeypatch.setattr(Corrections, "found", slow)
+        asked = {"q": "\n".join(f"one {number}" for number in range(50)), **PAIR}
+        assert client.post("/translate", json=asked).status_code == 503
 
 
 def test_a_full_disk_is_told(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
