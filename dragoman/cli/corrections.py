@@ -17,21 +17,40 @@ app = typer.Typer()
 def corrections(
     database: Annotated[Path, typer.Argument(metavar="DB", help="Database of `serve --corrections`.")],
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--output", "-o", metavar="FILE", help="What to write: .tmx, or .tsv with a column for a language."
         ),
-    ],
+    ] = None,
     source: Annotated[str | None, typer.Option(help="Source language; needed if there are several.")] = None,
     target: Annotated[str | None, typer.Option(help="Target language; likewise.")] = None,
     history: Annotated[
         bool, typer.Option("--history", help="With the translations of other sentences that `serve --history` kept.")
     ] = False,
+    forget: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Instead remove the corrections of this sentence.")
+    ] = None,
+    forget_author: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead remove the corrections of the key of this name.")
+    ] = None,
 ) -> None:
-    """Write what users have corrected, the last correction of each sentence, for other tools and for `train`."""
+    """Write what users have corrected, the last correction of each sentence, for other tools and for `train`; or remove
+    corrections.
+    """
     from dragoman.serving import exporting
-    from dragoman.serving.corrections import Corrections
+    from dragoman.serving.corrections import Corrections, NotKeptError
 
+    if forget is not None or forget_author is not None:
+        if output or source or target or history:
+            raise UserError("--forget and --forget-author go with nothing else")
+        try:
+            count = Corrections.existing(database).forget(forget, forget_author)
+        except NotKeptError as error:
+            raise UserError(f"{shown(database)}: nothing is removed ({error})") from None
+        tell(f"{shown(database)}: {count:,} corrections are removed")
+        return
+    if output is None:
+        raise UserError("-o FILE, --forget TEXT or --forget-author NAME is missing")
     ending = output.suffix.lower()
     if ending not in (".tmx", ".tsv"):
         raise UserError(f"{output}: expected the name to end in .tmx or .tsv")

@@ -105,7 +105,7 @@ class Corrections:
         self.threshold = threshold
         self._lock = threading.Lock()
         self._nearest: dict[tuple[str, str], Nearest] = {}
-        self._last: tuple[int | None] | None = None  # the number of the last correction that they know
+        self._last: tuple[int | None, int] | None = None  # the last correction that they know, and how many there are
         try:
             self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
@@ -165,6 +165,16 @@ class Corrections:
                 (*pair, correction.source, correction.machine, correction.correction, correction.author),
             )
 
+    def forget(self, source: str | None = None, author: str | None = None) -> int:
+        """Remove the corrections of a sentence, of an author, or of a sentence by an author, and return how many these
+        were. NotKeptError if that cannot be.
+        """
+        with self._lock, _writing():
+            return self._database.execute(
+                "delete from corrections where (?1 is null or source = ?1) and (?2 is null or author = ?2)",
+                (source, author),
+            ).rowcount
+
     def note(self, pair: tuple[str, str], made: Sequence[Made]) -> None:
         """Keep translations, each different one once. NotKeptError if that cannot be."""
         with self._lock, _writing():
@@ -207,7 +217,7 @@ class Corrections:
         if self.threshold >= 1:
             return None
         with self._lock:
-            last = self._database.execute("select max(id) from corrections").fetchone()
+            last = self._database.execute("select max(id), count(*) from corrections").fetchone()
             if last != self._last:
                 self._last, self._nearest = last, {}
             if pair not in self._nearest:

@@ -270,6 +270,17 @@ def test_a_correction_is_split_by_the_rules_of_its_language(opened: Open, tmp_pa
         ]
 
 
+def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_path: Path) -> None:
+    given, database = {"q": "one", "s": "uno", **PAIR}, Corrections(tmp_path / "db")
+    key = Keys.make("ann", tmp_path / "keys")
+    with opened(kept=database) as client:
+        for origin, status in (("http://testserver", 200), ("https://example.org", 403), ("null", 403)):
+            assert client.post("/suggest", json=given, headers={"Origin": origin}).status_code == status
+    with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(tmp_path / "db")) as client:
+        asked = {**given, "api_key": key}
+        assert client.post("/suggest", json=asked, headers={"Origin": "https://example.org"}).status_code == 200
+
+
 @pytest.mark.parametrize("name", ["q", "s"])
 def test_a_blank_suggestion_is_missing(opened: Open, tmp_path: Path, name: str) -> None:
     with opened(kept=Corrections(tmp_path / "db")) as client:

@@ -49,6 +49,27 @@ def test_what_cannot_be_is_told(words: str, database: Path, copied: Shell, golde
     assert not (copied.folder / "none").exists()
 
 
+def test_corrections_are_removed_by_sentence_and_by_author(database: Path, copied: Shell, golden: Golden) -> None:
+    kept = Corrections(database, threshold=0.75)
+    for text, author in (("one two", "bob"), ("one two", "ann"), ("six two", "bob")):
+        kept.add(PAIR, Correction(text, author, author=author))
+    assert kept.found(PAIR, "one two two") is not None
+    outcome = copied("corrections", database, "--forget", "one two")
+    assert outcome.code == 0
+    golden(outcome.err.replace(str(database.parent), "FOLDER"))
+    assert kept.found(PAIR, "one two two") is None  # as a server sees it
+    assert copied("corrections", database, "--forget-author", "bob").err.endswith("1 corrections are removed\n")
+    assert {each.author for each in kept.all(PAIR)} == {"", "Ann <ann@example.org>"}
+    kept.close()
+
+
+@pytest.mark.parametrize("words", ["", "-o x.tmx --forget one", "--forget one --history"])
+def test_what_is_removed_is_not_written(words: str, database: Path, copied: Shell, golden: Golden) -> None:
+    (copied.folder / "kept.sqlite").write_bytes(database.read_bytes())
+    golden(copied.fails("corrections", "kept.sqlite", *words.split()))
+    assert not (copied.folder / "x.tmx").exists()
+
+
 def test_a_table_has_two_languages(database: Path, copied: Shell, golden: Golden) -> None:
     kept = Corrections(database)
     kept.add(("fr", "en"), Correction("un", "one"))
