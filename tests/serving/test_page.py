@@ -125,6 +125,18 @@ def test_a_correction_is_saved_and_given_from_then_on(browser: Browser, run: Pat
         assert browser.problems() == []
 
 
+def test_what_is_typed_is_translated_when_typing_pauses(page: Browser) -> None:
+    page.run("localStorage.clear(); showHistory()")
+    page.find("#text").send_keys("one two")
+    until(lambda: page.run(SHOWN) == ["deux", "un"])
+    assert page.run("return document.querySelectorAll('#history button').length") == 0  # more may come
+    page.find("#text").send_keys(" three")
+    until(lambda: page.run(SHOWN) == ["trois", "deux", "un"])
+    page.press("TAB")
+    until(lambda: page.run("return document.querySelectorAll('#history button').length") == 1)
+    page.run("localStorage.clear()")
+
+
 def test_texts_before_are_there_until_they_are_forgotten(page: Browser, served: str) -> None:
     page.run("localStorage.clear()")
     for text in ("one two", "six"):

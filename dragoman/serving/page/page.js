@@ -11,6 +11,10 @@ let together = []; // {sources, target} of each run that reads several texts
 let sentences = []; // of the translation that is shown
 let chosen = null; // {sentence, word, button, others}; no word: a sentence that was corrected
 let running = null; // aborts the request that is under way
+let typing; // the timer of a pause in typing
+let asked = ""; // the texts whose translation was asked for last
+let done = ""; // the text that was translated last
+const TYPED = 2000; // characters at most of a text that is translated while it is typed
 
 // Everything that comes from texts is inserted as text, never as markup.
 function element(name, content = "", attributes = {}) {
@@ -96,7 +100,7 @@ function boxes() {
   (names ?? []).slice(1).forEach((name, number) => {
     const id = `text${number + 2}`;
     const area = element("textarea", "", { id, dir: "auto", rows: "7" });
-    area.addEventListener("input", count);
+    area.addEventListener("input", typed);
     area.addEventListener("keydown", hurry);
     const box = element("div");
     box.append(element("label", name, { for: id, class: "muted" }), area);
@@ -110,25 +114,49 @@ function hurry(event) {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
 }
 
-async function translate() {
+// Translate what is typed when nothing more is typed for a while.
+function typed() {
+  count();
+  clearTimeout(typing);
+  typing = setTimeout(() => {
+    const q = texts();
+    if (JSON.stringify(q) !== asked && q.join("").length <= TYPED) translate(true);
+  }, settings.frontendTimeout);
+}
+
+// While a text is typed, its translation stays until there is another one.
+async function translate(whileTyping = false) {
   running?.abort();
+  clearTimeout(typing);
   const abort = running = new AbortController();
   const q = several() ? texts() : one("text").value, wish = wished();
-  sentences = [];
-  choose(null);
-  one("translation").replaceChildren();
-  one("copy").disabled = true;
-  if (!texts().some((text) => text.trim())) return say("");
-  say("Translating …");
+  asked = JSON.stringify(texts());
+  let stale = true;
+  const clear = () => {
+    stale = false;
+    sentences = [];
+    choose(null);
+    one("translation").replaceChildren();
+    one("copy").disabled = true;
+  };
+  const blank = !texts().some((text) => text.trim());
+  if (!whileTyping || blank) clear();
+  if (blank) return say("");
+  if (!whileTyping) say("Translating …");
   try {
     for await (const { name, data } of events(await post("v1/stream", { q, ...wish }, abort.signal))) {
       if (name === "error") throw new Error(data.error);
+      if (stale) clear();
       if (name === "sentence") add({ ...data, wish }); // as it was asked for, whatever is chosen later
     }
     say(legend());
-    if (!several()) remember(q);
+    done = several() ? "" : q;
+    if (done && !whileTyping) remember(done);
   } catch (error) {
-    if (error.name !== "AbortError") say(error.message);
+    if (error.name !== "AbortError") {
+      if (stale) clear();
+      say(error.message);
+    }
   }
   one("copy").disabled = !sentences.length;
 }
@@ -273,7 +301,8 @@ async function start() {
 }
 
 one("ask").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
-one("text").addEventListener("input", count);
+one("text").addEventListener("input", typed);
+one("text").addEventListener("change", () => { if (done === one("text").value) remember(done); });
 one("text").addEventListener("keydown", hurry);
 one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); boxes(); });
 one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); });
