@@ -12,10 +12,15 @@ import numpy as np
 from dragoman.corpus.examples import Pair, is_blank, read_pairs
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
+from dragoman.text.protection import KINDS, Protection
 from dragoman.text.tokenise import punctuation
 
 SAMPLED = 200_000  # number of pairs that are analysed
 BYTES = 256  # symbols that every inventory of subwords has, besides one for the space
+
+LOOKED = 20_000  # number of pairs in which protected spans are looked for
+SPANS = ("placeholders", "tags", "urls", "emails")  # numbers are not: what they are says how their words end
+COMMON, SAME = 0.005, 0.9  # least share of pairs that have spans, and of these that have the same on both sides
 
 APART = re.compile(r"\S [.,]( |$)")  # as in tokenised text
 TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
@@ -72,6 +77,7 @@ class Sample(NamedTuple):
     shared: float  # overlap of the two languages' letter frequencies, from 0 to 1
     tokenised: bool  # punctuation is separated from words
     blank: int = 0  # pairs that have an empty side, beside the others
+    spans: tuple[str, ...] = ()  # kinds of protected spans that both sides share
 
     def __str__(self) -> str:
         kind = "tokenised" if self.tokenised else "natural"
@@ -79,7 +85,31 @@ class Sample(NamedTuple):
         return (
             f"{pairs} of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
             f"{self.longest}; {self.both.words:,} different words, {self.both.characters:,} characters"
+            + (f"; the same {' and '.join(self.spans)} on both sides" if self.spans else "")
         )
+
+
+class SharedSpans:
+    """Counts, for each kind of protected spans, the pairs that have some, and those with the same on both sides."""
+
+    def __init__(self) -> None:
+        self._finders = {kind: Protection([KINDS[kind]()]) for kind in SPANS}
+        self._some, self._same, self._pairs = Counter[str](), Counter[str](), 0
+
+    def add(self, pair: Pair) -> None:
+        if self._pairs == LOOKED:
+            return
+        self._pairs += 1
+        for kind, finder in self._finders.items():
+            source, target = (sorted(text[begin:end] for begin, end in finder.find(text)) for text in pair)
+            self._some[kind] += bool(source or target)
+            self._same[kind] += bool(source) and source == target
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that are nearly always the same, if together they are frequent."""
+        same = [kind for kind in SPANS if self._same[kind] and self._same[kind] >= SAME * self._some[kind]]
+        return tuple(same) if sum(self._some[kind] for kind in same) > COMMON * self._pairs else ()
 
 
 def look(where: str, source: str, target: str) -> Sample:
@@ -90,6 +120,7 @@ def look(where: str, source: str, target: str) -> Sample:
     words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     lengths = array("i")
     apart = together = pairs = blank = 0
+    shared = SharedSpans()
 
     def usable() -> Iterator[Pair]:
         nonlocal blank
@@ -102,6 +133,7 @@ def look(where: str, source: str, target: str) -> Sample:
     stream = usable()
     for pair in islice(stream, SAMPLED):
         pairs += 1
+        shared.add(pair)
         for side, text in enumerate(map(normalise, pair)):
             found = [text[begin:end] for begin, end in punctuation(text)]
             words[side].update(found)
@@ -122,6 +154,7 @@ def look(where: str, source: str, target: str) -> Sample:
         shared=sum(min(share, letters[1].get(letter, 0.0)) for letter, share in letters[0].items()),
         tokenised=apart > together,
         blank=blank,
+        spans=shared.kinds,
     )
 
 

@@ -64,7 +64,8 @@ def choose(
     corpus: Corpus, sample: Sample, run: str, options: InitOptions = DEFAULTS, size: Size | None = None
 ) -> Config:
     """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
-    embeddings. With a number of epochs, the learning rate falls over all of them.
+    embeddings. With a number of epochs, the learning rate falls over all of them. Spans that both sides share are
+    protected, but not with a translation memory, where that has not been measured.
     """
     size = size or sizes(sample.pairs)
     text = _text(sample, size)
@@ -81,7 +82,7 @@ def choose(
         {
             "run": run,
             "data": {**corpus._asdict(), **memory, "max_length": max(100, 50 * round(1 + 1.6 * sample.longest / 50))},
-            "text": text,
+            "text": {**text, "protect": () if options.memory else tuple(map(Spec, sample.spans))},
             "model": {
                 "embedding": {"size": size.embedding, "dropout": embedded, "tie": "all" if text["joint"] else "output"},
                 "combination": "hierarchical" if options.memory else "concatenation",

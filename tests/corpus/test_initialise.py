@@ -136,6 +136,26 @@ def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
     assert [pair.source for pair in train] == [s for s in sources if s in {pair.source for pair in train}]
 
 
+@pytest.mark.parametrize(
+    ("lines", "kinds"),
+    [
+        (["copy %d files", "copy {x} <b>files</b>", "none", "5 files"], ("placeholders", "tags")),
+        (["copy %d files"] + ["none"] * 300, ()),  # rare
+        (["copy %d files", "copy %s files", "ask"], ()),  # not the same
+        (["none", "no @ and no <"], ()),
+    ],
+)
+def test_spans_that_both_sides_share_are_protected(tmp_path: Path, lines: list[str], kinds: tuple[str, ...]) -> None:
+    targets = [line.replace("files", "Dateien").replace("%s", "").replace("ask", "%d") for line in lines]
+    write(tmp_path / "train", lines, targets)
+    write(tmp_path / "dev", ["one"], ["eins"])
+    for options, expected in ((InitOptions(), kinds), (InitOptions(memory=True), ())):
+        config = tmp_path / f"{options.memory}.yaml"
+        told = initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None, options=options)
+        assert tuple(each.kind for each in checks.load_config(config).text.protect) == expected
+        assert ("the same placeholders and tags on both sides" in told[0]) == bool(kinds)
+
+
 def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
     for folder, suffix in (("a", "en"), ("b", "fr")):
         (tmp_path / folder).mkdir()
