@@ -47,11 +47,13 @@ class Backend(NamedTuple):
         parameters.client = client if early else await self.access.enter(address, parameters.text("api_key", key))
         return parameters
 
-    def check_size(self, texts: Sequence[str]) -> None:
-        """Refusal for more texts or characters than are taken."""
+    def check_size(self, texts: Sequence[str], beside: int = 0) -> None:
+        """Refusal for more texts or characters than are taken, with so many characters that a request has beside its
+        texts.
+        """
         if len(texts) > self.limits.texts:
             raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds text limit ({self.limits.texts})")
-        self.check_characters(sum(map(len, texts)))
+        self.check_characters(sum(map(len, texts)) + beside)
 
     def check_characters(self, size: int) -> None:
         """Refusal for more characters than are taken."""
