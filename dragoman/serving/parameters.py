@@ -8,6 +8,7 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 
+from dragoman.documents.line import whole
 from dragoman.serving.refusal import Refusal
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -64,7 +65,7 @@ class Parameters:
             return default
         if not isinstance(value, str):
             raise Refusal(400, f"Invalid request: {name} is no string")
-        return _clean(value)
+        return whole(value)
 
     def texts(self, name: str) -> tuple[list[str], bool]:
         """One text or a list of them, and whether it is a list."""
@@ -75,7 +76,7 @@ class Parameters:
             raise Refusal(400, f"Invalid request: missing {name} parameter")
         if not all(isinstance(each, str) for each in value):
             raise Refusal(400, f"Invalid request: {name} has something that is no string")
-        return [_clean(each) for each in value], True
+        return [whole(each) for each in value], True
 
     def number(self, name: str, most: int) -> int:
         """A number from 0 to `most`; 0 if it is not there or negative."""
@@ -117,7 +118,7 @@ class Parameters:
         )
         if not every or len(value) > most:
             raise Refusal(400, f"Invalid request: {name} is no list of at most {most} lists of strings")
-        return [[_clean(text) for text in each] for each in value]
+        return [[whole(text) for text in each] for each in value]
 
     def choice(self, name: str, known: Sequence[str]) -> str:
         """One of these, the first if it is not there."""
@@ -137,8 +138,3 @@ class Parameters:
 def _lines(value: Any) -> Any:
     """The same with line ends of Unix: browsers send a form with others."""
     return value.replace("\r\n", "\n") if isinstance(value, str) else value
-
-
-def _clean(text: str) -> str:
-    """The text without lone surrogates, which are no characters."""
-    return text.encode("utf-8", "replace").decode("utf-8")

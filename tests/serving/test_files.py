@@ -14,6 +14,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from dragoman.documents import table
+from dragoman.documents.plain import Plain
+from dragoman.errors import UserError
 from dragoman.serving.files import Done, Store, Turns
 from dragoman.serving.limits import Keys, Limits
 from dragoman.serving.refusal import Refusal
@@ -72,6 +74,49 @@ def test_what_cannot_be_is_told(
     assert answer.status_code == 400
     assert answer.json()["error"].startswith(line)
     assert not client.post("/translate_file", data={**PAIR, "file": "a.txt"}).is_success
+
+
+@pytest.mark.parametrize(
+    ("ending", "data", "expected"),
+    [
+        (".yaml", rb'a: "\ud800 one"', 'a: "\ufffd one"'),
+        (".yaml", rb'a: "\ud83d\ude00 one"', 'a: "\U0001f600 one"'),
+        (".json", rb'["\ud800 one"]', '["\\ufffd one"]'),
+        (".srt", rb"1" + b"\n00:00:01,000 --> 00:00:02,000\n" + rb"\ud800 one" + b"\n\n", None),
+    ],
+)
+def test_halves_of_characters_are_no_trouble(
+    client: TestClient, ending: str, data: bytes, expected: str | None
+) -> None:
+    same = fetched(client, sent(client, f"a{ending}", data, target="en"))
+    assert same.text == (data.decode() if expected is None else expected)
+    assert "un" in fetched(client, sent(client, f"a{ending}", data)).text
+
+
+def damaged(client: TestClient, data: bytes) -> str:
+    answer = sent(client, "a.docx", data)
+    assert answer.status_code == 400
+    return str(answer.json()["error"])
+
+
+def test_a_damaged_archive_is_told(client: TestClient) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("word/document.xml", "<a/>")
+        archive.writestr("word/media/a.png", "picture")
+    whole = made.getvalue()
+    line = damaged(client, whole.replace(b"picture", b"pictures"[1:]))
+    assert line == "Cannot translate file: a.docx: is no document of Office (Bad CRC-32 for file 'word/media/a.png')"
+    assert "is no document of Office" in damaged(client, whole[:40] + whole[46:])
+
+
+def test_a_file_that_cannot_be_written_is_told(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written(*_: object) -> bytes:
+        raise UserError("a.txt: is too deep")
+
+    monkeypatch.setattr(Plain, "written", written)
+    answer = sent(client, "a.txt", b"one")
+    assert (answer.status_code, answer.json()) == (400, {"error": "Cannot translate file: a.txt: is too deep"})
 
 
 def test_a_file_and_what_it_unpacks_to_have_limits(opened: Open) -> None:
