@@ -6,6 +6,7 @@ import logging
 import socket
 import time
 import zipfile
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+
+from tests.serving.server import serving
 
 POSTS = ("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/v1/explain", "/translate_file")
 NAMES = [
@@ -156,6 +159,23 @@ def test_clients_that_leave_in_the_middle_or_are_slow(served: str) -> None:
             slow.sendall(bytes([byte]))
             assert answers(served)  # meanwhile
         assert time.monotonic() - began < 10
+
+
+def test_a_body_has_a_time_to_arrive_and_connections_a_number(run: Path) -> None:
+    with serving(run, options=["--seconds", "0.5", "--connections", "2"]) as served:
+        with connected(served) as slow:
+            slow.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+            slow.sendall(b'Content-Length: 99\r\n\r\n{"q": ')
+            answer = b"".join(iter(lambda: slow.recv(4096), b""))  # up to its end: the connection is closed
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b'{"error":"Invalid request: the body took longer than 0.5 seconds"}' in answer
+        with connected(served):
+            assert answers(served)
+            with connected(served), connected(served) as fourth:
+                fourth.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                assert fourth.recv(100).startswith(b"HTTP/1.1 503")
+        time.sleep(0.2)
+        assert answers(served)
 
 
 def test_what_is_no_http_is_answered_and_the_server_goes_on(served: str) -> None:
