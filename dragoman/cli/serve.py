@@ -45,7 +45,10 @@ def serve(
     file_bytes: Annotated[
         int, typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files.")
     ] = 10_000_000,
-    seconds: Annotated[float, typer.Option(min=0.001, help="Most seconds of a translation.")] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.001, help="Most seconds in which a request arrives, and of a translation.")
+    ] = 60.0,
+    connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 1_000,
     lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False,
     engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch,
     threads: Threads = None,
@@ -78,4 +81,4 @@ def serve(
     models = [Model.load(run, name=name, engine=engine.value) for run, name in zip(runs, names_of(runs), strict=True)]
     service = Service(models, sentences=not lines, corrections=kept, history=history, least=min_confidence)
     made = application.create(Backend(service, allowed, access, Measures()))
-    server.run(made, host, port, service.renew, service.stop)
+    server.run(made, host, port, service.renew, service.stop, connections)

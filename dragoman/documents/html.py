@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dragoman.documents.document import File, Text
 from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, Part
+from dragoman.documents.line import Line, Part, whole
 
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub sup time tt u".split()
@@ -79,6 +79,7 @@ class Html(Page):
 
 def inline(text: str) -> Line:
     """A string of a program, in which tags may stand, as a line: nothing in it is escaped, and white space stays."""
+    text = whole(text)
     line = Line(raw=text)
     for token in _tokens(text):
         if token.kind == "text":

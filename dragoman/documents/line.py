@@ -64,4 +64,9 @@ def possible(text: str) -> str:
     return _IMPOSSIBLE.sub("", text)
 
 
+def whole(text: str) -> str:
+    """A text with the characters of which JSON and YAML escape both halves (surrogates); a lone half becomes U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 Part: TypeAlias = str | Line

@@ -3,7 +3,6 @@
 import io
 import re
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -49,13 +48,21 @@ class Office(Document):
         self.lines = [each.line for each in self._stretches]
 
     def _read(self) -> Iterator[tuple[str, Any]]:
+        for entry, data in self._entries():
+            if PARTS.fullmatch(entry.filename):
+                yield entry.filename, parsed(f"{self._file.name}: {entry.filename}", data)
+
+    def _entries(self) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
+        """Yield what is in the archive. UserError where that is damaged, or too much."""
         try:
             with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive:
                 if sum(each.file_size for each in archive.infolist()) > self._file.unpacked:
                     raise UserError(f"{self._file.name}: unpacks to more than {self._file.unpacked:,} bytes")
-                for name in filter(PARTS.fullmatch, archive.namelist()):
-                    yield name, parsed(f"{self._file.name}: {name}", archive.read(name))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+                for entry in archive.infolist():
+                    yield entry, archive.read(entry)
+        except UserError:
+            raise
+        except Exception as error:  # whatever is wrong with an archive: zipfile promises no kind of error
             raise UserError(f"{self._file.name}: is no document of Office ({error})") from None
 
     def written(self, translated: Sequence[Translated]) -> bytes:
@@ -63,10 +70,10 @@ class Office(Document):
             if each.complete:
                 stretch.fill(stretch.line.written(each))
         made = io.BytesIO()
-        with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive, zipfile.ZipFile(made, "w") as new:
-            for entry in archive.infolist():
+        with zipfile.ZipFile(made, "w") as new:
+            for entry, data in self._entries():
                 tree = self._trees.get(entry.filename)
-                new.writestr(entry, archive.read(entry) if tree is None else serialised(tree))
+                new.writestr(entry, data if tree is None else serialised(tree))
         return made.getvalue()
 
 

@@ -58,7 +58,9 @@ def create(backend: Backend) -> FastAPI:
         return app.openapi()
 
     file = backend.limits.file + BESIDE if backend.limits.file else backend.limits.body
-    app.add_middleware(LimitedBody, most=backend.limits.body, paths={"/translate_file": file})
+    app.add_middleware(
+        LimitedBody, most=backend.limits.body, paths={"/translate_file": file}, seconds=backend.limits.seconds
+    )
     app.add_middleware(Measured, measures=backend.measures)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     app.exception_handler(Refusal)(_refused)
@@ -122,8 +124,10 @@ class Measured:
 
 async def _refused(_: Request, refusal: Exception) -> Response:
     assert isinstance(refusal, Refusal)
-    after = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
-    return _error(refusal.status, refusal.line, after)
+    headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
+    if refusal.status == 408:
+        headers["Connection"] = "close"  # or the rest of the body would still be taken
+    return _error(refusal.status, refusal.line, headers)
 
 
 async def _http(_: Request, error: Exception) -> Response:

@@ -35,23 +35,25 @@ class Backend(NamedTuple):
     async def admitted(self, request: Request) -> Parameters:
         """The parameters of a request whose client may ask, with the name of its key, and its time, which begins when
         it has been read. The key is the parameter `api_key`, or stands in the header `Authorization: Bearer KEY`, where
-        one that is known lets the client in before the body is read.
+        one that is known lets the client in before the body is read. A file that none comes before is not read.
         """
         address = request.client.host if request.client else ""
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         key = bearer.strip() if scheme.lower() == "bearer" else ""
-        early = self.access.keys is None or self.access.keys.name(key) is not None
+        early = self.access.knows(key)
         client = await self.access.enter(address, key) if early else ""
-        parameters = await Parameters.read(request)
+        parameters = await Parameters.read(request, lambda given: early or self.access.knows(given))
         parameters.until = time.monotonic() + self.limits.seconds
         parameters.client = client if early else await self.access.enter(address, parameters.text("api_key", key))
         return parameters
 
-    def check_size(self, texts: Sequence[str]) -> None:
-        """Refusal for more texts or characters than are taken."""
+    def check_size(self, texts: Sequence[str], beside: int = 0) -> None:
+        """Refusal for more texts or characters than are taken, with so many characters that a request has beside its
+        texts.
+        """
         if len(texts) > self.limits.texts:
             raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds text limit ({self.limits.texts})")
-        self.check_characters(sum(map(len, texts)))
+        self.check_characters(sum(map(len, texts)) + beside)
 
     def check_characters(self, size: int) -> None:
         """Refusal for more characters than are taken."""

@@ -136,7 +136,10 @@ class Endpoints:
             request, passages, source, target, RequestOptions(until=parameters.until, attention=tagged)
         )
         async with self._turns.turn(parameters.until):
-            written = await asyncio.to_thread(document.written, found)
+            try:
+                written = await asyncio.to_thread(document.written, found)
+            except (UserError, RecursionError) as error:
+                raise _refusal(error) from None
         path = PurePosixPath(name)
         kept = self.store.keep(Done(f"{path.stem}_{target}{path.suffix}", written))
         return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
@@ -164,9 +167,14 @@ class Endpoints:
             language = languages_of(self.backend, source, target, text).source
             document = read(language)
         except (UserError, RecursionError) as error:
-            raise Refusal(400, f"Cannot translate file: {error}") from None
+            raise _refusal(error) from None
         prose = table.format_of(name).prose and self.backend.service.sentences
         return language, document, [split(line.text, language, sentences=prose) for line in document.lines]
+
+
+def _refusal(error: Exception) -> Refusal:
+    """What is told of a file that cannot be read or written."""
+    return Refusal(400, f"Cannot translate file: {error}")
 
 
 def _name(upload: UploadFile) -> str:

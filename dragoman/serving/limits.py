@@ -1,5 +1,6 @@
 """What a service takes of its clients: sizes, numbers, rates, and who may ask (extra `serve`)."""
 
+import asyncio
 import hashlib
 import hmac
 import os
@@ -85,6 +86,10 @@ class AccessControl:
         self._rate = parse(f"{limits.rate}/minute") if limits.rate else None
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
+    def knows(self, key: str) -> bool:
+        """Whether this is a key that lets a client in, or none is needed."""
+        return self.keys is None or self.keys.name(key) is not None
+
     async def enter(self, address: str, key: str) -> str:
         """The name of a client's key, if there are keys. Refusal for one that may not ask, or not yet: one with a key,
         or else an address, so that wrong keys count too.
@@ -106,21 +111,29 @@ class AccessControl:
 
 
 class LimitedBody:
-    """Refuses requests whose body is larger than so many bytes, before it is read whole. Some paths have a limit of
-    their own.
+    """Refuses requests whose body is larger than so many bytes, before it is read whole, or has not come after so many
+    seconds. Some paths have a size of their own.
     """
 
-    def __init__(self, app: ASGIApp, most: int, paths: Mapping[str, int]) -> None:
+    def __init__(self, app: ASGIApp, most: int, paths: Mapping[str, int], seconds: float) -> None:
         self.app = app
         self.most = most
         self.paths = paths
+        self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         read, most = 0, self.paths.get(scope.get("path", ""), self.most)
+        until: float | None = asyncio.get_running_loop().time() + self.seconds
 
         async def counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, until
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                raise Refusal(408, f"Invalid request: the body took longer than {self.seconds:g} seconds") from None
+            if not message.get("more_body"):
+                until = None  # what else comes is that the client leaves
             read += len(message.get("body", b""))
             if read > most:
                 raise Refusal(413, f"Invalid request: the body is larger than {most} bytes")

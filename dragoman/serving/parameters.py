@@ -2,15 +2,43 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
+from dragoman.documents.line import whole
 from dragoman.serving.refusal import Refusal
 
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+MULTIPART = "multipart/form-data"
+FORMS = ("application/x-www-form-urlencoded", MULTIPART)
+
+MaySend: TypeAlias = Callable[[str], bool]  # whether a client with this key may send a file
+
+
+class UnknownSenderError(Exception):
+    """A file comes, and the key before it, if there is one, lets nobody in."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self.key = key
+
+
+class Form(MultiPartParser):
+    """A form in parts. UnknownSenderError before a file of somebody who may not send it."""
+
+    def __init__(self, request: Request, may_send: MaySend) -> None:
+        super().__init__(request.headers, request.stream(), max_files=1)
+        self._request = request
+        self._may_send = may_send
+
+    def on_headers_finished(self) -> None:
+        super().on_headers_finished()
+        key = {**self._request.query_params, **dict(self.items)}.get("api_key", "")
+        if self._current_part.file is not None and not (isinstance(key, str) and self._may_send(key)):
+            raise UnknownSenderError(key if isinstance(key, str) else "")
 
 
 class Parameters:
@@ -24,19 +52,26 @@ class Parameters:
         self.until = math.inf
 
     @classmethod
-    async def read(cls, request: Request) -> "Parameters":
-        """Read a request. Refusal if its body is no JSON object and no form, or if its client leaves before the end."""
+    async def read(cls, request: Request, may_send: MaySend) -> "Parameters":
+        """Read a request. Refusal if its body is no JSON object and no form, or if its client leaves before the end. A
+        form is read up to a file if `may_send` is false of the key that stands before it.
+        """
         try:
-            return await cls._read(request)
+            return await cls._read(request, may_send)
         except ClientDisconnect:
             raise Refusal(499, "the client has left") from None
 
     @classmethod
-    async def _read(cls, request: Request) -> "Parameters":
+    async def _read(cls, request: Request, may_send: MaySend) -> "Parameters":
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in FORMS:
             try:
-                form = await request.form(max_files=1)
+                if kind == MULTIPART:
+                    form = await Form(request, may_send).parse()
+                else:
+                    form = await request.form()
+            except UnknownSenderError as error:
+                return cls({"api_key": error.key})
             except (Refusal, ClientDisconnect):
                 raise
             except OSError:  # a large file is written to a temporary one meanwhile
@@ -64,7 +99,7 @@ class Parameters:
             return default
         if not isinstance(value, str):
             raise Refusal(400, f"Invalid request: {name} is no string")
-        return _clean(value)
+        return whole(value)
 
     def texts(self, name: str) -> tuple[list[str], bool]:
         """One text or a list of them, and whether it is a list."""
@@ -75,7 +110,7 @@ class Parameters:
             raise Refusal(400, f"Invalid request: missing {name} parameter")
         if not all(isinstance(each, str) for each in value):
             raise Refusal(400, f"Invalid request: {name} has something that is no string")
-        return [_clean(each) for each in value], True
+        return [whole(each) for each in value], True
 
     def number(self, name: str, most: int) -> int:
         """A number from 0 to `most`; 0 if it is not there or negative."""
@@ -117,7 +152,7 @@ class Parameters:
         )
         if not every or len(value) > most:
             raise Refusal(400, f"Invalid request: {name} is no list of at most {most} lists of strings")
-        return [[_clean(text) for text in each] for each in value]
+        return [[whole(text) for text in each] for each in value]
 
     def choice(self, name: str, known: Sequence[str]) -> str:
         """One of these, the first if it is not there."""
@@ -137,8 +172,3 @@ class Parameters:
 def _lines(value: Any) -> Any:
     """The same with line ends of Unix: browsers send a form with others."""
     return value.replace("\r\n", "\n") if isinstance(value, str) else value
-
-
-def _clean(text: str) -> str:
-    """The text without lone surrogates, which are no characters."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -68,9 +68,10 @@ class Server(uvicorn.Server):
         task.add_done_callback(self._tasks.discard)
 
 
-def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop) -> None:
+def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connections: int) -> None:
     """Serve until a signal asks to stop; requests that have begun are answered, and `stop` is called to answer those
-    that take too long. SIGHUP calls `renew`. UserError if the address is taken.
+    that take too long. Requests by more connections at once than these are answered with 503. SIGHUP calls `renew`.
+    UserError if the address is taken.
     """
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
@@ -89,6 +90,11 @@ def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop) -> None:
             raise UserError(f"--host {host} --port {port}: {error.strerror or error}") from error
         log.info("http://%s:%d", f"[{host}]" if ":" in host else host, bound.getsockname()[1])
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+            limit_concurrency=connections + 1,  # the first number that is refused
         )
         Server(config, renew, stop).run(sockets=[bound])

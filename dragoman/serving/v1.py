@@ -177,7 +177,7 @@ class Endpoints:
         if several:
             return await self._several(parameters, names)
         text, (source,), target = parameters.text("q"), names, parameters.text("target")
-        self.backend.check_size([text])
+        self.backend.check_size([text], _beside(parameters))
         if not self.backend.service.routes.find(source, target):
             raise Refusal(400, f"{source} to {target} is not supported")
         (passage,) = await self.backend.service.passages([text], source)
@@ -186,7 +186,7 @@ class Endpoints:
     async def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
         texts, _ = parameters.texts("q")
         target = parameters.text("target")
-        self.backend.check_size(texts)
+        self.backend.check_size(texts, _beside(parameters))
         if len(texts) != len(names) or len({*names}) != len(names):
             raise Refusal(
                 400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
@@ -211,6 +211,12 @@ def _check_length(texts: Sequence[str]) -> None:
     """Refusal for a longer text than is explained: the work grows with the square of its length."""
     if max(map(len, texts)) > LONGEST:
         raise Refusal(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
+
+
+def _beside(parameters: Parameters) -> int:
+    """The characters of a request beside its texts: those of its prefix, and of the terms and forms of its glossary."""
+    terms = parameters.lists("glossary", MOST_TERMS)
+    return len(parameters.text("prefix", "")) + sum(len(each) for term in terms for each in term)
 
 
 def _glossary(parameters: Parameters) -> Glossary:

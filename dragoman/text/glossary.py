@@ -42,6 +42,7 @@ class Glossary:
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
         self.terms = tuple(term._replace(forms=tuple(form for form in term.forms if form.strip())) for term in terms)
+        self._hash = hash(self.terms)  # once, since options with a glossary are keys
         self._by_first: dict[str, list[Term]] = {}
         for term in sorted(self.terms, key=lambda term: -len(term.source)):
             first = _PIECE.match(term.source)
@@ -52,10 +53,10 @@ class Glossary:
         return len(self.terms)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Glossary) and self.terms == other.terms
+        return isinstance(other, Glossary) and self._hash == other._hash and self.terms == other.terms
 
     def __hash__(self) -> int:
-        return hash(self.terms)
+        return self._hash
 
     def find(self, text: str) -> list[FoundTerm]:
         """The terms of a text from left to right, whole words alone; of those that begin first, the longest. Characters

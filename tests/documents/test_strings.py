@@ -212,6 +212,8 @@ def test_subtitles_keep_their_times_and_lines() -> None:
         ("x.json", '{\n"a": }', r"x\.json:2: is no JSON"),
         ("x.json", "[" * 100_000, r"x\.json:1: is no JSON \(too deep\)"),
         ("x.yaml", "a: b\nc: [", r"x\.yaml:\d: is no YAML"),
+        ("x.yaml", r'a: "\U00110000"', r"x\.yaml: is no YAML \(an escape is no character\)"),
+        ("x.yaml", r'a: "\UFFFFFFFF"', r"x\.yaml: is no YAML \(an escape is no character\)"),
         ("x.yaml", "[" * 100_000, r"x\.yaml:\d: is no YAML"),
         ("x.srt", "hello\n", r"x\.srt:1: is no subtitle"),
         ("x.srt", "hello\n\n" + SRT, r"x\.srt:1: is no subtitle"),

@@ -10,6 +10,7 @@ import sys
 import urllib.request
 from configparser import ConfigParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,11 +41,12 @@ def options(words: list[str]) -> set[str]:
     return {word for word in words if word.startswith("--")}
 
 
-def known() -> set[str]:
+def known() -> dict[str, Any]:
+    """The options of `serve`, with their defaults."""
     from typer.main import get_command
 
     serve = get_command(app).commands["serve"]  # type: ignore[attr-defined]
-    return {name for parameter in serve.params for name in parameter.opts}
+    return {name: parameter.default for parameter in serve.params for name in parameter.opts}
 
 
 def test_the_container_file_has_stages_and_ends_without_root(steps: list[tuple[str, str]], repository: Path) -> None:
@@ -79,7 +81,7 @@ def test_the_container_starts_a_server_and_asks_for_its_health(steps: list[tuple
     said = dict(steps)
     words = json.loads(said["ENTRYPOINT"])
     assert words[:2] == ["dragoman", "serve"]
-    assert options(words) <= known()
+    assert options(words) <= known().keys()
     command = json.loads(said["HEALTHCHECK"].partition("CMD ")[2])
     compile(command[-1], "HEALTHCHECK", "exec")
     assert f":{said['EXPOSE']}/health" in command[-1]
@@ -89,12 +91,13 @@ def test_the_unit_is_sound(unit: ConfigParser) -> None:
     service = unit["Service"]
     words = service["ExecStart"].split()
     assert words[1] == "serve"
-    assert options(words) <= known()
+    assert options(words) <= known().keys()
     assert service["ExecReload"].endswith("-HUP $MAINPID")
     assert service["SuccessExitStatus"] == str(128 + signal.SIGTERM)
     assert int(service["TimeoutStopSec"]) > GRACE
     assert service["DynamicUser"] == service["NoNewPrivileges"] == service["PrivateTmp"] == "yes"
     assert service["ProtectSystem"] == "strict"
+    assert int(service["LimitNOFILE"]) >= 2 * int(known()["--connections"])
     assert service["CapabilityBoundingSet"] == ""
 
 

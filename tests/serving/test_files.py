@@ -5,15 +5,18 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from dragoman.documents import table
+from dragoman.documents.plain import Plain
+from dragoman.errors import UserError
 from dragoman.serving.files import Done, Store, Turns
 from dragoman.serving.limits import Keys, Limits
 from dragoman.serving.refusal import Refusal
@@ -74,6 +77,49 @@ def test_what_cannot_be_is_told(
     assert not client.post("/translate_file", data={**PAIR, "file": "a.txt"}).is_success
 
 
+@pytest.mark.parametrize(
+    ("ending", "data", "expected"),
+    [
+        (".yaml", rb'a: "\ud800 one"', 'a: "\ufffd one"'),
+        (".yaml", rb'a: "\ud83d\ude00 one"', 'a: "\U0001f600 one"'),
+        (".json", rb'["\ud800 one"]', '["\\ufffd one"]'),
+        (".srt", rb"1" + b"\n00:00:01,000 --> 00:00:02,000\n" + rb"\ud800 one" + b"\n\n", None),
+    ],
+)
+def test_halves_of_characters_are_no_trouble(
+    client: TestClient, ending: str, data: bytes, expected: str | None
+) -> None:
+    same = fetched(client, sent(client, f"a{ending}", data, target="en"))
+    assert same.text == (data.decode() if expected is None else expected)
+    assert "un" in fetched(client, sent(client, f"a{ending}", data)).text
+
+
+def damaged(client: TestClient, data: bytes) -> str:
+    answer = sent(client, "a.docx", data)
+    assert answer.status_code == 400
+    return str(answer.json()["error"])
+
+
+def test_a_damaged_archive_is_told(client: TestClient) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("word/document.xml", "<a/>")
+        archive.writestr("word/media/a.png", "picture")
+    whole = made.getvalue()
+    line = damaged(client, whole.replace(b"picture", b"pictures"[1:]))
+    assert line == "Cannot translate file: a.docx: is no document of Office (Bad CRC-32 for file 'word/media/a.png')"
+    assert "is no document of Office" in damaged(client, whole[:40] + whole[46:])
+
+
+def test_a_file_that_cannot_be_written_is_told(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written(*_: object) -> bytes:
+        raise UserError("a.txt: is too deep")
+
+    monkeypatch.setattr(Plain, "written", written)
+    answer = sent(client, "a.txt", b"one")
+    assert (answer.status_code, answer.json()) == (400, {"error": "Cannot translate file: a.txt: is too deep"})
+
+
 def test_a_file_and_what_it_unpacks_to_have_limits(opened: Open) -> None:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,6 +140,46 @@ def test_only_who_has_a_key_may_send_and_only_who_has_the_address_may_fetch(open
         for name in ("a.txt", "..%2Fa.txt", "%2Fetc%2Fpasswd", "x" * 5_000):
             answer = client.get(f"/download_file/{name}")
             assert (answer.status_code, list(answer.json())) == (404, ["error"])
+
+
+@pytest.mark.parametrize("wrong", ["", "wrong"])
+def test_a_file_without_a_known_key_is_not_read(opened: Open, tmp_path: Path, wrong: str) -> None:
+    """The key may stand in the form before the file, as Python's clients send it, or in a header."""
+    key, read = Keys.make("ann", tmp_path / "keys"), list[int]()
+    refused = {"": (400, "Please contact the server operator to get an API key"), "wrong": (403, "Invalid API key")}
+
+    def form(before: str) -> Iterator[bytes]:
+        for name, value in {"api_key": before, **PAIR}.items():
+            yield f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+        for number in range(50):
+            read.append(number)
+            yield b"one "
+        yield b'\r\n--x\r\nContent-Disposition: form-data; name="api_key"\r\n\r\nbehind\r\n--x--\r\n'
+
+    async def test(before: str, header: str) -> tuple[int, Any]:
+        app, parts, told = client.app, form(before), list[Any]()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": next(parts, b""), "more_body": True}
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        headers = [(b"content-type", b"multipart/form-data; boundary=x"), (b"authorization", header.encode())]
+        scope = {"type": "http", "method": "POST", "path": "/translate_file", "query_string": b"", "headers": headers}
+        await app(scope, receive, send)
+        return told[0]["status"], json.loads(told[1]["body"])
+
+    with opened(keys=Keys(tmp_path / "keys")) as client:
+        for header in ("", "Bearer other"):
+            status, told = asyncio.run(test(wrong, header))
+            expected = refused["wrong" if header else wrong]
+            assert (status, told, read) == (expected[0], {"error": expected[1]}, [])
+        assert sent(client, "a.txt", b"one", api_key=key).is_success
+        files = {"file": ("a.txt", b"one")}
+        answer = client.post("/translate_file", files=files, data=PAIR, headers={"Authorization": f"Bearer {key}"})
+        assert answer.is_success
 
 
 def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> None:

@@ -1,9 +1,12 @@
 """Whatever a client sends: an answer in JSON, and never a fault of the service."""
 
+import io
 import json
 import logging
 import socket
 import time
+import zipfile
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+
+from tests.serving.server import serving
 
 POSTS = ("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/v1/explain", "/translate_file")
 NAMES = [
@@ -40,6 +45,11 @@ ASKED = st.builds(lambda given: {**USUAL, **given}, st.dictionaries(st.sampled_f
 KINDS = st.sampled_from(
     ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "x", ""]
 )
+ESCAPES = [
+    *("\\ud800", "\\udc00", "\\ud83d\\ude00", "\\UFFFFFFFF", "\\x00", "\\n", "\\\\", '\\"'),
+    "&#xd800;",
+    "a: one",
+]
 BOUNDED = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
@@ -80,11 +90,41 @@ def test_paths_of_any_kind(client: TestClient, name: str, ending: str) -> None:
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     ending=st.sampled_from([".json", ".yaml", ".html", ".md", ".po", ".srt", ".tmx", ".xliff", ".txt"]),
-    text=st.text(alphabet="<>/{}[]\"'&!-#*|:=\n ,one%@\t1", max_size=120),
+    parts=st.lists(
+        st.one_of(st.sampled_from(ESCAPES), st.text(alphabet="<>/{}[]\"'&!-#*|:=\n ,one%@\t1\\", max_size=20))
+    ),
+    target=st.sampled_from(["en", "fr"]),
 )
-def test_documents_of_any_text(client: TestClient, ending: str, text: str) -> None:
-    files = {"file": (f"a{ending}", text.encode())}
+def test_documents_of_any_text(client: TestClient, ending: str, parts: list[str], target: str) -> None:
+    text = "".join(parts)
+    for whole in (text, f'["{text} one"]'):  # text between double quotes has the escapes of JSON and YAML
+        files = {"file": (f"a{ending}", whole.encode())}
+        check(client.post("/translate_file", files=files, data={"source": "en", "target": target}))
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(
+    changes=st.dictionaries(st.integers(0, 2_000), st.integers(0, 255), max_size=4),
+    end=st.one_of(st.none(), st.integers(0, 2_000)),
+    ending=st.sampled_from([".docx", ".pptx"]),
+)
+def test_archives_with_any_damage(client: TestClient, changes: dict[int, int], end: int | None, ending: str) -> None:
+    whole = bytearray(archive())
+    for place, byte in changes.items():
+        whole[place % len(whole)] = byte
+    files = {"file": (f"a{ending}", bytes(whole[:end]))}
     check(client.post("/translate_file", files=files, data={"source": "en", "target": "fr"}))
+
+
+def archive() -> bytes:
+    """A small document of Word, with a picture."""
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    text = f'<w:document xmlns:w="{space}"><w:p><w:r><w:t>one two</w:t></w:r></w:p></w:document>'
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr("word/document.xml", text)
+        new.writestr("word/media/a.png", bytes(range(100)))
+    return made.getvalue()
 
 
 def connected(served: str) -> socket.socket:
@@ -119,6 +159,23 @@ def test_clients_that_leave_in_the_middle_or_are_slow(served: str) -> None:
             slow.sendall(bytes([byte]))
             assert answers(served)  # meanwhile
         assert time.monotonic() - began < 10
+
+
+def test_a_body_has_a_time_to_arrive_and_connections_a_number(run: Path) -> None:
+    with serving(run, options=["--seconds", "0.5", "--connections", "2"]) as served:
+        with connected(served) as slow:
+            slow.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+            slow.sendall(b'Content-Length: 99\r\n\r\n{"q": ')
+            answer = b"".join(iter(lambda: slow.recv(4096), b""))  # up to its end: the connection is closed
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b'{"error":"Invalid request: the body took longer than 0.5 seconds"}' in answer
+        with connected(served):
+            assert answers(served)
+            with connected(served), connected(served) as fourth:
+                fourth.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                assert fourth.recv(100).startswith(b"HTTP/1.1 503")
+        time.sleep(0.2)
+        assert answers(served)
 
 
 def test_what_is_no_http_is_answered_and_the_server_goes_on(served: str) -> None:

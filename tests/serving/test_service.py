@@ -25,6 +25,8 @@ from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.service import RequestOptions, Service
+from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.demands import Asked
 from dragoman.translation.translation import Translation
 from tests.serving.server import serving
 
@@ -208,6 +210,13 @@ def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch
 
     asyncio.run(ask())
     assert asked == ["one two", "six"]
+
+
+def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
+    model = Model.load(run)
+    service, terms = Service([model]), RequestOptions(asked=Asked(Glossary([Term("two", ("zwei",))])))
+    assert "zwei" in translated(service, "one two", options=terms)[0]
+    assert len(model._known) == 0
 
 
 def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,17 @@ def test_what_cannot_be_is_told(client: TestClient, path: str, parameters: dict[
     assert (answer.status_code, answer.json()) == (400, {"error": line})
 
 
+@pytest.mark.parametrize("path", ["/v1/translate", "/v1/stream", "/v1/explain"])
+@pytest.mark.parametrize(
+    "given",
+    [{"glossary": [["a", "x" * 496, "yz"]]}, {"glossary": [["t", *["form"] * 124], ["us"]]}, {"prefix": "x" * 499}],
+)
+def test_the_characters_beside_a_text_count(client: TestClient, path: str, given: dict[str, Any]) -> None:
+    answer = client.post(path, json={"q": "ox", **PAIR, **given})
+    line = "Invalid request: request (501) exceeds text limit (500)"
+    assert (answer.status_code, answer.json()) == (400, {"error": line})
+
+
 def test_sentences_are_sent_as_they_are_done(client: TestClient) -> None:
     answer = client.post("/v1/stream", json={"q": TEXT, **PAIR})
     assert answer.headers["content-type"].startswith("text/event-stream")

@@ -45,6 +45,26 @@ def test_what_is_about_lines_is_refused(words: str, copied: Shell, golden: Golde
     assert (copied.folder / "fr.po").read_text("utf-8") == HEAD + BODY + FORMS
 
 
+@pytest.mark.parametrize(
+    ("name", "data"), [("x.docx", "picture"), ("x.yaml", r'a: "\UFFFFFFFF"')], ids=["x.docx", "x.yaml"]
+)
+def test_damaged_documents_are_told_in_a_line(name: str, data: str, copied: Shell, golden: Golden) -> None:
+    document = io.BytesIO(data.encode())
+    if name == "x.docx":
+        document = io.BytesIO(_document("one two"))
+        with zipfile.ZipFile(document, "a") as archive:
+            archive.writestr("word/media/a.png", data)
+        document = io.BytesIO(document.getvalue().replace(data.encode(), b"another"))
+    (copied.folder / name).write_bytes(document.getvalue())
+    golden(copied.fails("translate", "runs/toy", name, "-o", f"y{name}"))
+
+
+def test_a_half_of_a_character_is_no_trouble(copied: Shell) -> None:
+    copied.write("x.yaml", r'a: "\ud800 one"')
+    assert copied("translate", "runs/toy", "x.yaml", "-o", "y.yaml").code == 0
+    assert (copied.folder / "y.yaml").read_text("utf-8").startswith("a: ")
+
+
 @pytest.mark.parametrize("name", ["x.mo", "x.csv", "x.jsonl", "x.csv.gz"])
 def test_other_files_of_several_languages_are_refused(name: str, copied: Shell, golden: Golden) -> None:
     copied.write(name, "{}")

@@ -25,6 +25,21 @@ def test_whole_words_are_found_the_longest_first() -> None:
     assert [*Wholes("on a pin on").occurrences(["on"], 1)] == [(9, 11)]
 
 
+def test_the_terms_of_a_glossary_are_hashed_once() -> None:
+    hashed = list[str]()
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            hashed.append(self)
+            return super().__hash__()
+
+    first, again = Glossary([Term(Counted("a"))]), Glossary([Term("a")])
+    assert {first: 1}[again] == 1
+    assert hashed == ["a"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
