@@ -33,6 +33,10 @@ def serve(
         float,
         typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
     ] = 1.0,
+    glossary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SOURCE,TARGET=FILE", help="Terms and their translations, for all; may be repeated."),
+    ] = None,
     min_confidence: Annotated[
         float | None,
         typer.Option(
@@ -59,6 +63,7 @@ def serve(
         from dragoman.serving import server
         from dragoman.serving.backend import Backend
         from dragoman.serving.corrections import Corrections
+        from dragoman.serving.glossaries import Glossaries
         from dragoman.serving.limits import AccessControl, Keys, Limits
         from dragoman.serving.measures import Measures
         from dragoman.serving.models import Model, names_of
@@ -79,6 +84,13 @@ def serve(
     access = AccessControl(allowed, Keys(keys) if keys else None)
     kept = Corrections(corrections, threshold=similar) if corrections else None
     models = [Model.load(run, name=name, engine=engine.value) for run, name in zip(runs, names_of(runs), strict=True)]
-    service = Service(models, sentences=not lines, corrections=kept, history=history, least=min_confidence)
+    service = Service(
+        models,
+        sentences=not lines,
+        corrections=kept,
+        history=history,
+        least=min_confidence,
+        glossaries=Glossaries.named(glossary or ()),
+    )
     made = application.create(Backend(service, allowed, access, Measures()))
     server.run(made, host, port, service.renew, service.stop, connections)

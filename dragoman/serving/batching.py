@@ -32,6 +32,7 @@ class BusyError(Exception):
 class SharedOptions(NamedTuple):
     """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
     several translations differ. `work`: whether texts are translated, or given translations scored or explained.
+    `remembered`: whether the translations may be kept for others who ask the same.
     """
 
     to: str | None = None
@@ -39,6 +40,7 @@ class SharedOptions(NamedTuple):
     asked: Asked = NOTHING_ASKED
     diverse: bool = False
     work: Work = "translate"
+    remembered: bool = True
 
     def size(self, item: "Item") -> int:
         """Characters, which tell about how long a text takes."""

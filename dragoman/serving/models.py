@@ -112,8 +112,8 @@ class Model:
         await self.close()
 
     async def translate(self, items: Sequence[Item], options: SharedOptions, seconds: float) -> list[Translation]:
-        """Translate texts, each different one once; other tasks, and translations with a glossary, which may be large,
-        are not remembered. Raises what `Batcher.translate` does.
+        """Translate texts, each different one once; other tasks are not remembered. Raises what `Batcher.translate`
+        does.
         """
         if options.work != "translate":
             return await self.batcher.translate(items, options, seconds)
@@ -121,7 +121,7 @@ class Model:
         new = [item for item, translation in found.items() if translation is None]
         found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
         for item, translation in found.items():
-            if translation is not None and not options.asked:
+            if translation is not None and options.remembered:
                 self._keep((options, item), translation)
         return [translation for item in items if (translation := found[item]) is not None]
 

@@ -16,6 +16,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
 from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
+from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.text.protection import Protection
 from dragoman.translation.demands import NOTHING_ASKED, Asked
@@ -62,8 +63,9 @@ class Guess(NamedTuple):
 class Service:
     """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
     otherwise a line. With `history`, all translations are kept beside the corrections. With `least`, sentences of which
-    a model is less sure are empty; UserError if one is not calibrated. Languages that the identifier does not know are
-    never detected.
+    a model is less sure are empty; UserError if one is not calibrated. `glossaries` hold for all translations;
+    UserError for one of languages between which no model translates directly. Languages that the identifier does not
+    know are never detected.
     """
 
     def __init__(
@@ -74,10 +76,15 @@ class Service:
         corrections: Corrections | None = None,
         history: bool = False,
         least: float | None = None,
+        glossaries: Glossaries | None = None,
     ) -> None:
         for model in models if least is not None else ():
             model.check_calibrated()
         self.routes = Routes(models)
+        self.glossaries = glossaries or Glossaries()
+        for source, target in self.glossaries.pairs:
+            if len(self.routes.find(source, target)) != 1:
+                raise UserError(f"--glossary: no model translates directly from {source} to {target}")
         self.least = least
         self.sentences = sentences
         self.corrections = corrections
@@ -100,10 +107,15 @@ class Service:
             self.corrections.close()
 
     async def renew(self) -> None:
-        """Take in the runs whose folders have changed. Requests that have begun end with the models that they began
-        with. A run that cannot be read, or may not serve, is told in the log, and the one before goes on.
+        """Take in the runs whose folders have changed, and read the glossaries again. Requests that have begun end with
+        the models that they began with. What cannot be read, or a run that may not serve, is told in the log, and the
+        one before goes on.
         """
         async with self._renewing:
+            try:
+                await asyncio.to_thread(self.glossaries.renew)
+            except UserError as error:
+                log.error("glossaries are not taken in: %s", error)
             models = [await self._renewed(model) for model in self.routes.models]
             if models == list(self.routes.models):
                 return
@@ -331,13 +343,18 @@ class Service:
             between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
             read = [Item(each.text) for each in between if each]
         last = route[-1]
-        shared = SharedOptions(last.direction.to, 1 + options.alternatives, options.asked, options.diverse)
+        shared = SharedOptions(
+            last.direction.to, 1 + options.alternatives, options.asked, options.diverse, remembered=not options.asked
+        )
         ready = [each._replace(prefix=item.prefix) for each, item in zip(read, items, strict=True)]
         found = await self._by(last, ready, shared, options.until)
         return [each._replace(read=before) for each, before in zip(found, between, strict=True)]
 
     async def _by(self, leg: Leg, items: Sequence[Item], shared: SharedOptions, until: float) -> list[Sentence]:
-        """Translate by one model."""
+        """Translate by one model, with the terms of its languages."""
+        if isinstance(leg.direction.source, str):
+            terms = self.glossaries.of((leg.direction.source, leg.direction.target), shared.asked.glossary)
+            shared = shared._replace(asked=shared.asked._replace(glossary=terms))
         stripped = [StrippedSources(item.text, leg.known) for item in items]
         asked = [
             Item(each.text, leg.stripped(item.prefix))

@@ -23,11 +23,13 @@ from dragoman.search.decoding import Deadline
 from dragoman.serving import models
 from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections
+from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.service import RequestOptions, Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.demands import Asked
 from dragoman.translation.translation import Translation
+from tests.golden import Golden
 from tests.serving.server import serving
 
 pytest.importorskip("sentencex")
@@ -217,6 +219,42 @@ def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
     service, terms = Service([model]), RequestOptions(asked=Asked(Glossary([Term("two", ("zwei",))])))
     assert "zwei" in translated(service, "one two", options=terms)[0]
     assert len(model._known) == 0
+
+
+def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_path: Path, golden: Golden) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text("two\tzwei\nsix\tsechs\n", "utf-8")
+    model = Model.load(run)
+
+    async def test() -> list[list[str]]:
+        service = Service([model], glossaries=Glossaries.named([f"en,fr={path}"]))
+        own, found = RequestOptions(asked=Asked(Glossary([Term("two", ("due",))]))), list[list[str]]()
+        for text in (None, "two\tdos\n", "two", "broken\ttwo\ttimes\nbroken\n"):
+            if text is not None:
+                path.write_text(text, "utf-8")
+                await service.renew()
+            for options in (RequestOptions(), own):
+                found.append([each.text for each in await service.translate(["one two six"], "en", "fr", options)])
+        await service.close()
+        return found
+
+    assert asyncio.run(test()) == [
+        ["sechs zwei un"],
+        ["sechs due un"],
+        ["six dos un"],
+        ["six due un"],
+        ["six two un"],
+        ["six due un"],
+        ["six two un"],  # what cannot be read is told, and changes nothing
+        ["six due un"],
+    ]
+    assert len(model._known) == 3  # those of the glossary's requests alone
+    path.write_text("two\n", "utf-8")
+    refused = ["terms.tsv", "en,=terms.tsv", f"fr,en={path}", f"en,fr={tmp_path / 'none'}"]
+    for number, each in enumerate(refused):
+        with pytest.raises(UserError) as error:
+            Service([model], glossaries=Glossaries.named([each]))
+        golden(str(error.value).replace(str(tmp_path), "FOLDER"), str(number))
 
 
 def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

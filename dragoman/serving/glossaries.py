@@ -1,0 +1,52 @@
+"""The glossaries of a service, by pairs of languages: what all its translations have to say."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from dragoman.errors import UserError
+from dragoman.text import glossary
+from dragoman.text.glossary import Glossary
+
+Languages: TypeAlias = tuple[str, str]
+
+
+class Glossaries:
+    """Files of terms, those of a pair of languages as one glossary. UserError for one that cannot be read."""
+
+    def __init__(self, files: Sequence[tuple[Languages, Path]] = ()) -> None:
+        self._files = files
+        self._known = self._read()
+
+    @classmethod
+    def named(cls, given: Sequence[str]) -> "Glossaries":
+        """Those of a command: each is `SOURCE,TARGET=FILE`."""
+        files = list[tuple[Languages, Path]]()
+        for each in given:
+            pair, _, path = each.partition("=")
+            source, _, target = pair.partition(",")
+            if not (source and target and path):
+                raise UserError(f"--glossary: expected SOURCE,TARGET=FILE, such as en,fr=terms.tsv, found {each}")
+            files.append(((source, target), Path(path)))
+        return cls(files)
+
+    @property
+    def pairs(self) -> list[Languages]:
+        return list(self._known)
+
+    def renew(self) -> None:
+        """Read the files again. UserError if one cannot be read; then what was known before stays."""
+        self._known = self._read()
+
+    def _read(self) -> Mapping[Languages, Glossary]:
+        every: dict[Languages, list[Glossary]] = {}
+        for pair, path in self._files:
+            every.setdefault(pair, []).append(glossary.read(path))
+        return {pair: glossary.together(found) for pair, found in every.items()}
+
+    def of(self, pair: Languages, own: Glossary) -> Glossary:
+        """The terms of a pair, and those of a request, which override them."""
+        known = self._known.get(pair)
+        if known is None:
+            return own
+        return glossary.together([known, own]) if own.terms else known
