@@ -1,6 +1,7 @@
 """What pyproject.toml says fits the rest of the repository."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -12,12 +13,16 @@ from email import message_from_bytes
 from importlib import import_module, metadata, resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 from zipfile import ZipFile
 
 import pytest
 
 import dragoman
 from dragoman.serving import pages
+from tests import toy
+from tests.serving.server import serving
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +167,26 @@ def test_the_wheel_holds_the_page_of_the_service(wheel: ZipFile) -> None:
     packed = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("dragoman/serving/page/")}
     assert packed == written
     assert {f"dragoman/serving/page/{name}" for name, _ in pages.FILES.values()} == set(written)
+
+
+@pytest.mark.slow
+def test_the_wheel_serves_without_the_repository(
+    wheel: ZipFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("uvicorn")
+    wheel.extractall(tmp_path / "site")
+    run = toy.trained(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    where = [sys.executable, "-c", "import dragoman; print(dragoman.__file__)"]
+    assert subprocess.check_output(where, env=environment, text=True).startswith(str(tmp_path / "site"))
+    with serving(run, environment=environment) as address:
+        asked = urlencode({"q": "one two", "source": "en", "target": "fr"}).encode()
+        with urlopen(f"{address}/translate", asked) as answer:
+            assert list(json.load(answer)) == ["translatedText"]
+        for path in ("", *pages.FILES):
+            with urlopen(f"{address}/{path.lstrip('/')}") as answer:
+                assert answer.status == 200
 
 
 def test_the_extra_of_the_service_brings_what_it_imports(wheel: ZipFile) -> None:
