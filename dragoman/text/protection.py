@@ -16,23 +16,28 @@ Pattern: TypeAlias = re.Pattern[str]
 _GONE = str.maketrans(dict.fromkeys(MARKS, REPLACEMENT))
 
 _ATTRIBUTE = r"""\s+[\w:@.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))?"""
+_FORMAT = r"[-+#0']*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?"  # between `%` and the letter of printf
+_PRINTF = rf"""
+    %(?:\d+\$|\(\w[^()\s]*\)){_FORMAT}[a-zA-Z@]           # %1$s %(count)s
+  | (?<!\d)(?<!\d[ \u00a0\u202f])%{_FORMAT}[a-zA-Z@]      # %d %-5.2f %'lu
+  | %(?!'){_FORMAT}[diufxXoegcs@](?!\w)                   # 100%d, but nothing in 50 %off
+"""
 _IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on behind it without a space
 
 
 def placeholders() -> Pattern:
     """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, ICU and
     the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%L1`, `{name}`, `{{name}}`, `${x}`,
-    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `\\n`, `%%`; and `[X12X]`.
+    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount (`$1,000`) is none.
     """
     return re.compile(
+        rf"%L\d{{1,2}} | %[A-Za-z_]\w+%(?![%\w]) | %% | {_PRINTF} | %\d{{1,2}}"  # %L1 %name% %1
         r"""
-        %(?:\d+\$|\(\w[^()\s]*\))[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?[a-zA-Z@] # %1$s %(count)s
-      | %L\d{1,2} | %[A-Za-z_]\w+%(?![%\w]) | %%                                                  # %L1 %name%
-      | (?<!\d)%[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?[a-zA-Z@]                  # %d %-5.2f %'lu
-      | %\d{1,2}                                                                                  # %1
-      | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                                               # {{ x }} {x} ${x}
-      | \{\s*\w*\s*(?:,\s*\w+\s*){0,2}\}                                                          # {n, number}
-      | \$\w+(?:\$|\([^()\s]*\))? | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                 # $x $x$ $t(x) \n
+      | \{%[^{}]*%\}                                                          # {% if x %}
+      | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                           # {{ x }} {x} ${x}
+      | \{\s*\w*\s*(?:,\s*\w+\s*){0,2}\}                                      # {n, number}
+      | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000
+      | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                         # [X12X] \n
         """,
         re.VERBOSE,
     )

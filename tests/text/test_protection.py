@@ -35,7 +35,7 @@ WHOLE = {  # each is one span of its kind
             "%name%",
         ),
         *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
-        *("[X12X]", "\\n", "{user.name!r}"),
+        *("[X12X]", "\\n", "{user.name!r}", "{% if x == 'y' %}", "{%- endif -%}", "$1"),
     ],
     "tags": [
         *("<b>", "</b>", "<br/>", "<br />", '<a href="x>y">', "<a href='{url}' hidden>", "<0>", "</0>", "<x:y>"),
@@ -47,7 +47,18 @@ WHOLE = {  # each is one span of its kind
     "whitespace": ["\n", " \n\t", "  ", "\t"],
 }
 NONE = {
-    "placeholders": ["50 % of", "100%ige", "a { b c } d", "$ 5", "[1]", "[note]"],
+    "placeholders": [
+        "50 % of",
+        "100%ige",
+        "a { b c } d",
+        "$ 5",
+        "[1]",
+        "[note]",
+        "50 %off",
+        "100 %ige",
+        "100% done",
+        "5%",
+    ],
     "tags": ["a < b", "1 <2", "R&D", "&;", "<>"],
     "urls": ["http:", "a://", "wwww.x"],
     "emails": ["a@b", "@a.b"],
@@ -79,6 +90,24 @@ def test_what_touches_a_span_is_not_a_part_of_it() -> None:
     assert found("(%d) of %d%%: https://example.org/x, (see www.a.b).", *WHOLE)[:3] == ["%d", "%d", "%%"]
     assert found("(https://example.org/x), www.a.b.", "urls") == ["https://example.org/x", "www.a.b"]
     assert found("{a}{b}%d%s", "placeholders") == ["{a}", "{b}", "%d", "%s"]
+
+
+def test_a_dollar_does_not_cut_an_amount() -> None:
+    """Before a number without separators, it may be a placeholder."""
+    for text, number in (
+        ("$1,000", "1,000"),
+        ("US$5,000.", "5,000"),
+        ("$10.99", "10.99"),
+        ("$1\u202f000", "1\u202f000"),
+    ):
+        assert found(text, "placeholders", "numbers") == [number]
+    assert found("$1, $2.", "placeholders", "numbers") == ["$1", "$2"]
+
+
+def test_a_conversion_behind_digits_is_a_placeholder_if_no_word_goes_on_behind_it() -> None:
+    """Without digits before it, anything may: `%dx%d`."""
+    assert found("100%d, 5 %s: %dx%d", "placeholders", "numbers") == ["100", "%d", "5", "%s", "%d", "%d"]
+    assert found("100%dpx, the 1%'s", "placeholders") == []
 
 
 def test_of_spans_that_begin_together_the_longest_is_one() -> None:
