@@ -22,20 +22,26 @@ _PRINTF = rf"""
   | (?<!\d)(?<!\d[ \u00a0\u202f])%{_FORMAT}[a-zA-Z@]      # %d %-5.2f %'lu
   | %(?!'){_FORMAT}[diufxXoegcs@](?!\w)                   # 100%d, but nothing in 50 %off
 """
+_MESSAGE = "[^{}]*+"  # of ICU: text with braces in braces, seven deep, which is a message in a message in another
+for _ in range(6):
+    _MESSAGE = rf"(?:[^{{}}]++|\{{{_MESSAGE}\}})*+"
 _IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on behind it without a space
 
 
 def placeholders() -> Pattern:
     """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, ICU and
     the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%L1`, `{name}`, `{{name}}`, `${x}`,
-    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount (`$1,000`) is none.
+    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount (`$1,000`) is none. A
+    message of ICU with branches (plural, select, selectordinal) is one span: with its parts in another order, it would
+    be none.
     """
     return re.compile(
         rf"%L\d{{1,2}} | %[A-Za-z_]\w+%(?![%\w]) | %% | {_PRINTF} | %\d{{1,2}}"  # %L1 %name% %1
+        rf"| \{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
         r"""
       | \{%[^{}]*%\}                                                          # {% if x %}
       | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                           # {{ x }} {x} ${x}
-      | \{\s*\w*\s*(?:,\s*\w+\s*){0,2}\}                                      # {n, number}
+      | \{\s*(?:\w+\s*)?(?:,\s*\w+\s*){0,2}\}                                   # {n, number}
       | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000
       | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                         # [X12X] \n
         """,

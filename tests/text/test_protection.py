@@ -36,6 +36,9 @@ WHOLE = {  # each is one span of its kind
         ),
         *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
         *("[X12X]", "\\n", "{user.name!r}", "{% if x == 'y' %}", "{%- endif -%}", "$1"),
+        "{count, plural, one {item} other {# items}}",
+        "{n,selectordinal,offset:1 =0{} few{{x}rd}}",
+        "{who, select, her {{n, plural, one {{m, select, a {{k, number}} other {b}}}}} other {they}}",
     ],
     "tags": [
         *("<b>", "</b>", "<br/>", "<br />", '<a href="x>y">', "<a href='{url}' hidden>", "<0>", "</0>", "<x:y>"),
@@ -108,6 +111,12 @@ def test_a_conversion_behind_digits_is_a_placeholder_if_no_word_goes_on_behind_i
     """Without digits before it, anything may: `%dx%d`."""
     assert found("100%d, 5 %s: %dx%d", "placeholders", "numbers") == ["100", "%d", "5", "%s", "%d", "%d"]
     assert found("100%dpx, the 1%'s", "placeholders") == []
+
+
+def test_what_is_no_message_has_placeholders_as_ever() -> None:
+    """Such as one that is not closed, or more deeply nested than anybody writes."""
+    assert found("Add {n, plural, one {item} other {items}", "placeholders") == ["{item}", "{items}"]
+    assert found("{x, plural, " + "{a " * 8 + "{b}" + "}" * 9, "placeholders") == ["{b}"]
 
 
 def test_of_spans_that_begin_together_the_longest_is_one() -> None:
