@@ -51,19 +51,22 @@ def placeholders() -> Pattern:
 
 def tags() -> Pattern:
     """Tags, comments and entities of XML and HTML: `<b>`, `</b>`, `<a href="...">`, `<br/>`, `<0>`, `&amp;`."""
-    return re.compile(rf"<!--.*?-->|</?\w[\w:.-]*(?:{_ATTRIBUTE})*\s*/?>|&(?:\w+|\#\d+|\#[xX][0-9a-fA-F]+);", re.DOTALL)
+    comment = "<!--(?:(?!<!--).)*?-->"  # from the last `<!--`, so that those that are not closed are read once
+    return re.compile(rf"{comment}|</?\w[\w:.-]*(?:{_ATTRIBUTE})*\s*/?>|&(?:\w+|\#\d+|\#[xX][0-9a-fA-F]+);", re.DOTALL)
 
 
 def urls() -> Pattern:
     """Addresses of the web, and others with `://`, without the punctuation behind them."""
     return re.compile(
-        rf"(?:(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]*://|(?<!\w)www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<![.,;:!?'])"
+        rf"(?:[A-Za-z][A-Za-z0-9+.-]{{0,30}}+://|(?<!\w)www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<![.,;:!?'])"
     )
 
 
 def emails() -> Pattern:
     """Addresses of people: `name@example.org`."""
-    return re.compile(r"[A-Za-z0-9._%+\u00c0-\u024f-]+@[A-Za-z0-9\u00c0-\u024f-]+(?:\.[A-Za-z0-9\u00c0-\u024f-]+)+")
+    return re.compile(
+        r"[A-Za-z0-9._%+\u00c0-\u024f-]{1,64}+@[A-Za-z0-9\u00c0-\u024f-]+(?:\.[A-Za-z0-9\u00c0-\u024f-]+)+"
+    )
 
 
 def numbers() -> Pattern:
@@ -77,7 +80,7 @@ def numbers() -> Pattern:
 
 def whitespace() -> Pattern:
     """Line breaks and tabs with the space around them, and several spaces in a row."""
-    return re.compile(r"\s*[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,}")
+    return re.compile(r"(?:(?<!\s)\s*)?[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,}")
 
 
 def pattern(*, regex: str) -> Pattern:

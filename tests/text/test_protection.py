@@ -1,6 +1,7 @@
 """What is protected, in each notation; and marks for it, in a text and in a pair."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,22 @@ def test_what_is_no_message_has_placeholders_as_ever() -> None:
 
 def test_of_spans_that_begin_together_the_longest_is_one() -> None:
     assert found('<a href="{url}">%d</a> see {{x}}', *WHOLE) == ['<a href="{url}">', "%d", "</a>", "{{x}}"]
+
+
+@pytest.mark.parametrize("part", ["\u3000", "<!--", "a", "a.", "{ ", "%0", "<a ", "{n,plural,{", "(", " x='y'"])
+@pytest.mark.parametrize("start", ["", "{", "%", "<a", "http://"])
+def test_no_text_takes_long(start: str, part: str) -> None:
+    """Nothing is read from each of its places to its end, which would take minutes here."""
+    began = time.perf_counter()
+    ALL.find(f"{start}{part * 50_000}"[:50_000])
+    assert time.perf_counter() - began < 1
+
+
+def test_what_begins_late_in_other_text_is_found() -> None:
+    assert found(r"\nhttps://a.b, \ninfo@a.org", *WHOLE) == [r"\n", "https://a.b", r"\n", "info@a.org"]
+    assert found("x \n y", "whitespace", "emails") == [" \n "]
+    assert Protection([KINDS["whitespace"](), re.compile("x ")]).find("x \n") == [(0, 2), (2, 3)]
+    assert found("<!-- a <!-- b -->", "tags") == ["<!-- b -->"]
 
 
 def test_a_pattern_of_the_users_own_is_a_kind_like_others() -> None:
