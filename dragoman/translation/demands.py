@@ -190,8 +190,8 @@ class Demands:
         return all(place in wholes for place in read.terms)
 
     def only(self, ids: Sequence[int], symbols: Sequence[str]) -> list[int] | None:
-        """The symbols that a span goes on with which has begun and cannot be left, as what there is of it looks like
-        another one.
+        """The symbols that may follow the beginning of a translation; None if any may. If a span of the text is said in
+        part, and would be another span if a space followed, only its own next symbols may.
         """
         following = self.required.following(tuple(ids)) if self.protection else []
         if not following or not self.protection:
