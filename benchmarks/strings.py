@@ -4,8 +4,9 @@ The folder of `--data` has the strings of a program as `train.tsv`, `dev.tsv` an
 column for each of LANGUAGES. A model is trained as `init` configures it with the first strings of `train`, as many as
 COUNTS says, and with protected spans (`text.protect`) as well. For each row the table has BLEU and chrF of the
 development strings, beside those of the nearest neighbour among the strings that the model was trained on; in how many
-of all strings that have protected spans the translation has each span exactly once, letter by letter; and the minutes
-of processor time that the training took. `--test` adds the test strings. Started again, it continues where it stopped.
+of all strings the translation has the protected spans of the string, each exactly as often and letter by letter, and no
+other; how many strings have spans; and the minutes of processor time that the training took. `--test` adds the test
+strings. Started again, it continues where it stopped.
 """
 
 import argparse
@@ -46,8 +47,9 @@ class Score(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Scores of the model and of the nearest neighbour, by part; how many strings have spans, and how many translations
-    have the same; minutes of processor time.
+    """Scores of the model and of the nearest neighbour, by part; how many strings were compared with their
+    translations, and how many of these have the same spans; minutes of processor time; how many strings have spans.
+    A result without the last one has compared those alone.
     """
 
     scores: Mapping[str, Score]
@@ -55,6 +57,7 @@ class Result(NamedTuple):
     spans: int
     kept: int
     minutes: float
+    with_spans: int | None = None
 
 
 def rows(options: argparse.Namespace) -> list[Row]:
@@ -105,17 +108,19 @@ def work(row: Row, options: argparse.Namespace) -> None:
     run, minutes = trained(row, made, options)
     model = dragoman.load(run, device=DeviceConfig(threads=1))
     known = _read(_train(row, options))
-    scores, floors, same = dict[str, Score](), dict[str, Score](), list[bool]()
+    scores, floors = dict[str, Score](), dict[str, Score]()
+    same, spanned = list[bool](), 0
     for part in ("train", *PARTS):
         pairs = _read(options.data / f"{part}.tsv")
         sources = [pair.source for pair in pairs]
         texts = [each.text for each in model.translate(sources)]
-        same += [spans(source) == spans(text) for source, text in zip(sources, texts, strict=True) if spans(source)]
+        same += [spans(source) == spans(text) for source, text in zip(sources, texts, strict=True)]
+        spanned += sum(1 for source in sources if spans(source))
         if part in PARTS:
             right = [[pair.target for pair in pairs]]
             scores[part] = Score(Bleu().corpus(texts, right).value, Chrf().corpus(texts, right).value)
             floors[part] = Score(*nearest(pairs, known)[:2])
-    found = Result(scores, floors, len(same), sum(same), minutes)
+    found = Result(scores, floors, len(same), sum(same), minutes, spanned)
     provenance.write(result(row, options), found._asdict(), made_with)
 
 
@@ -131,9 +136,10 @@ def show(every: list[Row], options: argparse.Namespace) -> None:
         each = Result(**provenance.read(result(row, options)))
         figures = [value for part in parts for value in (*each.floors[part], *each.scores[part])]
         kept = f"{each.kept:,} of {each.spans:,}"
-        lines.append((row.name, *(f"{value:.1f}" for value in figures), kept, f"{each.minutes:.1f}"))
+        spanned = f"{each.spans if each.with_spans is None else each.with_spans:,}"
+        lines.append((row.name, *(f"{value:.1f}" for value in figures), kept, spanned, f"{each.minutes:.1f}"))
     heads = [f"{part} {who} {figure}" for part in parts for who in ("nearest", "model") for figure in ("BLEU", "chrF")]
-    markdown(("", *heads, "kept", "minutes"), *lines)
+    markdown(("", *heads, "kept", "with spans", "minutes"), *lines)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -56,9 +56,9 @@ class EachMark(Constraint):
 
 @final
 class Accepted(Constraint):
-    """Translations of which every beginning is accepted, given the number of the sentence and its symbols. The end is
-    accepted wherever it is allowed. Behind a beginning that is not, everything is. If `only` names symbols behind a
-    beginning, no other would be accepted.
+    """Translations of which `accepts` allows every beginning, given the number of the sentence and the symbols of the
+    beginning. The end of a translation is not judged, nor is what follows a beginning that was refused. `only` gives
+    the symbols that may follow a beginning, and None where any may.
     """
 
     def __init__(self, sentences: int, accepts: Accepts, only: Only, device: torch.device) -> None:

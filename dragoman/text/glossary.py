@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,6 +28,16 @@ class Term(NamedTuple):
     source: str
     forms: tuple[str, ...] = ()
 
+    @property
+    def exact(self) -> bool:
+        """Whether only this letter case of the term is meant: a capital stands behind a letter (`US`, `iPhone`)."""
+        return any(before.isalpha() and each.isupper() for before, each in pairwise(self.source))
+
+    @property
+    def key(self) -> str:
+        """The source of the term, in lower case unless it is exact. Terms with the same one are the same term."""
+        return self.source if self.exact else self.source.lower()
+
 
 class FoundTerm(NamedTuple):
     """A term in a text, where it stands, and the forms of its translation in its letter case."""
@@ -38,13 +49,15 @@ class FoundTerm(NamedTuple):
 
 
 class Glossary:
-    """Terms by the pieces that they begin with. They are found in any letter case. Two are equal if their terms are."""
+    """Terms by the pieces that they begin with. They are found in any letter case, unless they are exact. Two are equal
+    if their terms are.
+    """
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
         self.terms = tuple(term._replace(forms=tuple(form for form in term.forms if form.strip())) for term in terms)
         self._hash = hash(self.terms)  # once, since options with a glossary are keys
         self._by_first: dict[str, list[Term]] = {}
-        for term in sorted(self.terms, key=lambda term: -len(term.source)):
+        for term in sorted(self.terms, key=lambda term: (-len(term.source), not term.exact)):
             first = _PIECE.match(term.source)
             if first:
                 self._by_first.setdefault(first[0].lower(), []).append(term)
@@ -77,7 +90,7 @@ class Glossary:
             for term in self._by_first.get(text[begin:end].lower(), ()) if begin >= position else ():
                 position = begin + len(term.source)
                 said = text[begin:position]
-                if position in ends and said.lower() == term.source.lower():
+                if position in ends and (said if term.exact else said.lower()) == term.key:
                     found.append(FoundTerm(said, begin, position, _forms(term, said, first=not text[:begin].strip())))
                     break
                 position = begin
@@ -137,8 +150,8 @@ def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:
 
 def read(path: Path) -> Glossary:
     """Read a TSV file: a term, its translation, and further forms of that, between tabs or `|`. A term without a
-    translation, or whose translation is the same, stays as it is. A first line `source target` is a header. UserError
-    names the file and line of anything else.
+    translation, or whose translation is the same, stays as it is. A first line `source target` is a header, in any
+    letter case. UserError names the file and line of anything else.
     """
     return Glossary(_terms(path, keep=False))
 
@@ -153,23 +166,27 @@ def _terms(path: Path, *, keep: bool) -> list[Term]:
     for number, line in enumerate(read_lines(path), start=1):
         place = f"{file_shown(path)}:{number}"
         columns = [_normalise(column).strip() for column in line.split("\t")]
-        if not any(columns) or (number == 1 and columns[:2] == ["source", "target"]):
+        header = [column.lower() for column in columns] if number == 1 else []
+        if "probability" in header:
+            raise UserError(
+                f"{place}: a table of `dragoman dictionary`, which is for --dictionary, is no list of terms"
+            )
+        if not any(columns) or header[:2] == ["source", "target"]:
             continue
         source, *targets = columns
         if keep and any(targets):
             raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(line)}")
         if not _PIECE.match(source):
             raise UserError(f"{place}: expected a term, a tab and its translation, found {shown(line)}")
-        if source.lower() in lines:
-            raise UserError(
-                f"{place}: {shown(source)} is in line {lines[source.lower()]} already; give its forms there"
-            )
-        lines[source.lower()] = number
+        term = Term(source)
+        if term.key in lines:
+            raise UserError(f"{place}: {shown(source)} is in line {lines[term.key]} already; give its forms there")
+        lines[term.key] = number
         forms = tuple(dict.fromkeys(form.strip() for each in targets for form in each.split(_FORMS) if form.strip()))
-        terms.append(Term(source, () if forms == (source,) else forms))
+        terms.append(term._replace(forms=() if forms == (source,) else forms))
     return terms
 
 
 def together(glossaries: Sequence[Glossary]) -> Glossary:
     """All terms; where several have the same one, the last decides."""
-    return Glossary({term.source.lower(): term for each in glossaries for term in each.terms}.values())
+    return Glossary({term.key: term for each in glossaries for term in each.terms}.values())

@@ -16,23 +16,34 @@ Pattern: TypeAlias = re.Pattern[str]
 _GONE = str.maketrans(dict.fromkeys(MARKS, REPLACEMENT))
 
 _ATTRIBUTE = r"""\s+[\w:@.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))?"""
+_FORMAT = r"[-+#0']*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?"  # between `%` and the letter of printf
+_PRINTF = rf"""
+    %(?:\d+\$|\(\w[^()\s]*\)){_FORMAT}[a-zA-Z@]           # %1$s %(count)s
+  | (?<!\d)(?<!\d[ \u00a0\u202f])%{_FORMAT}[a-zA-Z@]      # %d %-5.2f %'lu
+  | %(?!'){_FORMAT}[diufxXoegcs@](?!\w)                   # 100%d, but nothing in 50 %off
+"""
+_MESSAGE = "[^{}]*+"  # of ICU: text with braces in braces, seven deep, which is a message in a message in another
+for _ in range(6):
+    _MESSAGE = rf"(?:[^{{}}]++|\{{{_MESSAGE}\}})*+"
 _IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on behind it without a space
 
 
 def placeholders() -> Pattern:
     """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, ICU and
     the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%L1`, `{name}`, `{{name}}`, `${x}`,
-    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `\\n`, `%%`; and `[X12X]`.
+    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount (`$1,000`) is none. A
+    message of ICU with branches (plural, select, selectordinal) is one span: with its parts in another order, it would
+    be none.
     """
     return re.compile(
+        rf"%L\d{{1,2}} | %[A-Za-z_]\w+%(?![%\w]) | %% | {_PRINTF} | %\d{{1,2}}"  # %L1 %name% %1
+        rf"| \{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
         r"""
-        %(?:\d+\$|\(\w[^()\s]*\))[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?[a-zA-Z@] # %1$s %(count)s
-      | %L\d{1,2} | %[A-Za-z_]\w+%(?![%\w]) | %%                                                  # %L1 %name%
-      | (?<!\d)%[-+#0']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?[a-zA-Z@]                  # %d %-5.2f %'lu
-      | %\d{1,2}                                                                                  # %1
-      | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                                               # {{ x }} {x} ${x}
-      | \{\s*\w*\s*(?:,\s*\w+\s*){0,2}\}                                                          # {n, number}
-      | \$\w+(?:\$|\([^()\s]*\))? | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                 # $x $x$ $t(x) \n
+      | \{%[^{}]*%\}                                                          # {% if x %}
+      | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                           # {{ x }} {x} ${x}
+      | \{\s*(?:\w+\s*)?(?:,\s*\w+\s*){0,2}\}                                   # {n, number}
+      | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000
+      | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                         # [X12X] \n
         """,
         re.VERBOSE,
     )
@@ -40,19 +51,22 @@ def placeholders() -> Pattern:
 
 def tags() -> Pattern:
     """Tags, comments and entities of XML and HTML: `<b>`, `</b>`, `<a href="...">`, `<br/>`, `<0>`, `&amp;`."""
-    return re.compile(rf"<!--.*?-->|</?\w[\w:.-]*(?:{_ATTRIBUTE})*\s*/?>|&(?:\w+|\#\d+|\#[xX][0-9a-fA-F]+);", re.DOTALL)
+    comment = "<!--(?:(?!<!--).)*?-->"  # from the last `<!--`, so that those that are not closed are read once
+    return re.compile(rf"{comment}|</?\w[\w:.-]*(?:{_ATTRIBUTE})*\s*/?>|&(?:\w+|\#\d+|\#[xX][0-9a-fA-F]+);", re.DOTALL)
 
 
 def urls() -> Pattern:
     """Addresses of the web, and others with `://`, without the punctuation behind them."""
     return re.compile(
-        rf"(?:(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]*://|(?<!\w)www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<![.,;:!?'])"
+        rf"(?:[A-Za-z][A-Za-z0-9+.-]{{0,30}}+://|(?<!\w)www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<![.,;:!?'])"
     )
 
 
 def emails() -> Pattern:
     """Addresses of people: `name@example.org`."""
-    return re.compile(r"[A-Za-z0-9._%+\u00c0-\u024f-]+@[A-Za-z0-9\u00c0-\u024f-]+(?:\.[A-Za-z0-9\u00c0-\u024f-]+)+")
+    return re.compile(
+        r"[A-Za-z0-9._%+\u00c0-\u024f-]{1,64}+@[A-Za-z0-9\u00c0-\u024f-]+(?:\.[A-Za-z0-9\u00c0-\u024f-]+)+"
+    )
 
 
 def numbers() -> Pattern:
@@ -66,7 +80,7 @@ def numbers() -> Pattern:
 
 def whitespace() -> Pattern:
     """Line breaks and tabs with the space around them, and several spaces in a row."""
-    return re.compile(r"\s*[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,}")
+    return re.compile(r"(?:(?<!\s)\s*)?[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,}")
 
 
 def pattern(*, regex: str) -> Pattern:

@@ -3,7 +3,7 @@ for them.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -14,7 +14,7 @@ from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
-from dragoman.text.glossary import Glossary, Wholes, spaceless
+from dragoman.text.glossary import FoundTerm, Glossary, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
@@ -98,11 +98,9 @@ class Demands:
         self._searched = searched
         self.protection = asked.protection
         self._spans = asked.protection.find(text) if asked.protection else []
-        self.terms = [
-            each._replace(forms=tuple(dict.fromkeys(map(self._target.text.normalise, each.forms))))
-            for each in asked.glossary.find(text)
-            if not any(first < each.end and each.begin < last for first, last in self._spans)
-        ]
+        self.terms = [each for each in self._found(text) if not _over(each, self._spans)]
+        spans = [*self._spans, *((each.begin, each.end) for each in given.spans)]
+        self._lost = [each for each in self._found(given.text(text)) if _cut(each, spans)] if spans else []
         every = dict.fromkeys(term.forms for term in self.terms)
         hard = [each for each in every if not asked.weight and (searched is None or each in searched)]
         verbatim = [list(_spellings(self._target, text[slice(*span)], known)) for span in self._spans]
@@ -112,6 +110,12 @@ class Demands:
         self.required = SentencePhrases([each for _, each in required if each], edges.class_of, self._fits)
         soft = [self._spelled(forms) for forms in every] if asked.weight else []
         self.favoured = SentencePhrases([each for each in soft if each], edges.class_of, self._fits)
+
+    def _found(self, text: str) -> list[FoundTerm]:
+        """The terms of a text, with forms as the model writes them."""
+        normalise = self._target.text.normalise
+        found = self._asked.glossary.find(text)
+        return [each._replace(forms=tuple(dict.fromkeys(map(normalise, each.forms)))) for each in found]
 
     def lacking(self, text: str) -> frozenset[Forms]:
         """The forms of the terms that a translation does not have at all."""
@@ -186,8 +190,8 @@ class Demands:
         return all(place in wholes for place in read.terms)
 
     def only(self, ids: Sequence[int], symbols: Sequence[str]) -> list[int] | None:
-        """The symbols that a span goes on with which has begun and cannot be left, as what there is of it looks like
-        another one.
+        """The symbols that may follow the beginning of a translation; None if any may. If a span of the text is said in
+        part, and would be another span if a space followed, only its own next symbols may.
         """
         following = self.required.following(tuple(ids)) if self.protection else []
         if not following or not self.protection:
@@ -225,21 +229,32 @@ class Demands:
         )
 
     def applied(self, text: str) -> tuple[AppliedTerm, ...]:
-        """The terms of the text, and where a form of their translation stands."""
+        """The terms of the text, and where a form of their translation stands. Of a term that a protected span cuts, it
+        stands there only if the model says it of itself.
+        """
+        place = self._given.place
+        there = [each._replace(begin=place(each.begin), end=place(each.end)) for each in self.terms]
+        every = sorted([*there, *self._lost], key=lambda each: each.begin)
         return tuple(
-            AppliedTerm(
-                self._given.text(term.text),
-                self._name,
-                (self._given.place(term.begin), self._given.place(term.end)),
-                place,
-                term.forms,
-            )
-            for term, place in zip(self.terms, terms.said(text, self.terms), strict=True)
+            AppliedTerm(each.text, self._name, (each.begin, each.end), target, each.forms)
+            for each, target in zip(every, terms.said(text, every), strict=True)
         )
 
     @property
     def _name(self) -> str:
         return self._source.name if self._source else ""
+
+
+def _over(term: FoundTerm, spans: Collection[Span]) -> bool:
+    """Whether a term has anything in common with spans."""
+    return any(begin < term.end and term.begin < end for begin, end in spans)
+
+
+def _cut(term: FoundTerm, spans: Collection[Span]) -> bool:
+    """Whether the same holds, and the term is no part of a longer span, in which nothing is a term."""
+    place = term.begin, term.end
+    within = any(span != place and span[0] <= term.begin and term.end <= span[1] for span in spans)
+    return not within and _over(term, spans)
 
 
 def _clings(character: str) -> bool:

@@ -1,7 +1,7 @@
 """Terms of a glossary in a translation: where they are said, and what they take the place of."""
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from dragoman.data.language import Language
 from dragoman.files import LONGEST_TEXT
@@ -46,13 +46,15 @@ def read(source: Language, text: str, terms: Sequence[FoundTerm]) -> list[range]
     """
     symbols = source.text.encode(text[:LONGEST_TEXT])[:LONGEST]
     written, spans = "".join(source.text.unit.surfaces(symbols)).lower(), source.text.words(symbols).spans
-    wholes, found, begin = Wholes(written), list[range](), 0
+    here, there, found = Wholes(text[:LONGEST_TEXT].lower()), Wholes(written), list[range]()
+    same: dict[str, Iterator[tuple[Span, Span]]] = {}  # places of a word in the text and as it is read, terms or not
     for term in terms:
         wanted = source.text.normalise(term.text).lower()
-        place = next((first for first, _ in wholes.occurrences([wanted], begin)), None)
-        over = [] if place is None else _overlapping(spans, place, place + len(wanted))
+        if wanted not in same:
+            same[wanted] = zip(here.occurrences([term.text.lower()]), there.occurrences([wanted]), strict=False)
+        place = next((read for given, read in same[wanted] if given[0] >= term.begin), None)
+        over = _overlapping(spans, *place) if place else []
         found.append(range(over[0], over[-1] + 1) if over else range(0))
-        begin = begin if place is None else place + len(wanted)
     return found
 
 

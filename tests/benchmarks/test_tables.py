@@ -452,7 +452,7 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
 ) -> None:
     for seed, (part, count) in enumerate({"train": 60, "dev": 8, "test": 8}.items()):
         texts = [f"{one} {{name}}\t{two} {{name}}" for one, two in toy.pairs(count, seed)]
-        lines(tmp_path, f"{part}.tsv", ["en\tde", *texts])
+        lines(tmp_path, f"{part}.tsv", ["en\tde", *texts, *["one\tun"] * (part == "test")])
     monkeypatch.setattr(strings, "COUNTS", (40, 0))
     options = Namespace(folder=tmp_path / "table", data=tmp_path)
     few, few_protected, every, every_protected = strings.rows(options)
@@ -465,11 +465,42 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
     names = [few.name, few_protected.name]
     assert strings.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", *names]) == 0
     head, _, plain, protected = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
-    assert head[1:6] == ["dev nearest BLEU", "dev nearest chrF", "dev model BLEU", "dev model chrF", "kept"]
+    assert head[1:7] == [
+        "dev nearest BLEU",
+        "dev nearest chrF",
+        "dev model BLEU",
+        "dev model chrF",
+        "kept",
+        "with spans",
+    ]
     assert (plain[0], protected[0]) == ("| 40 strings", "| 40 strings, spans protected")
-    assert plain[5].endswith(" of 76")
-    assert protected[5] == "76 of 76"
+    assert plain[5].endswith(" of 77")
+    assert protected[5] == "77 of 77"
+    assert plain[6] == protected[6] == "76"
     assert plain[1:3] == protected[1:3]
+
+
+def test_a_string_whose_translation_has_spans_of_its_own_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for part in ("train", "dev", "test"):
+        lines(tmp_path, f"{part}.tsv", ["en\tde", "one %d\tun %d", "two\tdeux"])
+    monkeypatch.setattr(strings, "COUNTS", (0,))
+    monkeypatch.setattr(strings, "trained", lambda *_: (tmp_path, 1.0))
+    inventing = Namespace(
+        translate=lambda texts: [Namespace(text=f"{text} %d".replace("%d %d", "%d")) for text in texts]
+    )
+    monkeypatch.setattr("dragoman.load", lambda *_, **__: inventing)
+    options = Namespace(folder=tmp_path / "table", data=tmp_path, test=False)
+    row = strings.rows(options)[0]
+    strings.work(row, options)
+    found = strings.Result(**provenance.read(trainings.result(row, options)))
+    assert (found.spans, found.kept, found.with_spans) == (6, 3, 3)
+    before = found._replace(spans=3)._asdict()
+    del before["with_spans"]  # as results were written when only strings with spans were compared
+    provenance.write(trainings.result(row, options), before, provenance.of())
+    strings.show([row], options)
+    assert capsys.readouterr().out.splitlines()[-1].endswith("| 3 of 3 | 3 | 1.0 |")
 
 
 @pytest.fixture

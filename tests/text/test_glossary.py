@@ -54,19 +54,25 @@ def test_letter_case_is_that_of_the_source(text: str, expected: tuple[str, ...])
     assert forms(text, Term("printer", ("der Drucker", "Drucker")))[0][1] == expected
 
 
-def test_a_term_with_capitals_keeps_them() -> None:
-    assert forms("an iPhone, GNU, gnu", Term("iPhone", ("iPhone X",)), Term("GNU", ("GNU's",))) == [
-        ("iPhone", ("iPhone X",)),
-        ("GNU", ("GNU's",)),
-        ("gnu", ("GNU's",)),
+def test_a_term_with_a_capital_behind_a_letter_is_found_as_it_is_written() -> None:
+    terms = Term("iPhone", ("iPhone X",)), Term("US", ("USA",)), Term("us", ("uns",)), Term("Polish", ("polnisch",))
+    assert forms("an iPhone of US, for us, Us; polish IPHONE", *terms) == [
+        *[("iPhone", ("iPhone X",)), ("US", ("USA",)), ("us", ("uns",)), ("Us", ("Uns",)), ("polish", ("polnisch",))]
     ]
+    assert forms("it, IT, USES us", *terms[:2], Term("IT")) == [("IT", ("IT",))]
     assert forms("Linux LINUX", Term("linux")) == [("Linux", ("Linux",)), ("LINUX", ("LINUX",))]
+    assert forms("US", *reversed(terms)) == [("US", ("USA",))]
+    assert forms("US", terms[2]) == [("US", ("UNS",))]
 
 
 def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
-    path.write_text("source\ttarget\nprinter\tDrucker | Druckers\tDruckern\n\nGNU\nLinux\tLinux\n", "utf-8")
-    assert read(path).terms == (Term("printer", ("Drucker", "Druckers", "Druckern")), Term("GNU"), Term("Linux"))
+    terms = "printer\tDrucker | Druckers\tDruckern\n\nGNU\ngnu\tGnu\nLinux\tLinux\n"
+    for header in ("", "source\ttarget\n", "Source\tTARGET\n"):
+        path.write_text(header + terms, "utf-8")
+        assert read(path).terms == (
+            *(Term("printer", ("Drucker", "Druckers", "Druckern")), Term("GNU"), Term("gnu", ("Gnu",)), Term("Linux")),
+        )
     path.write_text("GNU\nLinux\n", "utf-8")
     assert read_kept(path).terms == (Term("GNU"), Term("Linux"))
 
@@ -85,6 +91,7 @@ def test_of_several_files_the_last_decides() -> None:
     both = together([Glossary([Term("a", ("b",))]), Glossary([Term("A", ("c",)), Term("d")])])
     assert both.terms == (Term("A", ("c",)), Term("d"))
     assert len(both) == 2
+    assert len(together([Glossary([Term("US")]), Glossary([Term("us")])])) == 2
     assert Glossary().find("a") == []
 
 
@@ -95,6 +102,15 @@ def test_a_line_without_a_term_is_told(tmp_path: Path, golden: Golden, text: str
     with pytest.raises(UserError) as told:
         read(path)
     golden(str(told.value).replace(str(tmp_path), "."))
+
+
+def test_a_table_of_probabilities_is_no_glossary(tmp_path: Path, golden: Golden) -> None:
+    path = tmp_path / "dictionary.tsv"
+    path.write_text("source\ttarget\tprobability\tcount\nprinter\tDrucker\t1.0\t7\n", "utf-8")
+    for reading in (read, read_kept):
+        with pytest.raises(UserError) as told:
+            reading(path)
+        golden(str(told.value).replace(str(tmp_path), "."))
 
 
 def test_a_list_of_terms_to_keep_has_no_translations(tmp_path: Path, golden: Golden) -> None:

@@ -1,6 +1,7 @@
 """What is protected, in each notation; and marks for it, in a text and in a pair."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,10 @@ WHOLE = {  # each is one span of its kind
             "%name%",
         ),
         *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
-        *("[X12X]", "\\n", "{user.name!r}"),
+        *("[X12X]", "\\n", "{user.name!r}", "{% if x == 'y' %}", "{%- endif -%}", "$1"),
+        "{count, plural, one {item} other {# items}}",
+        "{n,selectordinal,offset:1 =0{} few{{x}rd}}",
+        "{who, select, her {{n, plural, one {{m, select, a {{k, number}} other {b}}}}} other {they}}",
     ],
     "tags": [
         *("<b>", "</b>", "<br/>", "<br />", '<a href="x>y">', "<a href='{url}' hidden>", "<0>", "</0>", "<x:y>"),
@@ -47,7 +51,18 @@ WHOLE = {  # each is one span of its kind
     "whitespace": ["\n", " \n\t", "  ", "\t"],
 }
 NONE = {
-    "placeholders": ["50 % of", "100%ige", "a { b c } d", "$ 5", "[1]", "[note]"],
+    "placeholders": [
+        "50 % of",
+        "100%ige",
+        "a { b c } d",
+        "$ 5",
+        "[1]",
+        "[note]",
+        "50 %off",
+        "100 %ige",
+        "100% done",
+        "5%",
+    ],
     "tags": ["a < b", "1 <2", "R&D", "&;", "<>"],
     "urls": ["http:", "a://", "wwww.x"],
     "emails": ["a@b", "@a.b"],
@@ -81,8 +96,48 @@ def test_what_touches_a_span_is_not_a_part_of_it() -> None:
     assert found("{a}{b}%d%s", "placeholders") == ["{a}", "{b}", "%d", "%s"]
 
 
+def test_a_dollar_does_not_cut_an_amount() -> None:
+    """Before a number without separators, it may be a placeholder."""
+    for text, number in (
+        ("$1,000", "1,000"),
+        ("US$5,000.", "5,000"),
+        ("$10.99", "10.99"),
+        ("$1\u202f000", "1\u202f000"),
+    ):
+        assert found(text, "placeholders", "numbers") == [number]
+    assert found("$1, $2.", "placeholders", "numbers") == ["$1", "$2"]
+
+
+def test_a_conversion_behind_digits_is_a_placeholder_if_no_word_goes_on_behind_it() -> None:
+    """Without digits before it, anything may: `%dx%d`."""
+    assert found("100%d, 5 %s: %dx%d", "placeholders", "numbers") == ["100", "%d", "5", "%s", "%d", "%d"]
+    assert found("100%dpx, the 1%'s", "placeholders") == []
+
+
+def test_what_is_no_message_has_placeholders_as_ever() -> None:
+    """Such as one that is not closed, or more deeply nested than anybody writes."""
+    assert found("Add {n, plural, one {item} other {items}", "placeholders") == ["{item}", "{items}"]
+    assert found("{x, plural, " + "{a " * 8 + "{b}" + "}" * 9, "placeholders") == ["{b}"]
+
+
 def test_of_spans_that_begin_together_the_longest_is_one() -> None:
     assert found('<a href="{url}">%d</a> see {{x}}', *WHOLE) == ['<a href="{url}">', "%d", "</a>", "{{x}}"]
+
+
+@pytest.mark.parametrize("part", ["\u3000", "<!--", "a", "a.", "{ ", "%0", "<a ", "{n,plural,{", "(", " x='y'"])
+@pytest.mark.parametrize("start", ["", "{", "%", "<a", "http://"])
+def test_no_text_takes_long(start: str, part: str) -> None:
+    """Nothing is read from each of its places to its end, which would take minutes here."""
+    began = time.perf_counter()
+    ALL.find(f"{start}{part * 50_000}"[:50_000])
+    assert time.perf_counter() - began < 1
+
+
+def test_what_begins_late_in_other_text_is_found() -> None:
+    assert found(r"\nhttps://a.b, \ninfo@a.org", *WHOLE) == [r"\n", "https://a.b", r"\n", "info@a.org"]
+    assert found("x \n y", "whitespace", "emails") == [" \n "]
+    assert Protection([KINDS["whitespace"](), re.compile("x ")]).find("x \n") == [(0, 2), (2, 3)]
+    assert found("<!-- a <!-- b -->", "tags") == ["<!-- b -->"]
 
 
 def test_a_pattern_of_the_users_own_is_a_kind_like_others() -> None:

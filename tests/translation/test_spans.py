@@ -262,6 +262,23 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
                 assert form in allowed or (form[0].lower() + form[1:] in allowed and begin == 0)
 
 
+def test_a_term_that_a_span_cuts_is_told_as_not_applied(
+    runs: dict[str, Translator], free: dict[str, Translator]
+) -> None:
+    """Whether spans are learnt or asked for; but not a word of a longer span, which is no term there."""
+    glossary = Glossary([Term("two 365"), Term("one", ("six",)), Term("name", ("nom",)), Term("5", ("cinq",))])
+    text = "<b>one</b> {name} two 365 5"
+    numbers = Protection.named(["placeholders", "tags", "numbers"])
+    for translator, asked in ((runs["bpe"], None), (free["bpe"], numbers)):
+        (found,) = translator.translate([text], asked=Asked(glossary, protection=asked))
+        assert [(each.text, text[slice(*each.place)]) for each in found.terms] == [
+            *[("one", "one"), ("two 365", "two 365"), ("5", "5")]
+        ]
+        assert [each.target is not None for each in found.terms] == [True, "two 365" in found.text, False]
+    (read,) = runs["bpe"].translate(["one 365"], prefix=["one 365"], asked=Asked(Glossary([Term("one 365")])))
+    assert [each.target for each in read.terms] == [(0, 7)]
+
+
 def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translator: Translator) -> None:
     glossary = Glossary([Term("two", ("cinq",))])
     free, *_ = translator.translate(["one two three"])

@@ -103,7 +103,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
     assert said("lit et " * 300, [term("bed", "lit"), term("and", "et")] * 300) == [
         span for place in range(0, 2100, 7) for span in ((place, place + 3), (place + 4, place + 6))
     ]
-    assert len(texts) == 2
+    assert len(texts) == 3  # as it is given, as it is read, and its translation
 
 
 def test_of_a_term_that_the_source_has_twice_the_other_one_is_replaced() -> None:
@@ -166,6 +166,14 @@ def test_words_of_terms_are_those_that_overlap(
         begin = text.index(each, begin)
         found.append(FoundTerm(each, begin, begin + len(each), ("x",)))
     assert [[words[number] for number in each] for each in read(source, text, found)] == expected
+
+
+def test_a_term_in_capitals_is_not_a_word_that_a_lower_case_model_reads_alike() -> None:
+    source = Language(
+        "en", TextPipeline(lowercase=True, tokeniser="punctuation", unit=Spec("word")), Vocabulary(()), (1,) * 4
+    )
+    text = "give us a US printer, us"
+    assert read(source, text, Glossary([Term("US")]).find(text)) == [range(3, 4)]
 
 
 @pytest.fixture(scope="module")
