@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec
+.PHONY: demo lint quick test check lowest soak fuzz mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -35,6 +35,9 @@ lowest: $(LOWEST)/made.stamp
 
 soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)
+
+fuzz: $(DEV)
+	FUZZ_REQUESTS=$(or $(REQUESTS),10000) $(BIN)/python -m pytest tests/serving/test_fuzz.py
 
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants $(OPTIONS)

@@ -4,7 +4,9 @@
 different one, and wait for the answer before they send the next: one client, then 64. Then the memory of the server
 after some requests and after many more; 1,000 clients that ask at the same moment; and a client that asks for short
 texts while another has a text of 100,000 characters translated. Without --run, a run of the demo's size is trained
-briefly. The clients need a part of the processor, which the server then lacks.
+briefly. The clients need a part of the processor, which the server then lacks. The status is 1 where a bound is missed:
+every answer is 200, 64 clients have 5 times as many answers as one, 99 % of them within 1 s, memory grows by 5 % at
+most, and the long text delays short ones by 1 s at most.
 """
 
 import argparse
@@ -17,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -33,6 +35,10 @@ from dragoman.training import checks, session
 MANY = 64
 CROWD = 1_000
 LONG = 100_000  # characters
+TIMES = 5.0  # as many answers as one client has
+SLOWEST = 1.0  # seconds in which 99 % are answered
+GROWTH = 5.0  # percent of the memory
+DELAY = 1.0  # seconds that a long text delays a short one
 
 
 class Answer(NamedTuple):
@@ -41,6 +47,13 @@ class Answer(NamedTuple):
     status: int
     later: bool
     seconds: float
+
+
+class Found(NamedTuple):
+    """What was measured, in lines, and which bounds it missed."""
+
+    lines: list[str]
+    missed: list[str]
 
 
 class Client:
@@ -98,6 +111,7 @@ def serving(run: Path, folder: Path) -> Iterator[Server]:
     """Serve a run in the meantime."""
     log = folder / "log"
     command = [sys.executable, "-m", "dragoman", "serve", str(run), "--port", "0", "--characters", str(LONG)]
+    command += ["--connections", str(2 * CROWD)]
     with log.open("w") as told, subprocess.Popen(command, cwd=ROOT, stderr=told, text=True) as process:
         try:
             while not (found := re.search(r"http://([\d.]+):(\d+)", log.read_text("utf-8"))):
@@ -118,7 +132,17 @@ def percent(answers: Sequence[Answer], share: int) -> float:
     return statistics.quantiles((each.seconds for each in answers), n=100, method="inclusive")[share - 1]
 
 
-async def rates(server: Server, texts: Iterator[str], seconds: float) -> Iterable[str]:
+def missed(bounds: Mapping[str, bool]) -> list[str]:
+    """The bounds that are not met."""
+    return [bound for bound, met in bounds.items() if not met]
+
+
+def failed(answers: Iterable[Answer]) -> int:
+    """How many were not answered with 200."""
+    return sum(each.status != 200 for each in answers)
+
+
+async def rates(server: Server, texts: Iterator[str], seconds: float) -> Found:
     """One client, and many."""
     await server.asked(islice(texts, 100), 8, 60)  # warms up
     one = await server.asked(texts, 1, seconds)
@@ -126,21 +150,32 @@ async def rates(server: Server, texts: Iterator[str], seconds: float) -> Iterabl
     rows = ["| clients | requests a second | median, s | 99 %, s | not answered with 200 |", "|---|---|---|---|---|"]
     for clients, answers in ((1, one), (MANY, many)):
         times = f"{percent(answers, 50):.3f} | {percent(answers, 99):.3f}"
-        failed = sum(each.status != 200 for each in answers)
-        rows.append(f"| {clients} | {len(answers) / seconds:.1f} | {times} | {failed} |")
-    return [*rows, "", f"{MANY} clients have {len(many) / len(one):.1f} times as many answers as one."]
+        rows.append(f"| {clients} | {len(answers) / seconds:.1f} | {times} | {failed(answers)} |")
+    times_as_many, slowest = len(many) / len(one), percent(many, 99)
+    bounds = {
+        f"{failed([*one, *many])} requests of 1 and {MANY} clients failed": not failed([*one, *many]),
+        f"{MANY} clients have {times_as_many:.2f} times as many answers as one, not {TIMES:g}": times_as_many >= TIMES,
+        f"99 % are answered in {slowest:.3f} s, not in {SLOWEST:g}": slowest <= SLOWEST,
+    }
+    lines = [*rows, "", f"{MANY} clients have {times_as_many:.1f} times as many answers as one."]
+    return Found(lines, missed(bounds))
 
 
-async def memory(server: Server, texts: Iterator[str], count: int) -> str:
+async def memory(server: Server, texts: Iterator[str], count: int) -> Found:
     """Growth of the memory over so many requests."""
-    await server.asked(islice(texts, count // 10), MANY, 3600)
+    first = await server.asked(islice(texts, count // 10), MANY, 3600)
     before = server.memory
-    await server.asked(islice(texts, count), MANY, 3600)
+    more = await server.asked(islice(texts, count), MANY, 3600)
     growth = 100 * (server.memory / before - 1)
-    return f"Memory: {before / 1e6:.0f} MB after {count // 10:,} requests, {growth:+.1f} % after {count:,} more."
+    line = f"Memory: {before / 1e6:.0f} MB after {count // 10:,} requests, {growth:+.1f} % after {count:,} more."
+    bounds = {
+        f"{failed([*first, *more])} requests failed while memory was measured": not failed([*first, *more]),
+        f"memory grows by {growth:.1f} %, not {GROWTH:g}": growth <= GROWTH,
+    }
+    return Found([line], missed(bounds))
 
 
-async def crowd(server: Server, texts: Iterator[str], clients: int) -> str:
+async def crowd(server: Server, texts: Iterator[str], clients: int) -> Found:
     """Many clients that ask at once."""
     began = time.perf_counter()
     found = await server.asked(islice(texts, clients), clients, 3600)
@@ -148,10 +183,11 @@ async def crowd(server: Server, texts: Iterator[str], clients: int) -> str:
     told = Counter(each.status for each in found)
     named = ", ".join(f"{count:,} with {status}" for status, count in sorted(told.items()))
     later = sum(each.later for each in found)
-    return f"{clients:,} clients at once: {named} ({later} with Retry-After), in {seconds:.1f} s."
+    line = f"{clients:,} clients at once: {named} ({later} with Retry-After), in {seconds:.1f} s."
+    return Found([line], missed({f"{failed(found)} of {clients:,} clients at once failed": not failed(found)}))
 
 
-async def beside(server: Server, texts: Iterator[str], characters: int) -> str:
+async def beside(server: Server, texts: Iterator[str], characters: int) -> Found:
     """Short texts beside a long one, and before it."""
     long = ""
     while len(long) < characters - 200:
@@ -166,10 +202,16 @@ async def beside(server: Server, texts: Iterator[str], characters: int) -> str:
     longest = [max(each.seconds for each in answers) for answers in (before, during)]
     whole = await work
     told = f"answered with {whole.status} after {whole.seconds:.1f} s"
-    return (
+    line = (
         f"A text of {len(long):,} characters ({told}): {len(during)} short ones beside it took {longest[1]:.2f} s at "
         f"most, {longest[0]:.2f} s before."
     )
+    wrong, delay = failed([*before, *during, whole]), longest[1] - longest[0]
+    bounds = {
+        f"{wrong} requests beside a long text failed": not wrong,
+        f"a long text delays short ones by {delay:.2f} s, not {DELAY:g}": delay <= DELAY,
+    }
+    return Found([line], missed(bounds))
 
 
 def trained(folder: Path, *, tiny: bool) -> Path:
@@ -182,15 +224,16 @@ def trained(folder: Path, *, tiny: bool) -> Path:
     return run
 
 
-async def measured(server: Server, *, tiny: bool) -> list[str]:
+async def measured(server: Server, *, tiny: bool) -> Found:
     """All of it."""
     texts = sentences(3_000 if tiny else 80_000)
-    return [
-        *await rates(server, texts, 1 if tiny else 60),
+    every = [
+        await rates(server, texts, 1 if tiny else 60),
         await memory(server, texts, 100 if tiny else 20_000),
         await crowd(server, texts, 20 if tiny else CROWD),
         await beside(server, texts, 2_000 if tiny else LONG),
     ]
+    return Found([line for each in every for line in each.lines], [bound for each in every for bound in each.missed])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -203,8 +246,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with serving(run, Path(name)) as server:
             console = Console(soft_wrap=True, highlight=False)
             console.print(f"{threads.cores()} cores\n")
-            console.print("\n".join(asyncio.run(measured(server, tiny=options.tiny))), markup=False)
-    return 0
+            found = asyncio.run(measured(server, tiny=options.tiny))
+            console.print("\n".join(found.lines), markup=False)
+    if options.tiny or not found.missed:
+        return 0
+    Console(stderr=True, soft_wrap=True, highlight=False).print(*found.missed, sep="\n", markup=False)
+    return 1
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Coroutine
+from traceback import extract_tb
 from typing import Any, TypeAlias
 
 import uvicorn
@@ -22,8 +23,8 @@ BACKLOG = 2048  # clients that may wait to be let in
 
 
 class Lines(logging.Formatter):
-    """A JSON object on each line. That of a request has its method, path, status and seconds as keys, and no text of a
-    user.
+    """A JSON object on each line. That of a request has its method, path, status and seconds as keys. No line has text
+    of a user, and so no trace has the message of an error.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -34,8 +35,20 @@ class Lines(logging.Formatter):
             **getattr(record, "request", {}),
         }
         if record.exc_info:
-            fields["trace"] = self.formatException(record.exc_info)
+            fields["trace"] = _trace(record.exc_info[1])
         return json.dumps(fields, ensure_ascii=False)
+
+
+def _trace(error: BaseException | None) -> str:
+    """The kinds of an error, and of those that it came from, with the file, line and function of each frame."""
+    lines = list[str]()
+    while error is not None:
+        frames = [
+            f'  File "{each.filename}", line {each.lineno}, in {each.name}' for each in extract_tb(error.__traceback__)
+        ]
+        lines[:0] = ["Traceback (most recent call last):", *frames, type(error).__qualname__]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(lines)
 
 
 class Server(uvicorn.Server):
@@ -77,9 +90,10 @@ def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connection
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
-    log = logging.getLogger("dragoman.serving")
+    log, errors = logging.getLogger("dragoman.serving"), logging.getLogger("uvicorn.error")
     log.setLevel(logging.INFO)
-    log.handlers, log.propagate = [handler], False
+    for each in (log, errors):
+        each.handlers, each.propagate = [handler], False
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -17,6 +17,18 @@ def test_the_table_tells_whether_the_outputs_are_the_same(tmp_path: Path, capsys
     assert [line[3].strip() for line in lines] == ["yes"] * 3
 
 
+@pytest.mark.parametrize("last", ["un", "deux"])
+def test_another_output_is_status_1(last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = iter(["un", "un", last])
+
+    def translated(run: Path, source: Path, output: Path, *_: object, **__: object) -> float:
+        output.write_text(next(texts))
+        return 1.0
+
+    monkeypatch.setattr(sharding, "translated", translated)
+    assert sharding.main([f"--run={tmp_path}", "--lines=2"]) == int(last != "un")
+
+
 def test_what_the_command_says_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sharding.main([f"--run={tmp_path}", "--lines=2"]) == 1
     assert str(tmp_path) in capsys.readouterr().err

@@ -101,6 +101,13 @@ def test_the_unit_is_sound(unit: ConfigParser) -> None:
     assert service["CapabilityBoundingSet"] == ""
 
 
+def test_the_example_for_nginx_shows_nobody_else_the_measures(repository: Path) -> None:
+    (example,) = re.findall(
+        r"```\n(client_header_timeout .*?)```", (repository / "docs" / "serve.md").read_text("utf-8"), re.DOTALL
+    )
+    assert "location = /metrics { deny all; }" in example
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_finds_nothing_wrong_with_the_unit(repository: Path, tmp_path: Path) -> None:
     text = (repository / "deploy" / "dragoman.service").read_text("utf-8")

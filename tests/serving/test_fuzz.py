@@ -1,11 +1,13 @@
-"""Whatever a client sends: an answer in JSON, and never a fault of the service."""
+"""Whatever a client sends: an answer in JSON, and never a fault of the service. `make fuzz` sends 10,000 requests."""
 
 import io
 import json
 import logging
+import os
 import socket
 import time
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,24 +52,36 @@ ESCAPES = [
     "&#xd800;",
     "a: one",
 ]
-BOUNDED = settings(max_examples=150, suppress_health_check=list(HealthCheck))
+REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "0"))  # at least so many, others each time, in place of a few
+
+
+def drawn(few: int) -> settings:
+    """As many examples as each of the five tests has, so that there are enough requests."""
+    every = list(HealthCheck)
+    if REQUESTS:
+        return settings(max_examples=-(-REQUESTS // 5), derandomize=False, database=None, suppress_health_check=every)
+    return settings(max_examples=few, suppress_health_check=every)
+
+
+sent = Counter[int]()  # answers by their status
 
 
 def check(answer: Any) -> None:
+    sent[answer.status_code] += 1
     assert answer.status_code < 500 or answer.status_code == 503, (answer.status_code, answer.text)
     assert "Traceback" not in answer.text
     if answer.status_code >= 400:
         assert list(answer.json()) == ["error"]
 
 
-@BOUNDED
+@drawn(150)
 @given(path=st.sampled_from(POSTS), asked=ASKED)
 def test_values_of_any_type(client: TestClient, path: str, asked: dict[str, Any]) -> None:
     body = json.dumps(asked).encode()  # with lone surrogates, NaN and numbers of 400 digits
     check(client.post(path, content=body, headers={"Content-Type": "application/json"}))
 
 
-@BOUNDED
+@drawn(150)
 @given(path=st.sampled_from(POSTS), kind=KINDS, body=st.binary(max_size=200), whole=st.booleans())
 def test_bodies_of_any_bytes(client: TestClient, path: str, kind: str, body: bytes, whole: bool) -> None:
     if whole:
@@ -76,7 +90,7 @@ def test_bodies_of_any_bytes(client: TestClient, path: str, kind: str, body: byt
     check(client.post(path, content=body, headers={"Content-Type": kind}))
 
 
-@BOUNDED
+@drawn(150)
 @given(name=st.text(alphabet="./\\%:~a\0é", max_size=30), ending=st.sampled_from([".txt", ".html", ".md", ".docx", ""]))
 def test_paths_of_any_kind(client: TestClient, name: str, ending: str) -> None:
     check(client.get(f"/download_file/{name.replace(chr(0), '%00')}"))
@@ -87,7 +101,7 @@ def test_paths_of_any_kind(client: TestClient, name: str, ending: str) -> None:
         assert ".." not in answer.json()["translatedFileUrl"]
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@drawn(60)
 @given(
     ending=st.sampled_from([".json", ".yaml", ".html", ".md", ".po", ".srt", ".tmx", ".xliff", ".txt"]),
     parts=st.lists(
@@ -102,7 +116,7 @@ def test_documents_of_any_text(client: TestClient, ending: str, parts: list[str]
         check(client.post("/translate_file", files=files, data={"source": "en", "target": target}))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@drawn(60)
 @given(
     changes=st.dictionaries(st.integers(0, 2_000), st.integers(0, 255), max_size=4),
     end=st.one_of(st.none(), st.integers(0, 2_000)),
@@ -125,6 +139,12 @@ def archive() -> bytes:
         new.writestr("word/document.xml", text)
         new.writestr("word/media/a.png", bytes(range(100)))
     return made.getvalue()
+
+
+@pytest.mark.skipif(not REQUESTS, reason="make fuzz")
+def test_so_many_requests_were_sent() -> None:
+    assert sent.total() >= REQUESTS, sent
+    assert sent[200] > REQUESTS / 10, sent  # or they would not get far
 
 
 def connected(served: str) -> socket.socket:

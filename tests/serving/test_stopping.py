@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import re
+import signal
 import socket
 import urllib.request
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ from urllib.error import HTTPError
 
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
 from dragoman.search.decoding import Deadline
@@ -21,6 +24,7 @@ from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.server import Server
+from dragoman.serving.server import run as run_server
 from dragoman.serving.service import Service
 from dragoman.translation.translation import Translation
 
@@ -76,6 +80,42 @@ def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.Log
     with caplog.at_level(logging.WARNING):
         asyncio.run(asyncio.wait_for(test(), 30))
     assert not caplog.records
+
+
+def test_the_log_has_no_message_of_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which may quote a text; neither that of our logger nor that of uvicorn's."""
+    loggers = [logging.getLogger(name) for name in ("dragoman.serving", "uvicorn.error")]
+    for each in loggers:
+        for name in ("handlers", "propagate", "level"):
+            monkeypatch.setattr(each, name, getattr(each, name))
+
+    def failing(text: str) -> None:
+        try:
+            raise KeyError(text)
+        except KeyError as error:
+            raise ValueError(f"what is {text}?") from error
+
+    def serve(*_: object, **__: object) -> None:
+        for each in loggers:
+            try:
+                failing("a secret")
+            except ValueError:
+                each.exception("a fault")
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(Server, "run", serve)
+    run_server(FastAPI(), "127.0.0.1", 0, renewed, lambda: None, connections=1)
+    told = capsys.readouterr().err
+    assert "secret" not in told
+    _, *lines = map(json.loads, told.splitlines())
+    assert [each["message"] for each in lines] == ["a fault"] * 2
+    for each in lines:
+        first, frame, kind, _, *frames, last = each["trace"].splitlines()
+        assert (first, kind, last) == ("Traceback (most recent call last):", "KeyError", "ValueError")
+        assert re.fullmatch(rf'  File "{re.escape(__file__)}", line \d+, in failing', frame)
+        assert [frame.split()[-1] for frame in frames] == ["serve", "failing"]
 
 
 @pytest.mark.parametrize("begun", [False, True])
