@@ -35,14 +35,14 @@ class Backend(NamedTuple):
     async def admitted(self, request: Request) -> Parameters:
         """The parameters of a request whose client may ask, with the name of its key, and its time, which begins when
         it has been read. The key is the parameter `api_key`, or stands in the header `Authorization: Bearer KEY`, where
-        one that is known lets the client in before the body is read. A file that none comes before is not read.
+        one that is known lets the client in before the body is read.
         """
         address = request.client.host if request.client else ""
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         key = bearer.strip() if scheme.lower() == "bearer" else ""
-        early = self.access.knows(key)
+        early = self.access.keys is None or self.access.keys.name(key) is not None
         client = await self.access.enter(address, key) if early else ""
-        parameters = await Parameters.read(request, lambda given: early or self.access.knows(given))
+        parameters = await Parameters.read(request)
         parameters.until = time.monotonic() + self.limits.seconds
         parameters.client = client if early else await self.access.enter(address, parameters.text("api_key", key))
         return parameters

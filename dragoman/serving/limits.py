@@ -86,10 +86,6 @@ class AccessControl:
         self._rate = parse(f"{limits.rate}/minute") if limits.rate else None
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
-    def knows(self, key: str) -> bool:
-        """Whether this is a key that lets a client in, or none is needed."""
-        return self.keys is None or self.keys.name(key) is not None
-
     async def enter(self, address: str, key: str) -> str:
         """The name of a client's key, if there are keys. Refusal for one that may not ask, or not yet: one with a key,
         or else an address, so that wrong keys count too.

@@ -2,43 +2,16 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from dragoman.documents.line import whole
 from dragoman.serving.refusal import Refusal
 
-MULTIPART = "multipart/form-data"
-FORMS = ("application/x-www-form-urlencoded", MULTIPART)
-
-MaySend: TypeAlias = Callable[[str], bool]  # whether a client with this key may send a file
-
-
-class UnknownSenderError(Exception):
-    """A file comes, and the key before it, if there is one, lets nobody in."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__()
-        self.key = key
-
-
-class Form(MultiPartParser):
-    """A form in parts. UnknownSenderError before a file of somebody who may not send it."""
-
-    def __init__(self, request: Request, may_send: MaySend) -> None:
-        super().__init__(request.headers, request.stream(), max_files=1)
-        self._request = request
-        self._may_send = may_send
-
-    def on_headers_finished(self) -> None:
-        super().on_headers_finished()
-        key = {**self._request.query_params, **dict(self.items)}.get("api_key", "")
-        if self._current_part.file is not None and not (isinstance(key, str) and self._may_send(key)):
-            raise UnknownSenderError(key if isinstance(key, str) else "")
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Parameters:
@@ -52,26 +25,19 @@ class Parameters:
         self.until = math.inf
 
     @classmethod
-    async def read(cls, request: Request, may_send: MaySend) -> "Parameters":
-        """Read a request. Refusal if its body is no JSON object and no form, or if its client leaves before the end. A
-        form is read up to a file if `may_send` is false of the key that stands before it.
-        """
+    async def read(cls, request: Request) -> "Parameters":
+        """Read a request. Refusal if its body is no JSON object and no form, or if its client leaves before the end."""
         try:
-            return await cls._read(request, may_send)
+            return await cls._read(request)
         except ClientDisconnect:
             raise Refusal(499, "the client has left") from None
 
     @classmethod
-    async def _read(cls, request: Request, may_send: MaySend) -> "Parameters":
+    async def _read(cls, request: Request) -> "Parameters":
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in FORMS:
             try:
-                if kind == MULTIPART:
-                    form = await Form(request, may_send).parse()
-                else:
-                    form = await request.form()
-            except UnknownSenderError as error:
-                return cls({"api_key": error.key})
+                form = await request.form(max_files=1)
             except (Refusal, ClientDisconnect):
                 raise
             except OSError:  # a large file is written to a temporary one meanwhile
