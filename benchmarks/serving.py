@@ -111,7 +111,6 @@ def serving(run: Path, folder: Path) -> Iterator[Server]:
     """Serve a run in the meantime."""
     log = folder / "log"
     command = [sys.executable, "-m", "dragoman", "serve", str(run), "--port", "0", "--characters", str(LONG)]
-    command += ["--connections", str(2 * CROWD)]
     with log.open("w") as told, subprocess.Popen(command, cwd=ROOT, stderr=told, text=True) as process:
         try:
             while not (found := re.search(r"http://([\d.]+):(\d+)", log.read_text("utf-8"))):

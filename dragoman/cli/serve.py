@@ -52,7 +52,7 @@ def serve(
     seconds: Annotated[
         float, typer.Option(min=0.001, help="Most seconds in which a request arrives, and of a translation.")
     ] = 60.0,
-    connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 1_000,
+    connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 2_000,
     lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False,
     engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch,
     threads: Threads = None,

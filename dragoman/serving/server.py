@@ -15,11 +15,17 @@ from fastapi import FastAPI
 
 from dragoman.errors import UserError
 
+try:
+    import resource
+except ModuleNotFoundError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
 Renew: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 Stop: TypeAlias = Callable[[], None]
 GRACE = 30  # seconds that requests have to end when the server stops
 LAST = 2  # of these: for the answers to those that are not translated by then
 BACKLOG = 2048  # clients that may wait to be let in
+BESIDE = 200  # files that the server has open beside connections
 
 
 class Lines(logging.Formatter):
@@ -81,6 +87,15 @@ class Server(uvicorn.Server):
         task.add_done_callback(self._tasks.discard)
 
 
+def allow_files(count: int) -> None:
+    """Let this process have so many files and connections open, or as many as the system allows it."""
+    if resource is not None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if resource.RLIM_INFINITY != soft < count:
+            wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connections: int) -> None:
     """Serve until a signal asks to stop; requests that have begun are answered, and `stop` is called to answer those
     that take too long. Requests by more connections at once than these are answered with 503. SIGHUP calls `renew`.
@@ -88,6 +103,7 @@ def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connection
     """
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
+    allow_files(connections + BESIDE)
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     log, errors = logging.getLogger("dragoman.serving"), logging.getLogger("uvicorn.error")

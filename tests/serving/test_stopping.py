@@ -23,7 +23,7 @@ from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
-from dragoman.serving.server import Server
+from dragoman.serving.server import Server, allow_files
 from dragoman.serving.server import run as run_server
 from dragoman.serving.service import Service
 from dragoman.translation.translation import Translation
@@ -144,3 +144,13 @@ def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None
         assert f'status="{status}"' in measures.text().decode()
 
     asyncio.run(test())
+
+
+def test_a_server_may_have_as_many_files_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    made = list[tuple[int, int]]()
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: made.append(limits))
+    for limits in ((1024, 4096), (1024, resource.RLIM_INFINITY), (1024, 1500), (4096, 4096)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limits=limits: limits)
+        allow_files(2200)
+    assert made == [(2200, 4096), (2200, resource.RLIM_INFINITY), (1500, 1500)]
