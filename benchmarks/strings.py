@@ -6,16 +6,21 @@ COUNTS says, and with protected spans (`text.protect`) as well. For each row the
 development strings, beside those of the nearest neighbour among the strings that the model was trained on; in how many
 of all strings the translation has the protected spans of the string, each exactly as often and letter by letter, and no
 other; how many strings have spans; and the minutes of processor time that the training took. `--test` adds the test
-strings. Started again, it continues where it stopped.
+strings.
+
+A second table has the ways to keep spans, on the first SPANNED development strings that have some: marks that the model
+has learnt, where it has, and for other models nothing, `translate --protect`, and spans that are taken out and put back
+in the place that attention says, as in documents and in a service. Started again, it continues where it stopped.
 """
 
 import argparse
 import json
 import sys
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import dragoman
 from benchmarks import provenance, trainings
@@ -27,9 +32,13 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.sample import look
 from dragoman.corpus.sizes import Corpus, choose
+from dragoman.documents.spans import Stripped
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.text.protection import KINDS, Protection
 from dragoman.training import checks
+from dragoman.translation.demands import Asked
+from dragoman.translation.translation import Translation
+from dragoman.translation.translator import Translator
 
 LANGUAGES = ("en", "de")
 COUNTS = (1_000, 2_000, 3_000, 4_500, 0)  # strings; 0 stands for all
@@ -37,6 +46,9 @@ SPANS = ("placeholders", "tags", "urls", "emails", "numbers")
 PROTECTED, FREE = ({"text.protect": json.dumps(kinds)} for kinds in (SPANS, ()))
 PROTECTION = Protection([KINDS[kind]() for kind in SPANS])
 PARTS = ("dev", "test")
+SPANNED = 100
+
+Translate: TypeAlias = Callable[[Sequence[str]], list[str]]
 
 
 class Score(NamedTuple):
@@ -47,17 +59,27 @@ class Score(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Scores of the model and of the nearest neighbour, by part; how many strings were compared with their
-    translations, and how many of these have the same spans; minutes of processor time; how many strings have spans.
-    A result without the last one has compared those alone.
+    """Scores of the model and of the nearest neighbour, by part; how many strings there are, how many of them have
+    spans, and how many translations have the same spans as their strings, or none as they do; minutes of processor
+    time; and each way to keep spans.
     """
 
     scores: Mapping[str, Score]
     floors: Mapping[str, Score]
-    spans: int
+    strings: int
+    spanned: int
     kept: int
     minutes: float
-    with_spans: int | None = None
+    ways: Mapping[str, "Kept"]
+
+
+class Kept(NamedTuple):
+    """How many translations of strings with spans have the same spans, BLEU, chrF and processor seconds."""
+
+    kept: int
+    bleu: float
+    chrf: float
+    seconds: float
 
 
 def rows(options: argparse.Namespace) -> list[Row]:
@@ -120,8 +142,38 @@ def work(row: Row, options: argparse.Namespace) -> None:
             right = [[pair.target for pair in pairs]]
             scores[part] = Score(Bleu().corpus(texts, right).value, Chrf().corpus(texts, right).value)
             floors[part] = Score(*nearest(pairs, known)[:2])
-    found = Result(scores, floors, len(same), sum(same), minutes, spanned)
+    ways = compared(model, [pair for pair in _read(options.data / "dev.tsv") if spans(pair.source)][:SPANNED])
+    found = Result(scores, floors, len(same), spanned, sum(same), minutes, ways)
     provenance.write(result(row, options), found._asdict(), made_with)
+
+
+def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
+    """Translate strings with spans in each way that keeps them."""
+    learnt = model.codec.reading.protection
+    ways: dict[str, Translate] = {"marks" if learnt else "nothing": lambda texts: _texts(model.translate(texts))}
+    if not learnt:
+        ways["`--protect`"] = lambda texts: _texts(model.translate(texts, asked=Asked(protection=PROTECTION)))
+        ways["taken out"] = lambda texts: taken_out(model, texts)
+    found, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
+    for name, translate in ways.items():
+        began = time.process_time()
+        texts = translate(sources)
+        seconds = time.process_time() - began
+        kept = sum(spans(source) == spans(text) for source, text in zip(sources, texts, strict=True))
+        bleu, chrf = (metric.corpus(texts, right).value for metric in (Bleu(), Chrf()))
+        found[name] = Kept(kept, bleu, chrf, seconds)
+    return found
+
+
+def _texts(found: Sequence[Translation]) -> list[str]:
+    return [each.text for each in found]
+
+
+def taken_out(model: Translator, texts: Sequence[str]) -> list[str]:
+    """Translate texts without their spans, and put these where attention says."""
+    stripped = [Stripped(text, PROTECTION) for text in texts]
+    found = model.translate([each.text for each in stripped])
+    return [each.sentence(translation).text for each, translation in zip(stripped, found, strict=True)]
 
 
 def spans(text: str) -> Counter[str]:
@@ -131,15 +183,19 @@ def spans(text: str) -> Counter[str]:
 
 def show(every: list[Row], options: argparse.Namespace) -> None:
     parts = PARTS if options.test else PARTS[:1]
-    lines = []
+    lines, ways = list[tuple[str, ...]](), list[tuple[str, ...]]()
     for row in every:
         each = Result(**provenance.read(result(row, options)))
         figures = [value for part in parts for value in (*each.floors[part], *each.scores[part])]
-        kept = f"{each.kept:,} of {each.spans:,}"
-        spanned = f"{each.spans if each.with_spans is None else each.with_spans:,}"
+        kept, spanned = f"{each.kept:,} of {each.strings:,}", f"{each.spanned:,}"
         lines.append((row.name, *(f"{value:.1f}" for value in figures), kept, spanned, f"{each.minutes:.1f}"))
+        for way, values in each.ways.items():
+            found = Kept(*values)
+            scores = (f"{value:.1f}" for value in found[1:])
+            ways.append((row.name, way, str(found.kept), *scores))
     heads = [f"{part} {who} {figure}" for part in parts for who in ("nearest", "model") for figure in ("BLEU", "chrF")]
     markdown(("", *heads, "kept", "with spans", "minutes"), *lines)
+    markdown(("", "spans by", f"kept, of {SPANNED} at most", "BLEU", "chrF", "seconds"), *ways)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -464,7 +464,13 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
     assert len(list(read_pairs(str(tmp_path / "table" / "texts" / "train-40.tsv"), "en", "de"))) == 40
     names = [few.name, few_protected.name]
     assert strings.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", *names]) == 0
-    head, _, plain, protected = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
+    head, _, plain, protected, _, _, *ways = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
+    assert [way[:3] for way in ways[1:]] == [
+        ["| 40 strings", "`--protect`", "8"],
+        ["| 40 strings", "taken out", "8"],
+        ["| 40 strings, spans protected", "marks", "8"],
+    ]
+    assert ways[0][:2] == ["| 40 strings", "nothing"]
     assert head[1:7] == [
         "dev nearest BLEU",
         "dev nearest chrF",
@@ -488,19 +494,17 @@ def test_a_string_whose_translation_has_spans_of_its_own_is_not_kept(
     monkeypatch.setattr(strings, "COUNTS", (0,))
     monkeypatch.setattr(strings, "trained", lambda *_: (tmp_path, 1.0))
     inventing = Namespace(
-        translate=lambda texts: [Namespace(text=f"{text} %d".replace("%d %d", "%d")) for text in texts]
+        translate=lambda texts, **_: [Namespace(text=f"{text} %d".replace("%d %d", "%d")) for text in texts]
     )
+    monkeypatch.setattr(strings, "compared", lambda *_: {})
     monkeypatch.setattr("dragoman.load", lambda *_, **__: inventing)
     options = Namespace(folder=tmp_path / "table", data=tmp_path, test=False)
     row = strings.rows(options)[0]
     strings.work(row, options)
     found = strings.Result(**provenance.read(trainings.result(row, options)))
-    assert (found.spans, found.kept, found.with_spans) == (6, 3, 3)
-    before = found._replace(spans=3)._asdict()
-    del before["with_spans"]  # as results were written when only strings with spans were compared
-    provenance.write(trainings.result(row, options), before, provenance.of())
+    assert (found.strings, found.kept, found.spanned) == (6, 3, 3)
     strings.show([row], options)
-    assert capsys.readouterr().out.splitlines()[-1].endswith("| 3 of 3 | 3 | 1.0 |")
+    assert capsys.readouterr().out.splitlines()[2].endswith("| 3 of 6 | 3 | 1.0 |")
 
 
 @pytest.fixture
