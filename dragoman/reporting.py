@@ -193,7 +193,7 @@ def _by_frequency(test: Tested, frequency: Frequency) -> Groups:
         if any(each.any() for each in counts):
             cells = test.cells(metric, counts, range(len(counts[0])))
             found.append(Group(metric.group, metric.number(test.first.references), cells))
-    return Groups("F of words by their frequency in training", "Times", "Words", found)
+    return Groups("F1 of words by their frequency in training", "Times", "Words", found)
 
 
 def _by_edits(test: Tested) -> Groups:

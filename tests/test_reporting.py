@@ -149,7 +149,7 @@ def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""
     few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)
     found = reporting.contents([Translated(run, each) for each in (few, many, few)], {"un": 2, "six": 2}).groups
-    titles = ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "Edits", "Edits", "F", "F"]
+    titles = ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "Edits", "Edits", "F1", "F1"]
     assert [each.title.partition(" ")[0] for each in found] == titles
     rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in each.groups] for each in found]
     assert rows[:4] == [[("1-2", 3, [0, 2])], [("1-2", 50, [1])]] * 2
@@ -160,7 +160,7 @@ def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
     given = sentences(["un deux", "trois"], ["un deux", "six trois"])
     frequency = {"un": 5000, "deux": 2, "trois": 2}
     found = reporting.contents([Translated(run, given)], frequency).groups[-1]
-    assert (found.title, found.by) == ("F of words by their frequency in training", "Times")
+    assert (found.title, found.by) == ("F1 of words by their frequency in training", "Times")
     assert told(found.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
 
 
@@ -202,7 +202,7 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
     words = reporting.training_words(run)
     assert words == {word: lines.count(word) for word in set(lines)}
     sets = [each.title for each in reporting.contents([Translated(run, *development(run))]).groups]
-    assert sets[-1] == "F of words by their frequency in training"
+    assert sets[-1] == "F1 of words by their frequency in training"
     data = run.config.data.model_copy(update={"train": (str(tmp_path / "gone"),)})
     moved = replace(run, config=run.config.model_copy(update={"data": data}))
     assert reporting.training_words(moved) == {}

@@ -67,7 +67,7 @@ class Words(LineMetric):
     words counts (the first of these), for all buckets the same.
     """
 
-    name = "F of words"
+    name = "F1 of words"
 
     def __init__(self, frequency: Mapping[str, int], bucket: int) -> None:
         super().__init__(lowercase=True)
@@ -162,7 +162,7 @@ class EditScore(_OfEdits):
     same.
     """
 
-    name = "F of edits"
+    name = "F1 of edits"
 
     def __init__(self, edit: str, edited: Sequence[str], *, lowercase: bool = False) -> None:
         super().__init__(edit, lowercase=lowercase)

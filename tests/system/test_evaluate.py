@@ -121,7 +121,7 @@ def test_words_that_few_sentences_have_have_scores_alone(scored: Shell, times: i
     words = ("evaluate", "ref", "-i", "wrong", "-i", "right", "--by=frequency", "--corpus=corpus", "--json")
     found = json.loads(scored(*words).out)
     assert [each["frequency"] for each in found] == ["0", "0", "4-9", "4-9"]
-    assert ["p_value" in each["F of words"] for each in found] == [judged, judged, True, True]
+    assert ["p_value" in each["F1 of words"] for each in found] == [judged, judged, True, True]
 
 
 @pytest.mark.spec("H12")
@@ -153,7 +153,7 @@ def test_scores_by_the_type_of_edits(scored: Shell) -> None:
     heading, *rows = scored(
         "evaluate", "ref", "-i", "bad", "-i", "good", "-i", "ref", "--by=edits", "--edited=bad"
     ).lines
-    assert heading.split() == ["edit", "edits", "system", "F", "of", "edits"]
+    assert heading.split() == ["edit", "edits", "system", "F1", "of", "edits"]
     assert [row.split()[:4] for row in rows[6:9]] == [
         ["substitute", "60", "bad", "0.00"],
         ["substitute", "60", "good", "66.67"],
@@ -183,7 +183,7 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     assert heading.split() == ["source", "length", "sentences", "BLEU"]
     assert signature.endswith("|beam:2")
     heading, *_, signature = copied(*words, "--by=frequency", "--corpus=train.fr").lines
-    assert heading.split() == ["frequency", "words", "F", "of", "words"]
+    assert heading.split() == ["frequency", "words", "F1", "of", "words"]
     assert signature.endswith("|beam:2")
 
 
