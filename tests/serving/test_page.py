@@ -164,8 +164,12 @@ def test_a_text_from_right_to_left_is_written_so(page: Browser) -> None:
     page.find("#text").send_keys("שלום one")
     direction = "return getComputedStyle(document.querySelector('{}')).direction"
     assert page.run(direction.format("#text")) == "rtl"
-    page.run("document.querySelector('#translation').textContent = 'שלום'")
+    page.find("#text").clear()
+    page.find("#terms summary").click()
+    page.find("#glossary").send_keys("one = שלום\ntwo = עולם")
+    assert set(translate(page, "one two")) == {"שלום", "עולם"}
     assert page.run(direction.format("#translation")) == "rtl"
+    page.run("localStorage.clear()")
     assert page.run(direction.format("#better")) == "ltr"
 
 
