@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
 from dragoman.documents.passages import Passage, beside, split
-from dragoman.documents.spans import PROTECTED, WITHIN, Stripped
+from dragoman.documents.spans import WITHIN
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
@@ -18,6 +18,7 @@ from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
+from dragoman.serving.stripping import StrippedSources
 from dragoman.text.protection import Protection
 from dragoman.translation.demands import NOTHING_ASKED, Asked
 from dragoman.translation.translation import Translation
@@ -363,28 +364,6 @@ class Service:
         ]
         found = iter(await leg.model.translate(asked, shared, until - time.monotonic()))
         return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in stripped]
-
-
-class StrippedSources:
-    """What a model reads for a sentence, without its protected spans: those of the first of several texts that is not
-    blank come back, in the translation.
-    """
-
-    def __init__(self, text: Read, known: Protection | None) -> None:
-        texts = (text,) if isinstance(text, str) else text
-        self._number = next((number for number, each in enumerate(texts) if each.strip()), 0)
-        self.first = texts[self._number]
-        self._stripped = [Stripped(each, PROTECTED, known) for each in texts]
-        self.text = self._stripped[0].text if isinstance(text, str) else tuple(each.text for each in self._stripped)
-
-    @property
-    def worded(self) -> bool:
-        """Whether there is anything to translate."""
-        return self._stripped[self._number].worded
-
-    def sentence(self, translation: Translation) -> Sentence:
-        """The translation with the spans in it."""
-        return self._stripped[self._number].sentence(translation, self._number)
 
 
 def named(source: Read) -> str:
