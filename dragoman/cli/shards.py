@@ -175,7 +175,8 @@ def _without_native_messages() -> Iterator[None]:
 
 def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: int) -> Iterator[int]:
     """Yield the number of each shard as soon as its file is there. What its worker told is told here, once. Where a
-    worker was killed, Ray starts another, and its shard again.
+    worker was killed, Ray starts another, and its shard again. No worker is given a shard before it can begin it, or
+    one would wait at the end while another has several.
     """
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()
@@ -188,7 +189,7 @@ def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: in
         Worker,
         fn_constructor_args=(options, os.getcwd()),
         batch_size=1,
-        compute=ray.data.ActorPoolStrategy(size=min(workers, len(items))),
+        compute=ray.data.ActorPoolStrategy(size=min(workers, len(items)), max_tasks_in_flight_per_actor=1),
         num_cpus=options.threads or 1,
     )
     for row in found.iter_rows():

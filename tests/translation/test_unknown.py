@@ -393,6 +393,18 @@ def test_no_model_writes_unk(name: str, others: dict[str, Path]) -> None:
         assert [one.replaced for one in written] == [()] * len(given)
 
 
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize("search", ["sample", "diverse", "exhaustive"])
+@pytest.mark.parametrize("name", ["words", "characters", "output pointer", SPELLS])
+def test_no_search_writes_unk(name: str, search: str, others: dict[str, Path]) -> None:
+    longest = {"length_ratio": 0.0, "length_margin": 3} if search == "exhaustive" else {}
+    load = dragoman.load if search == "exhaustive" else craving  # which proves nothing of what is no probability
+    for each in load(others[name]).translate([*HOSTILE, *TEXTS[:2]], search=Spec(search, longest)):
+        for one in (each, *each.alternatives):
+            assert "<unk>" not in one.text
+            assert "<unk>" not in one.words
+
+
 @pytest.mark.parametrize("name", ["words", "characters"])
 def test_a_prefix_stays_as_it_is(name: str, others: dict[str, Path]) -> None:
     """A word that begins in it, too."""
