@@ -28,10 +28,11 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options) 
     wanted = [label.strip() for label in labels.lines]
     for label in sorted(set(wanted) - classifier.labels)[:1]:
         tell(f"{shown(labels.path)}: '{label}' is no label in {shown(options.downstream)}, so it is never found")
-    named = {shown(path): classifier(lines) for path, lines in [*references, *systems]}
-    named[f"(always {classifier.commonest})"] = [classifier.commonest] * len(wanted)
+    found = [(shown(path), classifier(lines)) for path, lines in [*references, *systems]]
+    found.append((f"(always {classifier.commonest})", [classifier.commonest] * len(wanted)))
     metric = Accuracy(classifier)
-    rows = _rows(list(named), metric, [metric.counts(found, [wanted]) for found in named.values()], options)
+    counts = [metric.counts(labelled, [wanted]) for _, labelled in found]
+    rows = _rows([name for name, _ in found], metric, counts, options)
     return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
 
 

@@ -85,6 +85,8 @@ def explain(options: Options) -> None:
         raise typer.BadParameter("--target, --contrast and --export go with one SENTENCE, not with standard input")
     if options.json and (options.show or options.tree):
         raise typer.BadParameter("--json: writes all of it; leave out --show and --tree")
+    if options.target is not None and (options.tree or options.search is not None or options.beam is not None):
+        raise typer.BadParameter("--target is not searched for; leave out --search, --beam and --tree")
     exports = _exports(options)
     from dragoman.cli import sources
     from dragoman.translation.loading import load

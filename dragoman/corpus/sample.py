@@ -20,7 +20,8 @@ BYTES = 256  # symbols that every inventory of subwords has, besides one for the
 
 LOOKED = 20_000  # number of pairs in which protected spans are looked for
 SPANS = ("placeholders", "tags", "urls", "emails")  # numbers are not: what they are says how their words end
-COMMON, SAME = 0.005, 0.9  # least share of pairs that have spans, and of these that have the same on both sides
+FEWEST, COMMON = 20, 0.005  # pairs that have spans, at least: as many as this, and this share of all
+SAME = 0.9  # least share of these that have the same on both sides
 
 APART = re.compile(r"\S [.,]( |$)")  # as in tokenised text
 TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
@@ -94,22 +95,26 @@ class SharedSpans:
 
     def __init__(self) -> None:
         self._finders = {kind: Protection([KINDS[kind]()]) for kind in SPANS}
-        self._some, self._same, self._pairs = Counter[str](), Counter[str](), 0
+        self._same = Counter[str]()
+        self._some = list[tuple[str, ...]]()  # the kinds of each pair
 
     def add(self, pair: Pair) -> None:
-        if self._pairs == LOOKED:
+        if len(self._some) == LOOKED:
             return
-        self._pairs += 1
+        there = list[str]()
         for kind, finder in self._finders.items():
             source, target = (sorted(text[begin:end] for begin, end in finder.find(text)) for text in pair)
-            self._some[kind] += bool(source or target)
             self._same[kind] += bool(source) and source == target
+            there += [kind] if source or target else []
+        self._some.append(tuple(there))
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds that are nearly always the same, if together they are frequent."""
-        same = [kind for kind in SPANS if self._same[kind] and self._same[kind] >= SAME * self._some[kind]]
-        return tuple(same) if sum(self._some[kind] for kind in same) > COMMON * self._pairs else ()
+        """The kinds that are nearly always the same, if enough pairs have any of them."""
+        counts = Counter(kind for there in self._some for kind in there)
+        same = [kind for kind in SPANS if self._same[kind] and self._same[kind] >= SAME * counts[kind]]
+        pairs = sum(1 for there in self._some if set(same).intersection(there))
+        return tuple(same) if pairs >= max(FEWEST, COMMON * len(self._some)) else ()
 
 
 def look(where: str, source: str, target: str) -> Sample:

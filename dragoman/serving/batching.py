@@ -135,6 +135,7 @@ class Batcher(Generic[Found]):
         self._arrived = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
         self._work: asyncio.Task[None] | None = None
+        self._taken: list[_Taken[Found]] = []  # the last batch, which is searched in parts if it fails
         self._running: tuple[list[_Taken[Found]], Deadline] = ([], Deadline())
         self._stopped = False
 
@@ -173,7 +174,7 @@ class Batcher(Generic[Found]):
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
         self._stopped = True
-        for request in [*self._queue, *(each.request for each in self._running[0])]:
+        for request in [*self._queue, *(each.request for each in self._taken)]:
             request.fail(BusyError("the service is stopping"))
         self._running[1].cancel()
 
@@ -203,8 +204,9 @@ class Batcher(Generic[Found]):
                 self._arrived.clear()
                 await self._arrived.wait()
                 await asyncio.sleep(WAIT)
-            if taken := self._take():
-                await self._translated(taken)
+            self._taken = self._take()
+            if self._taken:
+                await self._translated(self._taken)
 
     def _take(self) -> list[_Taken[Found]]:
         """Take the texts of the next batch, one of each request in turns."""
@@ -239,9 +241,10 @@ class Batcher(Generic[Found]):
                 for each in taken:
                     each.request.fail(error)
             else:  # one text may be at fault
-                for each in taken:
-                    if not each.request.answer.done():
-                        await self._translated([each])
+                middle = len(taken) // 2
+                for part in (taken[:middle], taken[middle:]):
+                    if waiting := [each for each in part if not each.request.answer.done()]:
+                        await self._translated(waiting)
             return
         finally:
             self._running = [], deadline

@@ -59,7 +59,7 @@ where id in (select max(id) from translations group by source_language, target_l
 and better.target_language = made.target_language and better.source = made.source) order by id
 """
 SAME = """
-select correction from corrections where source_language = ? and target_language = ? and source = ? order by id desc
+select id, correction from corrections where source_language = ? and target_language = ? and source = ? order by id desc
 """
 _NORMALISE = Normaliser(lowercase=False)
 
@@ -105,7 +105,7 @@ class Corrections:
         self.threshold = threshold
         self._lock = threading.Lock()
         self._nearest: dict[tuple[str, str], Nearest] = {}
-        self._last: tuple[int | None, int] | None = None  # the last correction that they know, and how many there are
+        self._last: tuple[object, int] | None = None  # the changes by others, and our own, that they know
         try:
             self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
@@ -156,35 +156,50 @@ class Corrections:
         with self._lock:
             self._database.close()
 
-    def add(self, pair: tuple[str, str], correction: Correction) -> None:
-        """Keep a correction of a translation from one language to another. NotKeptError if that cannot be."""
-        with self._lock, _writing():
-            self._database.execute(
+    def add(self, pair: tuple[str, str], *corrections: Correction) -> None:
+        """Keep corrections of translations from one language to another, all of them or, with NotKeptError, none. Their
+        numbers follow each other.
+        """
+        with self._changing() as database:
+            database.executemany(
                 "insert into corrections (source_language, target_language, source, machine, correction, author) "
                 "values (?, ?, ?, ?, ?, ?)",
-                (*pair, correction.source, correction.machine, correction.correction, correction.author),
+                [(*pair, each.source, each.machine, each.correction, each.author) for each in corrections],
             )
 
     def forget(self, source: str | None = None, author: str | None = None) -> int:
-        """Remove the corrections of a sentence, of an author, or of a sentence by an author, and return how many these
-        were. NotKeptError if that cannot be.
+        """Remove the corrections of a text, with those of its sentences that were made with them; of an author; or of a
+        text by an author. Return how many these were. NotKeptError if that cannot be.
         """
-        with self._lock, _writing():
-            return self._database.execute(
-                "delete from corrections where (?1 is null or source = ?1) and (?2 is null or author = ?2)",
-                (source, author),
-            ).rowcount
+        with self._changing() as database:
+            every = database.execute("select id, source, author from corrections order by id").fetchall()
+            found, rest = list[tuple[int]](), ""  # what its sentences, which follow a text, have to be in
+            for number, sentence, by in every:
+                whole = source in (None, sentence)
+                if author in (None, by) and (whole or sentence in rest):
+                    found.append((number,))
+                    rest = (source or "") if whole else rest.partition(sentence)[2]
+                else:
+                    rest = ""
+            database.executemany("delete from corrections where id = ?", found)
+        return len(found)
 
     def note(self, pair: tuple[str, str], made: Sequence[Made]) -> None:
         """Keep translations, each different one once. NotKeptError if that cannot be."""
+        with self._changing() as database:
+            database.executemany(
+                "insert or ignore into translations (source_language, target_language, source, translation, model) "
+                "values (?, ?, ?, ?, ?)",
+                [(*pair, *each) for each in made],
+            )
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """The database in a transaction. NotKeptError if it cannot be written; then nothing is changed."""
         with self._lock, _writing():
-            self._database.execute("begin")
+            self._database.execute("begin immediate")
             try:
-                self._database.executemany(
-                    "insert or ignore into translations (source_language, target_language, source, translation, model) "
-                    "values (?, ?, ?, ?, ?)",
-                    [(*pair, *each) for each in made],
-                )
+                yield self._database
                 self._database.execute("commit")
             except sqlite3.Error:
                 if self._database.in_transaction:
@@ -199,12 +214,12 @@ class Corrections:
             found = [row for item in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(item)]
         return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
-    def same(self, pair: tuple[str, str], source: str) -> str | None:
-        """The correction of this sentence; characters may be composed or not."""
+    def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
+        """The number and text of the last correction of this sentence; characters may be composed or not."""
         with self._lock:
             for text in dict.fromkeys((source, _NORMALISE(source))):
                 if row := self._database.execute(SAME, (*pair, text)).fetchone():
-                    return str(row[0])
+                    return int(row[0]), str(row[1])
         return None
 
     def found(self, pair: tuple[str, str], source: str) -> Match | None:
@@ -213,11 +228,11 @@ class Corrections:
         """
         same = self.same(pair, source)
         if same is not None:
-            return Match(same, 1.0, source)
+            return Match(same[1], 1.0, source)
         if self.threshold >= 1:
             return None
         with self._lock:
-            last = self._database.execute("select max(id), count(*) from corrections").fetchone()
+            last = self._pragma("data_version"), self._database.total_changes
             if last != self._last:
                 self._last, self._nearest = last, {}
             if pair not in self._nearest:

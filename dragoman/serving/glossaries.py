@@ -1,8 +1,9 @@
 """The glossaries of a service, by pairs of languages: what all its translations have to say."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from dragoman.errors import UserError
 from dragoman.text import glossary
@@ -10,13 +11,15 @@ from dragoman.text.glossary import Glossary
 
 Languages: TypeAlias = tuple[str, str]
 
+MERGED: Final = 100  # glossaries of requests that are remembered together with those of the service
+
 
 class Glossaries:
     """Files of terms, those of a pair of languages as one glossary. UserError for one that cannot be read."""
 
     def __init__(self, files: Sequence[tuple[Languages, Path]] = ()) -> None:
         self._files = files
-        self._known = self._read()
+        self.renew()
 
     @classmethod
     def named(cls, given: Sequence[str]) -> "Glossaries":
@@ -37,6 +40,7 @@ class Glossaries:
     def renew(self) -> None:
         """Read the files again. UserError if one cannot be read; then what was known before stays."""
         self._known = self._read()
+        self._of = lru_cache(MERGED)(self._merged)
 
     def _read(self) -> Mapping[Languages, Glossary]:
         every: dict[Languages, list[Glossary]] = {}
@@ -46,6 +50,9 @@ class Glossaries:
 
     def of(self, pair: Languages, own: Glossary) -> Glossary:
         """The terms of a pair, and those of a request, which override them."""
+        return self._of(pair, own)
+
+    def _merged(self, pair: Languages, own: Glossary) -> Glossary:
         known = self._known.get(pair)
         if known is None:
             return own

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -166,4 +165,4 @@ def _body(properties: dict[str, Any]) -> dict[str, Any]:
 def _elsewhere(request: Request) -> bool:
     """Whether a browser has sent a request for a page of another site."""
     origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    return origin is not None and origin.partition("://")[2] != request.headers.get("host")

@@ -171,14 +171,25 @@ class Service:
             return await self.translate_by(route, passages, (source, target), options)
 
     async def recalled(self, passage: Passage, source: Read, target: str, options: RequestOptions) -> Passage:
-        """A text as one sentence, if a user has corrected it as a whole and has made other sentences of it."""
-        if self.corrections is None or not isinstance(source, str) or options.prefix or options.diverse:
+        """A text as one sentence, if a user has corrected it as a whole, which its sentences, as they were corrected
+        then, do not give, and none of them was corrected later.
+        """
+        chosen = options.prefix or options.diverse
+        if self.corrections is None or not isinstance(source, str) or chosen or len(passage.sentences) < 2:
             return passage
-        better = await asyncio.to_thread(self.corrections.same, (source, target), passage.whole.sentences[0])
-        if better is None or len(passage.sentences) < 2:
+        return await asyncio.to_thread(self._recalled, self.corrections, passage, (source, target))
+
+    def _recalled(self, corrections: Corrections, passage: Passage, pair: tuple[str, str]) -> Passage:
+        whole = corrections.same(pair, passage.whole.sentences[0])
+        if whole is None:
             return passage
-        (after,) = await self.passages([better], target)
-        return passage if len(after.sentences) == len(passage.sentences) else passage.whole
+        number, better = whole
+        parts = [corrections.same(pair, each) for each in passage.sentences]
+        if passage.joined([each[1] if each else "" for each in parts]).strip() == better:
+            return passage
+        count = len(split(better, pair[1], sentences=self.sentences).sentences)
+        last = number + count if count == len(passage.sentences) else number  # those of its sentences follow it
+        return passage if any(each and each[0] > last for each in parts) else passage.whole
 
     @contextmanager
     def route(self, source: Read, target: str) -> Iterator[tuple[Leg, ...]]:
@@ -236,12 +247,13 @@ class Service:
                 )
             (leg,) = route
             stripped = StrippedSources(text, leg.known)
+            made_with = self._with_terms(leg, SharedOptions(leg.direction.to))
             if not stripped.worded:
                 raise UserError("there are no words to explain")
             item, shared = Item(stripped.text), SharedOptions(leg.direction.to)
             translation, contrast = (each and leg.stripped(each) for each in why)
             if translation is None:
-                (made,) = await leg.model.translate([item], shared, until - time.monotonic())
+                (made,) = await leg.model.translate([item], made_with, until - time.monotonic())
                 if self.least is not None and made.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
                 translation = made.text
@@ -262,8 +274,8 @@ class Service:
         kept = [(before.whole.sentences[0], after.whole.sentences[0], machine)]
         if len(before.sentences) == len(after.sentences) > 1:
             kept += zip(before.sentences, after.sentences, made, strict=True)
-        for each in kept:
-            await asyncio.to_thread(self.corrections.add, (source, target), Correction(*each, correction.author))
+        every = [Correction(*each, correction.author) for each in kept]
+        await asyncio.to_thread(self.corrections.add, (source, target), *every)
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
@@ -353,9 +365,7 @@ class Service:
 
     async def _by(self, leg: Leg, items: Sequence[Item], shared: SharedOptions, until: float) -> list[Sentence]:
         """Translate by one model, with the terms of its languages."""
-        if isinstance(leg.direction.source, str):
-            terms = self.glossaries.of((leg.direction.source, leg.direction.target), shared.asked.glossary)
-            shared = shared._replace(asked=shared.asked._replace(glossary=terms))
+        shared = self._with_terms(leg, shared)
         stripped = [StrippedSources(item.text, leg.known) for item in items]
         asked = [
             Item(each.text, leg.stripped(item.prefix))
@@ -364,6 +374,13 @@ class Service:
         ]
         found = iter(await leg.model.translate(asked, shared, until - time.monotonic()))
         return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in stripped]
+
+    def _with_terms(self, leg: Leg, shared: SharedOptions) -> SharedOptions:
+        """The same with the terms of a model's languages."""
+        if not isinstance(leg.direction.source, str):
+            return shared
+        terms = self.glossaries.of((leg.direction.source, leg.direction.target), shared.asked.glossary)
+        return shared._replace(asked=shared.asked._replace(glossary=terms))
 
 
 def named(source: Read) -> str:

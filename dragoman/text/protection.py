@@ -31,9 +31,9 @@ _IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, 
 def placeholders() -> Pattern:
     """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, ICU and
     the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%L1`, `{name}`, `{{name}}`, `${x}`,
-    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount (`$1,000`) is none. A
-    message of ICU with branches (plural, select, selectordinal) is one span: with its parts in another order, it would
-    be none.
+    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount with a separator
+    (`$1,000`) is none. A message of ICU with branches (plural, select, selectordinal) is one span: with its parts in
+    another order, it would be none.
     """
     return re.compile(
         rf"%L\d{{1,2}} | %[A-Za-z_]\w+%(?![%\w]) | %% | {_PRINTF} | %\d{{1,2}}"  # %L1 %name% %1
@@ -42,6 +42,7 @@ def placeholders() -> Pattern:
       | \{%[^{}]*%\}                                                          # {% if x %}
       | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                           # {{ x }} {x} ${x}
       | \{\s*(?:\w+\s*)?(?:,\s*\w+\s*){0,2}\}                                   # {n, number}
+      | \{\s*\w+\s*,\s*(?:number|date|time)\s*,[^{}]*\}                          # {d, date, yyyy-MM-dd HH:mm}
       | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000
       | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                         # [X12X] \n
         """,
@@ -52,7 +53,10 @@ def placeholders() -> Pattern:
 def tags() -> Pattern:
     """Tags, comments and entities of XML and HTML: `<b>`, `</b>`, `<a href="...">`, `<br/>`, `<0>`, `&amp;`."""
     comment = "<!--(?:(?!<!--).)*?-->"  # from the last `<!--`, so that those that are not closed are read once
-    return re.compile(rf"{comment}|</?\w[\w:.-]*(?:{_ATTRIBUTE})*\s*/?>|&(?:\w+|\#\d+|\#[xX][0-9a-fA-F]+);", re.DOTALL)
+    return re.compile(
+        rf"{comment}|</?(?:[^\W\d][\w:.-]*(?:{_ATTRIBUTE})*\s*|\d+)/?>|&(?:\w{{2,}}|\#\d+|\#[xX][0-9a-fA-F]+);",
+        re.DOTALL,
+    )
 
 
 def urls() -> Pattern:

@@ -238,6 +238,8 @@ class Translator:
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         found_by = components.build(SEARCHES, spec)
+        if chooser and found_by.width < 2:
+            raise UserError("this search gives one translation, and there is nothing to choose from")
         count = chooser.count(found_by.width) if chooser else n_best
         spare = 0 if risk else SPARE * (count - 1)
         deadline = Deadline(timeout) if isinstance(timeout, int | float) else timeout

@@ -30,6 +30,7 @@ def test_another_output_is_status_1(last: str, tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_the_command_says_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ray.data", reason="needs the extra ray")
     assert sharding.main([f"--run={tmp_path}", "--lines=2"]) == 1
     assert str(tmp_path) in capsys.readouterr().err
 

@@ -139,9 +139,10 @@ def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "kinds"),
     [
-        (["copy %d files", "copy {x} <b>files</b>", "none", "5 files"], ("placeholders", "tags")),
-        (["copy %d files"] + ["none"] * 300, ()),  # rare
-        (["copy %d files", "copy %s files", "ask"], ()),  # not the same
+        (["copy %d files", "copy {x} <b>files</b>", "none", "5 files"] * 10, ("placeholders", "tags")),
+        (["copy %d files", "copy {x} <b>files</b>"] * 9, ()),  # few
+        (["copy %d files"] * 25 + ["none"] * 6_000, ()),  # rare
+        (["copy %d files", "copy %s files", "ask"] * 30, ()),  # not the same
         (["none", "no @ and no <"], ()),
     ],
 )

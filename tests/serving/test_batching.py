@@ -134,6 +134,25 @@ def test_a_request_that_fails_while_more_of_it_waits_does_not_stop_the_queue(
     run(test())
 
 
+def test_those_that_are_tried_in_parts_are_answered_when_the_service_stops() -> None:
+    class Hanging(Shouting):
+        def __call__(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[str]:
+            if "bad" not in [item.text for item in items]:
+                self.hold.clear()  # until the deadline is cancelled
+            return super().__call__(items, options, deadline)
+
+    async def test() -> list[Any]:
+        batcher = Batcher(Hanging())
+        texts = ("one", "two", "three", "bad", "four", "five")
+        asked = [asyncio.create_task(batcher.translate(items(text), SharedOptions(), 10.0)) for text in texts]
+        while not batcher._search.batches[1:]:  # type: ignore[attr-defined]
+            await asyncio.sleep(0.01)
+        await batcher.close()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    assert all(isinstance(each, BusyError) for each in run(test()))
+
+
 def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
     model = Shouting()
     model.hold.clear()

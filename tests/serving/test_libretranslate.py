@@ -274,11 +274,32 @@ def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_pa
     given, database = {"q": "one", "s": "uno", **PAIR}, Corrections(tmp_path / "db")
     key = Keys.make("ann", tmp_path / "keys")
     with opened(kept=database) as client:
-        for origin, status in (("http://testserver", 200), ("https://example.org", 403), ("null", 403)):
+        for origin, status in (
+            ("http://testserver", 200),
+            ("https://example.org", 403),
+            ("null", 403),
+            ("http://[", 403),
+        ):
             assert client.post("/suggest", json=given, headers={"Origin": origin}).status_code == status
     with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(tmp_path / "db")) as client:
         asked = {**given, "api_key": key}
         assert client.post("/suggest", json=asked, headers={"Origin": "https://example.org"}).status_code == 200
+
+
+def test_a_sentence_that_stands_twice_may_be_corrected_in_two_ways(opened: Open, tmp_path: Path) -> None:
+    database = Corrections(tmp_path / "db")
+    with opened(kept=database) as client:
+
+        def given() -> str:
+            return str(client.post("/translate", json={"q": "one. one.", **PAIR}).json()["translatedText"])
+
+        client.post("/suggest", json={"q": "one. one.", "s": "uno. una.", **PAIR})
+        assert given() == "uno. una."
+        client.post("/suggest", json={"q": "one.", "s": "eins.", **PAIR})  # which is newer
+        assert given() == "eins. eins."
+        client.post("/suggest", json={"q": "one. one.", "s": "uno. una.", **PAIR})
+        assert database.forget("one. one.") == 6
+        assert given() == "eins. eins."
 
 
 @pytest.mark.parametrize("name", ["q", "s"])

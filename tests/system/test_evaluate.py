@@ -282,6 +282,11 @@ def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
 
 
 @pytest.mark.spec("H11")
+def test_a_reference_that_is_a_system_too_has_two_rows(task: Shell) -> None:
+    assert [row.split()[0] for row in task(*DOWNSTREAM, "-i", "ref").lines[1:4]] == ["ref", "ref", "(always"]
+
+
+@pytest.mark.spec("H11")
 @pytest.mark.slow
 def test_what_a_run_translates_is_labelled_too(copied: Shell) -> None:
     pytest.importorskip("sklearn")

@@ -140,6 +140,8 @@ def test_maps_are_written(shell: Shell, tmp_path: Path) -> None:
         ("run", "one", "two"),
         ("run", "--contrast", "six"),
         ("run", "one", "--json", "--tree"),
+        ("run", "one", "--target", "un", "--tree"),
+        ("run", "one", "--target", "un", "--beam", "2"),
         ("run", "one", "--export", "attention"),
         ("run", "one", "--export", "heat=a.svg"),
         ("run", "one", "--export", "gradient=a.gif"),

@@ -119,14 +119,12 @@ def test_what_cannot_be_tuned_is_told(options: tuple[str, ...], copied: Shell, g
         ("--criteria=dev.en",),
         ("--rerank=none.yaml",),
         ("--rerank=weights.yaml", "--search=greedy"),
+        ("--mbr=chrf", "--beam=1"),
     ],
 )
 def test_what_does_not_go_with_reranking_is_told(options: tuple[str, ...], copied: Shell, golden: Golden) -> None:
     copied.write("weights.yaml", "version: 1\ncandidates: 4\nalpha: 1.0\nweights: {model: 1.0}\n")
-    if "--search=greedy" in options:  # which has one translation to choose from
-        assert copied(*TRANSLATE, *options).lines == copied(*TRANSLATE, "--search=greedy").lines
-    else:
-        golden(copied.fails(*TRANSLATE, *options))
+    golden(copied.fails(*TRANSLATE, *options))
 
 
 def test_a_resumed_command_wants_the_same_weights(tuned: Shell) -> None:

@@ -63,7 +63,7 @@ NONE = {
         "100% done",
         "5%",
     ],
-    "tags": ["a < b", "1 <2", "R&D", "&;", "<>"],
+    "tags": ["a < b", "1 <2", "R&D", "R&D;", "&;", "<>", "values <5 and >3"],
     "urls": ["http:", "a://", "wwww.x"],
     "emails": ["a@b", "@a.b"],
     "numbers": ["mp3", "x86_64", "A4"],

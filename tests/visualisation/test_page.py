@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dragoman import inspection, reporting
+from dragoman.configuration.components import Spec
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
 from dragoman.translation import loading
@@ -351,11 +352,13 @@ def test_the_matrix_of_a_long_sentence_is_drawn_when_it_is_asked_for(browser: Br
 def test_runs_of_a_model_are_a_page_without_requests(
     browser: Browser, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """From a trained model to the page: two searches of it."""
+    """From a trained model to the page: two searches of it, which say other words."""
     run = Run.load(toy.trained(tmp_path_factory.getbasetemp()))
     model, pairs = loading.load(run.folder.path), toy.pairs(30, 9)
     sentences, _ = inspection.translated(model, pairs)
-    reporting.write_page(tmp_path / "page.html", [Translated(run, sentences), Translated(run, sentences)])
+    model.search = Spec("sample", {"temperature": 3.0})
+    others, _ = inspection.translated(model, pairs)
+    reporting.write_page(tmp_path / "page.html", [Translated(run, sentences), Translated(run, others)])
     text = (tmp_path / "page.html").read_text("utf-8")
     for width in (360, 1400):
         browser.open(text, width)
@@ -366,3 +369,34 @@ def test_runs_of_a_model_are_a_page_without_requests(
     seen = sentences.examples[0]
     shown = [float(f"0{text}") if text else 0.0 for text in browser.texts(".heat tbody td")]
     np.testing.assert_allclose(np.reshape(shown, np.shape(seen.attention)), np.asarray(seen.attention), atol=0.0052)
+    place = next(
+        n
+        for n, (one, other) in enumerate(zip(sentences.examples, others.examples, strict=True))
+        if one.target_text != other.target_text and one.target_text and other.target_text
+    )
+    browser.driver.find_elements("css selector", "#list button")[place].click()
+    for number, each in enumerate((sentences.examples[place], others.examples[place])):
+        browser.driver.find_elements("css selector", ".system input")[number].click()
+        assert browser.texts("[aria-label='Words of the translation'] .word") == list(each.target)
+
+
+def test_a_thousand_sentences_of_two_systems_are_a_page_to_work_with(browser: Browser) -> None:
+    """Of 25 words each, with four translations: less than 8 MB, and a list to work with within a second."""
+    drawn = np.random.default_rng(1)
+
+    def sentence(number: int) -> Example:
+        words = [f"word{number % 97}of{place}" for place in range(25)]
+        weights, text = drawn.dirichlet(np.full(25, 0.1), 25), " ".join(words)
+        best = [(f"{text} {rank}", -float(rank)) for rank in range(4)]
+        values = [float(number % 100)] * 2
+        return Example(
+            words, words, text, weights, -9.0, None, best, texts=[("en", text)], target_text=text, values=values
+        )
+
+    views = [RunView(name, examples=[sentence(number) for number in range(1_000)]) for name in ("one", "other")]
+    made = page(Report(views, measures=MEASURES))
+    assert len(made.encode()) < 8_000_000
+    browser.open(made)
+    ready = "const [it] = performance.getEntriesByType('navigation'); return it.domContentLoadedEventEnd / 1000"
+    assert browser.run(ready) < 10  # seconds, on a busy machine; docs/report.md has what it takes on an idle one
+    assert browser.find("#count").text.startswith("1,000 sentences")

@@ -12,7 +12,7 @@ let sentences = []; // of the translation that is shown
 let chosen = null; // {sentence, word, button, others}; no word: a sentence that was corrected
 let running = null; // aborts the request that is under way
 let typing; // the timer of a pause in typing
-let asked = ""; // the texts whose translation was asked for last
+let asked = ""; // what was asked for last
 let done = ""; // the text that was translated last
 const TYPED = 2000; // characters at most of a text that is translated while it is typed
 
@@ -119,9 +119,13 @@ function typed() {
   count();
   clearTimeout(typing);
   typing = setTimeout(() => {
-    const q = texts();
-    if (JSON.stringify(q) !== asked && q.join("").length <= TYPED) translate(true);
+    if (wanted() !== asked && texts().join("").length <= TYPED && !correcting()) translate(true);
   }, settings.frontendTimeout);
+}
+
+// What is to be translated, and how.
+function wanted() {
+  return JSON.stringify([texts(), wished()]);
 }
 
 // While a text is typed, its translation stays until there is another one.
@@ -130,7 +134,7 @@ async function translate(whileTyping = false) {
   clearTimeout(typing);
   const abort = running = new AbortController();
   const q = several() ? texts() : one("text").value, wish = wished();
-  asked = JSON.stringify(texts());
+  asked = wanted();
   let stale = true;
   const clear = () => {
     stale = false;
@@ -145,15 +149,16 @@ async function translate(whileTyping = false) {
   if (!whileTyping) say("Translating …");
   try {
     for await (const { name, data } of events(await post("v1/stream", { q, ...wish }, abort.signal))) {
+      if (running !== abort) return;
       if (name === "error") throw new Error(data.error);
       if (stale) clear();
       if (name === "sentence") add({ ...data, wish }); // as it was asked for, whatever is chosen later
     }
     say(legend());
     done = several() ? "" : q;
-    if (done && !whileTyping) remember(done);
+    if (done && (!whileTyping || document.activeElement !== one("text"))) remember(done);
   } catch (error) {
-    if (error.name !== "AbortError") {
+    if (error.name !== "AbortError" && running === abort) {
       if (stale) clear();
       say(error.message);
     }
@@ -304,8 +309,8 @@ one("ask").addEventListener("submit", (event) => { event.preventDefault(); trans
 one("text").addEventListener("input", typed);
 one("text").addEventListener("change", () => { if (done === one("text").value) remember(done); });
 one("text").addEventListener("keydown", hurry);
-one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); boxes(); });
-one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); });
+one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); boxes(); typed(); });
+one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); typed(); });
 one("swap").addEventListener("click", () => {
   const { source, target } = pair();
   const text = sentences.map((each) => each.before + each.text + each.behind).join("");
@@ -317,8 +322,8 @@ one("copy").addEventListener("click", async () => {
   await navigator.clipboard?.writeText(sentences.map((each) => each.before + each.text + each.behind).join(""));
   say("Copied.");
 });
-one("glossary").addEventListener("input", () => stored(itsGlossary(), one("glossary").value));
-one("never").addEventListener("input", () => stored("never", one("never").value));
+one("glossary").addEventListener("input", () => { stored(itsGlossary(), one("glossary").value); typed(); });
+one("never").addEventListener("input", () => { stored("never", one("never").value); typed(); });
 one("key").addEventListener("input", () => stored("key", one("key").value));
 one("enter").addEventListener("submit", (event) => event.preventDefault());
 one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });

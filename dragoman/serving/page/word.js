@@ -183,6 +183,11 @@ function told(method, most, strongest, word, other) {
   return `Without ${quoted(strongest)}, ${quoted(word)} would be ${change}${other ? ` compared with ${quoted(other)}` : ""}.`;
 }
 
+// Whether somebody writes a better sentence.
+function correcting() {
+  return chosen && one("better").value.trim() !== chosen.sentence.text.trim();
+}
+
 async function correct() {
   const { sentence } = chosen, { source, target } = sentence.wish;
   const better = one("better").value.trim();
