@@ -201,7 +201,7 @@ class Corrections:
             try:
                 yield self._database
                 self._database.execute("commit")
-            except sqlite3.Error:
+            except BaseException:  # whatever it is, others may write
                 if self._database.in_transaction:
                     self._database.execute("rollback")
                 raise

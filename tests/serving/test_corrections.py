@@ -156,3 +156,11 @@ def test_what_was_kept_before_there_was_a_history_is_read(tmp_path: Path) -> Non
     kept = Corrections(tmp_path / "db")
     kept.note(PAIR, [Made("two", "deux", "m")])
     assert len(kept.entries(translations=True)) == 2
+
+
+def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    one, other = Corrections(tmp_path / "kept"), Corrections(tmp_path / "kept")
+    with pytest.raises(UnicodeEncodeError):
+        one.add(PAIR, Correction("one", "un"), Correction("\ud800", "deux"))
+    other.add(PAIR, Correction("two", "deux"))
+    assert [each.source for each in one.all(PAIR)] == ["two"]  # all of the first, or none
