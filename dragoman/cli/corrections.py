@@ -28,7 +28,8 @@ def corrections(
         bool, typer.Option("--history", help="With the translations of other sentences that `serve --history` kept.")
     ] = False,
     forget: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Instead remove the corrections of this sentence.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Instead remove the corrections of this text and of its sentences."),
     ] = None,
     forget_author: Annotated[
         str | None, typer.Option(metavar="NAME", help="Instead remove the corrections of the key of this name.")

@@ -171,8 +171,8 @@ class Service:
             return await self.translate_by(route, passages, (source, target), options)
 
     async def recalled(self, passage: Passage, source: Read, target: str, options: RequestOptions) -> Passage:
-        """A text as one sentence, if a user has corrected it as a whole, which its sentences, as they were corrected
-        then, do not give, and none of them was corrected later.
+        """The text as one sentence if its correction as a whole counts: where the corrections of its sentences do not
+        add up to that one, and none of them is newer.
         """
         chosen = options.prefix or options.diverse
         if self.corrections is None or not isinstance(source, str) or chosen or len(passage.sentences) < 2:
