@@ -7,8 +7,8 @@ that CORPORA names.
 A row is a training. Words of configs/rare/words.yaml have a vector if they are frequent enough; what stands for the
 others in a translation makes several lines of a row: `<unk>`, a word of the source, or the translation of that word in
 a dictionary, which is counted from the training pairs (extra `align`). Other rows copy, or read and write characters or
-subwords. For each line the table has BLEU of the tokens as they are, the percentage of exact matches, and the minutes
-of processor time that the training took. `--test` adds the test sets. Started again, it continues where it stopped.
+subwords; in the last one, three models of subwords translate together. For each line the table has BLEU of the tokens
+as they are, the percentage of exact matches, and the minutes of processor time that the training took. `--test` adds the test sets. Started again, it continues where it stopped.
 """
 
 import argparse
@@ -59,7 +59,8 @@ COPIED = {"model.output": "{kind: pointer_generator, label_smoothing: 0.1}"}
 HYBRID = {"model.embedding.source": "hybrid", "model.output": "{kind: hybrid, size: 256, label_smoothing: 0.1}"}
 CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character", "data.max_length": "200"}
 SUBWORDS = {"text.source.unit": "{kind: bpe, size: 2000}", "text.target.unit": "{kind: bpe, size: 2000}"}
-SEEDS = (1, 2, 3)  # of the subwords, which also translate together
+SEEDS = tuple(f"{FIRST}, subwords, seed {seed}" for seed in (1, 2, 3))
+TOGETHER = f"{FIRST}, subwords, three seeds together"
 WAYS = {  # what may stand for `<unk>`, and how a translator is loaded for it
     "`<unk>`": {"replace_unk": False},
     "a source word": {},
@@ -93,13 +94,13 @@ def rows() -> list[Row]:
         },
         "words, read and spelled": HYBRID,
         "characters": CHARACTERS,
-        **{f"subwords, seed {seed}": {**SUBWORDS, "seed": str(seed)} for seed in SEEDS},
     }
+    seeds = [Row(name, WORDS, {**SUBWORDS, "seed": name.split()[-1]}) for name in SEEDS]
     return [
         Row(f"{corpus}, {name}", WORDS, {**CORPORA[corpus].options, **options})
         for corpus in CORPORA
         for name, options in (of_first if corpus == FIRST else of_all).items()
-    ]
+    ] + [*seeds, Row(TOGETHER, WORDS, SUBWORDS)]
 
 
 TABLE = Table(
@@ -109,6 +110,7 @@ TABLE = Table(
     folder="runs/rare-table",
     data="data",
     epochs=None,
+    first=SEEDS,
     flags={"--test": "also show the scores of the test sets"},
 )
 
@@ -166,8 +168,14 @@ def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run."""
     made = config(row, options)
     made_with = provenance.of(made)
-    run, minutes = trained(row, made, options)
-    scores = {way: scored([run], _named(row)[0], options, way) for way in (WAYS if _says_unknown(made) else [""])}
+    if row.name == TOGETHER:
+        seeds = [each for each in rows() if each.name in SEEDS]
+        runs = [options.folder / each.slug for each in seeds]
+        minutes = sum(_result(each, options).minutes for each in seeds)
+    else:
+        run, minutes = trained(row, made, options)
+        runs = [run]
+    scores = {way: scored(runs, _named(row)[0], options, way) for way in (WAYS if _says_unknown(made) else [""])}
     provenance.write(result(row, options), Result(scores, minutes)._asdict(), made_with)
 
 
@@ -211,11 +219,6 @@ def dictionary(corpus: str, options: argparse.Namespace) -> Path:
 
 def show(every: list[Row], options: argparse.Namespace) -> None:
     found = {row.name: _result(row, options) for row in every}
-    seeds = [row for row in every if _named(row)[1].startswith("subwords")]
-    if len(seeds) > 1:
-        scores = {"": scored([options.folder / row.slug for row in seeds], FIRST, options)}
-        minutes = sum(found[row.name].minutes for row in seeds)
-        found[f"{FIRST}, subwords, {len(seeds)} seeds together"] = Result(scores, minutes)
     parts = PARTS if options.test else PARTS[:1]
     lines = []
     for name, each in found.items():

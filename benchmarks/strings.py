@@ -2,11 +2,11 @@
 
 The folder of `--data` has the strings of a program as `train.tsv`, `dev.tsv` and `test.tsv` (or `.tsv.gz`), with a
 column for each of LANGUAGES. A model is trained as `init` configures it with the first strings of `train`, as many as
-COUNTS says, and with protected spans (`text.protect`) as well. For each row the table has BLEU and chrF of the
-development strings, beside those of the nearest neighbour among the strings that the model was trained on; in how many
-of all strings the translation has the protected spans of the string, each exactly as often and letter by letter, and no
-other; how many strings have spans; and the minutes of processor time that the training took. `--test` adds the test
-strings.
+COUNTS says, and with all SPANS protected; one with WITHOUT strings is trained without protected spans, too. For each
+row the table has BLEU and chrF of the development strings, beside those of the nearest neighbour among the strings that
+the model was trained on; in how many of all strings the translation has the protected spans of the string, each exactly
+as often and letter by letter, and no other; how many strings have spans; and the minutes of processor time that the
+training took. `--test` adds the test strings.
 
 A second table has the ways to keep spans, on the first SPANNED development strings that have some: marks that the model
 has learnt, where it has, and for other models nothing, `translate --protect`, and spans that are taken out and put back
@@ -42,6 +42,7 @@ from dragoman.translation.translator import Translator
 
 LANGUAGES = ("en", "de")
 COUNTS = (1_000, 2_000, 3_000, 4_500, 0)  # strings; 0 stands for all
+WITHOUT = 3_000
 SPANS = ("placeholders", "tags", "urls", "emails", "numbers")
 PROTECTED, FREE = ({"text.protect": json.dumps(kinds)} for kinds in (SPANS, ()))
 PROTECTION = Protection([KINDS[kind]() for kind in SPANS])
@@ -83,12 +84,11 @@ class Kept(NamedTuple):
 
 
 def rows(options: argparse.Namespace) -> list[Row]:
-    """Return two rows for each number of strings. Both have the configuration that `config` writes."""
-    found = []
-    for count in COUNTS:
-        name, path = f"{count or 'all'} strings", options.folder / "configurations" / f"{count}.yaml"
-        found += [Row(name, path, FREE), Row(f"{name}, spans protected", path, PROTECTED)]
-    return found
+    """Return a row for each number of strings, and one without protected spans."""
+    counts = {f"{count or 'all'} strings": (count, PROTECTED) for count in COUNTS}
+    counts[f"{WITHOUT} strings, spans not protected"] = (WITHOUT, FREE)
+    folder = options.folder / "configurations"
+    return [Row(name, folder / f"{count}.yaml", overrides) for name, (count, overrides) in counts.items()]
 
 
 TABLE = Table(

@@ -454,23 +454,25 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
         texts = [f"{one} {{name}}\t{two} {{name}}" for one, two in toy.pairs(count, seed)]
         lines(tmp_path, f"{part}.tsv", ["en\tde", *texts, *["one\tun"] * (part == "test")])
     monkeypatch.setattr(strings, "COUNTS", (40, 0))
+    monkeypatch.setattr(strings, "WITHOUT", 40)
     options = Namespace(folder=tmp_path / "table", data=tmp_path)
-    few, few_protected, every, every_protected = strings.rows(options)
-    assert [row.name for row in (few, every)] == ["40 strings", "all strings"]
-    assert strings.config(every_protected, options).text.protect
-    for row in (few, few_protected):
+    few, every, free = strings.rows(options)
+    assert [row.name for row in (few, every, free)] == ["40 strings", "all strings", "40 strings, spans not protected"]
+    assert strings.config(every, options).text.protect
+    assert not strings.config(free, options).text.protect
+    for row in (few, free):
         tiny = {"training.epochs": "1", "training.average": "1", "search": "greedy"}
         strings.work(row._replace(overrides={**row.overrides, **tiny}), options)
     assert len(list(read_pairs(str(tmp_path / "table" / "texts" / "train-40.tsv"), "en", "de"))) == 40
-    names = [few.name, few_protected.name]
+    names = [few.name, free.name]
     assert strings.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", *names]) == 0
-    head, _, plain, protected, _, _, *ways = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
-    assert [way[:3] for way in ways[1:]] == [
-        ["| 40 strings", "`--protect`", "8"],
-        ["| 40 strings", "taken out", "8"],
-        ["| 40 strings, spans protected", "marks", "8"],
+    head, _, protected, plain, _, _, *ways = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
+    assert ways[0][:3] == ["| 40 strings", "marks", "8"]
+    assert [way[:3] for way in ways[2:]] == [
+        [f"| {free.name}", "`--protect`", "8"],
+        [f"| {free.name}", "taken out", "8"],
     ]
-    assert ways[0][:2] == ["| 40 strings", "nothing"]
+    assert ways[1][:2] == [f"| {free.name}", "nothing"]
     assert head[1:7] == [
         "dev nearest BLEU",
         "dev nearest chrF",
@@ -479,7 +481,7 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
         "kept",
         "with spans",
     ]
-    assert (plain[0], protected[0]) == ("| 40 strings", "| 40 strings, spans protected")
+    assert (protected[0], plain[0]) == ("| 40 strings", f"| {free.name}")
     assert plain[5].endswith(" of 77")
     assert protected[5] == "77 of 77"
     assert plain[6] == protected[6] == "76"
@@ -555,21 +557,24 @@ def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
 ) -> None:
     pytest.importorskip("thot")
     every = {row.name: row for row in rare.rows()}
-    names = ["ja-en, words, copied", "ja-en, subwords, seed 1", "ja-en, subwords, seed 2"]
+    names = ["ja-en, words, copied", *rare.SEEDS, rare.TOGETHER]
     tiny = {"training.epochs": "1", "search": "{kind: greedy, length_ratio: 1, length_margin: 2}"}
     fewer = {f"text.{side}.unit": "{kind: bpe, size: 300}" for side in ("source", "target")}
     for name in names:
         more = {**tiny, **(fewer if "subwords" in name else {})}
         rare.work(every[name]._replace(overrides={**every[name].overrides, **more}), tokenised)
+    together = json.loads((tokenised.folder / f"{every[rare.TOGETHER].slug}.json").read_text("utf-8"))
+    assert not (tokenised.folder / every[rare.TOGETHER].slug).exists()
     assert rare.main(["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", *names]) == 0
     told = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert told[0] == ["| ", "for `<unk>`", "dev BLEU", "dev exact", "minutes |"]
     assert [(line[0], line[1]) for line in told[2:]] == [
         *((f"| {names[0]}", way) for way in rare.WAYS),
-        (f"| {names[1]}", ""),
-        (f"| {names[2]}", ""),
-        ("| ja-en, subwords, 2 seeds together", ""),
+        *((f"| {name}", "") for name in names[1:]),
     ]
+    assert together["result"]["minutes"] == pytest.approx(
+        sum(float(line[-1].strip(" |")) for line in told[5:8]), abs=0.2
+    )
     options = ["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", names[0], "--test"]
     assert rare.main(options) == 0
     assert "| test BLEU | test exact | minutes |" in capsys.readouterr().out
