@@ -8,7 +8,8 @@ A row is a training. Words of configs/rare/words.yaml have a vector if they are 
 others in a translation makes several lines of a row: `<unk>`, a word of the source, or the translation of that word in
 a dictionary, which is counted from the training pairs (extra `align`). Other rows copy, or read and write characters or
 subwords; in the last one, three models of subwords translate together. For each line the table has BLEU of the tokens
-as they are, the percentage of exact matches, and the minutes of processor time that the training took. `--test` adds the test sets. Started again, it continues where it stopped.
+as they are, the percentage of exact matches, and the minutes of processor time that the training took. `--test` adds
+the test sets. Started again, it continues where it stopped.
 """
 
 import argparse
