@@ -12,6 +12,7 @@ stopped.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -176,18 +177,24 @@ def _weights(name: str, model: Translator, options: argparse.Namespace) -> Weigh
 
 def proved(options: argparse.Namespace) -> dict[str, int]:
     """Return of how many short sentences exhaustive search has proved the mode, how often that is what a beam finds
-    that ranks by log P, and how often it is empty.
+    that ranks by log P, and how often it is empty. What is known of a sentence is kept in a file, as one may take
+    minutes.
     """
     model = dragoman.load(_runs(FORWARD[:1], options), device=DeviceConfig(threads=1))
     short = list(islice((text for text in _read("dev", "en", options) if len(text.split()) <= WORDS), SENTENCES))
-    modes = model.translate(short, search=Spec("exhaustive"))
-    beam = model.translate(short, search=Spec("beam", {"size": 5, "normalisation": "none"}))
-    sure = [(mode.text, each.text) for mode, each in zip(modes, beam, strict=True) if mode.proved]
+    path: Path = options.folder / f"{EXHAUSTIVE}.jsonl"
+    known = list(read_lines(path)) if path.is_file() else []
+    for text in short[len(known) :]:
+        (mode,) = model.translate([text], search=Spec("exhaustive"))
+        (beam,) = model.translate([text], search=Spec("beam", {"size": 5, "normalisation": "none"}))
+        known.append(json.dumps({"proved": mode.proved, "mode": mode.text, "beam": beam.text}))
+        write(path, known)
+    sure = [each for each in map(json.loads, known) if each["proved"]]
     return {
         "sentences": len(short),
         "proved": len(sure),
-        "found": sum(mode == text for mode, text in sure),
-        "empty": sum(not mode for mode, _ in sure),
+        "found": sum(each["mode"] == each["beam"] for each in sure),
+        "empty": sum(not each["mode"] for each in sure),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import dragoman
 from benchmarks import (
     multi30k,
     objectives,
@@ -25,6 +26,7 @@ from benchmarks import (
 )
 from benchmarks.prepared import Row
 from dragoman.configuration import sections
+from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.initialise import initialise
@@ -367,10 +369,32 @@ def test_ways_to_search_are_compared(
     assert all(len(line.split(" | ")) == 7 for line in told[2:8])
     scored = toy.pairs(40, 1)[searches.SCORED]
     assert list(read_lines(options.folder / "tune.en")) == [text for text, _ in toy.pairs(40, 1)[searches.TUNED]]
-    short = min(searches.SENTENCES, sum(len(text.split()) <= searches.WORDS for text, _ in scored))
-    sentences, proofs, found, empty = (int(cell) for cell in told[-1].strip("| ").split(" | "))
-    assert sentences == short
-    assert proofs >= max(found, empty)
+    short = [text for text, _ in scored if len(text.split()) <= searches.WORDS][: searches.SENTENCES]
+    model = dragoman.load(options.folder / "seed-1")
+    modes = [each.text for each in model.translate(short, search=Spec("exhaustive")) if each.proved]
+    assert 0 < len(modes) <= len(short)
+    cells = told[-1].strip("| ").split(" | ")
+    assert [cells[0], cells[1], cells[3]] == [str(len(short)), str(len(modes)), str(modes.count(""))]
+
+
+def test_exhaustive_search_goes_on_with_the_next_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes = {"a": ("A", True), "b": ("", True), "c": ("C", False), "d": ("D", True)}
+    asked = list[str]()
+
+    def translate(texts: list[str], *, search: Spec) -> list[Namespace]:
+        asked.extend(texts)
+        if len(asked) == 5:  # before the beam's translation of the third
+            raise KeyboardInterrupt
+        text, sure = modes[texts[0]] if search.kind == "exhaustive" else (texts[0].upper(), False)
+        return [Namespace(text=text, proved=sure)]
+
+    monkeypatch.setattr("dragoman.load", lambda *_, **__: Namespace(translate=translate))
+    monkeypatch.setattr(searches, "_read", lambda *_: ["a", "b", "too long " * searches.WORDS, "c", "d"])
+    options = Namespace(folder=tmp_path, data=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        searches.proved(options)
+    assert searches.proved(options) == {"sentences": 4, "proved": 3, "found": 2, "empty": 1}
+    assert asked == [*"aabbc", *"ccdd"]
 
 
 def test_a_model_learns_from_what_others_make_of_the_same_pairs(
