@@ -36,7 +36,7 @@ from dragoman.documents.spans import Stripped
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.text.protection import KINDS, Protection
 from dragoman.training import checks
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
@@ -152,7 +152,9 @@ def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
     learnt = model.codec.reading.protection
     ways: dict[str, Translate] = {"marks" if learnt else "nothing": lambda texts: _texts(model.translate(texts))}
     if not learnt:
-        ways["`--protect`"] = lambda texts: _texts(model.translate(texts, asked=Asked(protection=PROTECTION)))
+        ways["`--protect`"] = lambda texts: _texts(
+            model.translate(texts, constraints=LexicalConstraints(protection=PROTECTION))
+        )
         ways["taken out"] = lambda texts: taken_out(model, texts)
     found, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
     for name, translate in ways.items():

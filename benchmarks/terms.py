@@ -31,7 +31,7 @@ from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files import existing, read_lines
 from dragoman.text.glossary import Glossary, Term, Wholes
 from dragoman.text.tokenise import punctuation
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.translator import Translator
 
 WEIGHTS = (1, 2, 4, 8)
@@ -67,11 +67,11 @@ def item(source: str, reference: str, links: Links) -> Item | None:
 
 def translations(model: Translator, every: Sequence[Item], weight: float | None) -> list[str]:
     """Return the translations of sentences, each with a glossary of its term."""
-    asked = [Asked(Glossary([Term(each.term, (each.translation,))]), weight) for each in every]
+    constraints = [LexicalConstraints(Glossary([Term(each.term, (each.translation,))]), weight) for each in every]
     return [
         translation.text
-        for each, given in zip(every, asked, strict=True)
-        for translation in model.translate([each.source], asked=given)
+        for each, given in zip(every, constraints, strict=True)
+        for translation in model.translate([each.source], constraints=given)
     ]
 
 

@@ -15,7 +15,7 @@ from dragoman.files import shown
 if TYPE_CHECKING:
     from dragoman.configuration.components import Spec
     from dragoman.corpus.features import Given
-    from dragoman.translation.demands import Asked
+    from dragoman.translation.lexical import LexicalConstraints
     from dragoman.translation.reranking import Reranker
     from dragoman.translation.risk import MinimumBayesRisk
     from dragoman.translation.translation import Translation
@@ -29,7 +29,7 @@ class Pipeline(NamedTuple):
 
     translator: "Translator"
     search: "Spec"
-    demanded: "Asked"
+    constraints: "LexicalConstraints"
     risk: "MinimumBayesRisk | None"
     reranker: "Reranker | None"
 
@@ -42,7 +42,7 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     from dragoman.translation.loading import load
 
     runs, _ = split(options.words)
-    demanded, risk = _demanded(options, whole=whole), _risk(options)
+    constraints, risk = _constraints(options, whole=whole), _risk(options)
     translator = load(
         runs,
         weights=options.weights,
@@ -59,22 +59,22 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
     search = sources.search_of(translator, options.search, options.beam)
-    return Pipeline(translator, search, demanded, risk, _reranker(options, translator))
+    return Pipeline(translator, search, constraints, risk, _reranker(options, translator))
 
 
-def _demanded(options: Options, *, whole: bool) -> "Asked":
+def _constraints(options: Options, *, whole: bool) -> "LexicalConstraints":
     """Return the terms and the protected spans that translations have to contain. From a `whole` document, spans are
     taken out before it is translated.
     """
     from dragoman.text import glossary
     from dragoman.text.protection import Protection
-    from dragoman.translation.demands import Asked
+    from dragoman.translation.lexical import LexicalConstraints
 
     terms = [*map(glossary.read_kept, options.keep or ()), *map(glossary.read, options.glossary or ())]
     if "whitespace" in (options.protect or ()) and not whole:
         raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
     protection = None if whole else Protection.named(options.protect or ())
-    return Asked(glossary.together(terms), options.glossary_weight or None, protection)
+    return LexicalConstraints(glossary.together(terms), options.glossary_weight or None, protection)
 
 
 def _risk(options: Options) -> "MinimumBayesRisk | None":
@@ -119,7 +119,7 @@ def translated(
         search=None if (pipeline.risk or rerank) and options.search is None else pipeline.search,
         prefix=prefix,
         exact=options.exact,
-        asked=pipeline.demanded,
+        constraints=pipeline.constraints,
         risk=pipeline.risk,
         rerank=rerank,
     )

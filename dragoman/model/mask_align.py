@@ -29,7 +29,7 @@ class Choices(NamedTuple):
 
 
 @final
-class Spelled(nn.Module):
+class NgramEmbedding(nn.Module):
     """The vector of a word: the mean of one for the word and one for each of its pieces of four characters, `<` and `>`
     standing at its ends (Bojanowski et al. 2017). So rare forms share what is known of others.
     """
@@ -80,14 +80,14 @@ class MaskAlign(nn.Module):
 
     def __init__(self, source: Rows[str], target: Rows[str], *, size: int = 128, dropout: float = 0.2) -> None:
         super().__init__()
-        self.source, self.target = Spelled(source, size), Spelled(target, size)
+        self.source, self.target = NgramEmbedding(source, size), NgramEmbedding(target, size)
         self.ends = nn.Parameter(torch.randn(2, size) / math.sqrt(size))  # before and behind a target
         self.forwards, self.backwards, self.before, self.behind = (Gru(size, size) for _ in range(4))
         self.query, self.key = (Linear(2 * size, size, bias=False) for _ in range(2))
         self.diagonal = nn.Parameter(torch.tensor(DIAGONAL))  # l
         self.unsaid = nn.Parameter(torch.randn(1, size) / math.sqrt(size))  # v_0
         self.hidden = Linear(size, size)
-        self.output = Spelled(target, size)
+        self.output = NgramEmbedding(target, size)
         self.bias = nn.Parameter(torch.zeros(len(target)))
         self.dropout = nn.Dropout(dropout)
 

@@ -96,7 +96,7 @@ class Accepted(Constraint):
 
 
 @final
-class Spelled(Predictor[Tree]):
+class FilteredSpellings(Predictor[Tree]):
     """A model that spells words, without those that are not `wanted`. Where it knows no other, the word is unknown if
     something can take its place (`replaced`), and else what the model says.
     """
@@ -117,7 +117,7 @@ class Spelled(Predictor[Tree]):
         return self._model.reorder(state, rows, sentences)
 
     def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Any]:
-        return Spelled(self._model.among(symbols), self._wanted, replaced=self._replaced)
+        return FilteredSpellings(self._model.among(symbols), self._wanted, replaced=self._replaced)
 
     def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
         return [self._chosen(list(each)) for each in self._model.expand(candidates, step)]

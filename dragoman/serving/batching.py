@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dragoman.search.decoding import Deadline
-from dragoman.translation.demands import NOTHING_ASKED, Asked
+from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 
 Found = TypeVar("Found")
 Work: TypeAlias = Literal["translate", "score", "explain"]
@@ -37,7 +37,7 @@ class SharedOptions(NamedTuple):
 
     to: str | None = None
     n_best: int = 1
-    asked: Asked = NOTHING_ASKED
+    constraints: LexicalConstraints = UNCONSTRAINED
     diverse: bool = False
     work: Work = "translate"
     remembered: bool = True

@@ -147,7 +147,7 @@ class Model:
             to=options.to,
             n_best=options.n_best,
             search=Spec("diverse", groups) if options.diverse else None,
-            asked=options.asked,
+            constraints=options.constraints,
             prefix=[item.prefix for item in items],
             timeout=deadline,
         )

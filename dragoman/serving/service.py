@@ -20,7 +20,7 @@ from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.serving.stripping import StrippedSources
 from dragoman.text.protection import Protection
-from dragoman.translation.demands import NOTHING_ASKED, Asked
+from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
@@ -38,7 +38,7 @@ class RequestOptions(NamedTuple):
 
     alternatives: int = 0
     diverse: bool = False
-    asked: Asked = NOTHING_ASKED
+    constraints: LexicalConstraints = UNCONSTRAINED
     until: float = math.inf
     prefix: str = ""
     attention: bool = False
@@ -357,7 +357,11 @@ class Service:
             read = [Item(each.text) for each in between if each]
         last = route[-1]
         shared = SharedOptions(
-            last.direction.to, 1 + options.alternatives, options.asked, options.diverse, remembered=not options.asked
+            last.direction.to,
+            1 + options.alternatives,
+            options.constraints,
+            options.diverse,
+            remembered=not options.constraints,
         )
         ready = [each._replace(prefix=item.prefix) for each, item in zip(read, items, strict=True)]
         found = await self._by(last, ready, shared, options.until)
@@ -379,8 +383,8 @@ class Service:
         """The same with the terms of a model's languages."""
         if not isinstance(leg.direction.source, str):
             return shared
-        terms = self.glossaries.of((leg.direction.source, leg.direction.target), shared.asked.glossary)
-        return shared._replace(asked=shared.asked._replace(glossary=terms))
+        terms = self.glossaries.of((leg.direction.source, leg.direction.target), shared.constraints.glossary)
+        return shared._replace(constraints=shared.constraints._replace(glossary=terms))
 
 
 def named(source: Read) -> str:

@@ -19,7 +19,7 @@ from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.service import RequestOptions, Why, named
 from dragoman.text.glossary import Glossary, Term
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.result import Result
 
 MOST_TERMS = 1_000
@@ -160,7 +160,7 @@ class Endpoints:
         options = RequestOptions(
             parameters.number("alternatives", self.backend.limits.alternatives),
             parameters.flag("diverse"),
-            Asked(_glossary(parameters)),
+            LexicalConstraints(_glossary(parameters)),
             until=parameters.until,
             prefix=parameters.text("prefix", ""),
         )

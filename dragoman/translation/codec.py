@@ -19,8 +19,8 @@ from dragoman.search.tempered import NORMALISER, calibrated
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
-from dragoman.translation.demands import NOTHING_ASKED, Asked, Demands, Edges, Forms
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
+from dragoman.translation.lexical import UNCONSTRAINED, Edges, Forms, LexicalConstraints, SentenceConstraints
 from dragoman.translation.outputs import ModelOutputs
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
@@ -92,14 +92,14 @@ class Codec:
         given: tuple[Given, ...],
         mark: Sequence[Mark] = (),
         prefix: str | None = None,
-        asked: Asked = NOTHING_ASKED,
+        constraints: LexicalConstraints = UNCONSTRAINED,
     ) -> Sentence:
         """The text of this number. UserError if the model cannot produce the prefix or meet what is asked."""
         marked = self.marked(given)
         found = Sentence(number, given, marked, self.reading.encoded(marked.given, mark))
         if prefix is not None:
             found = found._replace(prefix=self._prefix(found, prefix, mark))
-        return found._replace(demands=self._demands(found, asked)) if asked else found
+        return found._replace(constraints=self._constraints(found, constraints)) if constraints else found
 
     def _prefix(self, sentence: Sentence, prefix: str, mark: Sequence[Mark]) -> list[int]:
         """The ids that the translation begins with."""
@@ -108,26 +108,26 @@ class Codec:
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
         return self.writing.prefix(sentence.encoded, text, forbidden)
 
-    def _demands(self, sentence: Sentence, asked: Asked) -> Demands:
-        """What is demanded of the translation."""
+    def _constraints(self, sentence: Sentence, constraints: LexicalConstraints) -> SentenceConstraints:
+        """The constraints constraints of a sentence."""
         if self.edited is not None:
             raise UserError("terms and protected spans are of a text that is written, and this run writes edits of one")
-        if asked.protection and self.reading.protection:
+        if constraints.protection and self.reading.protection:
             raise UserError(
                 "protect: this run was trained with marks for what it protects (text.protect); leave it out"
             )
         source, text = spans.first_text(self.reading.sources, sentence.marked.given)
         known = self.writing.numbering(sentence.encoded)
         searched = frozenset[Forms]() if self.attends else None
-        return Demands(asked, sentence.marked, source, text, self._edges, known, searched)
+        return SentenceConstraints(constraints, sentence.marked, source, text, self._edges, known, searched)
 
     @cached_property
     def _edges(self) -> Edges:
         return Edges(self.target)
 
     def protection(self, sentence: Sentence) -> Protection | None:
-        """What is protected in a sentence: by marks that the model has learnt, or because it is demanded."""
-        return self.reading.protection or (sentence.demands.protection if sentence.demands else None)
+        """What is protected in a sentence: by marks that the model has learnt, or by constraints of the search."""
+        return self.reading.protection or (sentence.constraints.protection if sentence.constraints else None)
 
     def faithful(self, sentence: Sentence, ids: Sequence[int]) -> bool:
         """Whether a translation, or the beginning of one, has no other spans than the source, and terms that are whole
@@ -136,12 +136,12 @@ class Codec:
         said, protection = self.writing.named(sentence.encoded, ids), self.reading.protection
         if protection and not spans.faithful(protection, self.target, sentence.marked, ids, said):
             return False
-        return not sentence.demands or sentence.demands.met(ids, list(map(str, said)))
+        return not sentence.constraints or sentence.constraints.met(ids, list(map(str, said)))
 
     def only(self, sentence: Sentence, ids: Sequence[int]) -> list[int] | None:
         """The symbols that have to follow the beginning of a translation, if not any may."""
         said = map(str, self.writing.named(sentence.encoded, ids))
-        return sentence.demands.only(ids, list(said)) if sentence.demands else None
+        return sentence.constraints.only(ids, list(said)) if sentence.constraints else None
 
     def batches(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
@@ -213,8 +213,8 @@ class Codec:
 
     def _told(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
         """A hypothesis as text, with the attention to the sources. Spans take the place of their marks last."""
-        if sentence.demands:
-            hypothesis = sentence.demands.without_bonus(hypothesis)
+        if sentence.constraints:
+            hypothesis = sentence.constraints.without_bonus(hypothesis)
         marked, encoded = sentence.marked, sentence.encoded
         said = self.writing.symbols_of(encoded, hypothesis)
         written, words = self.writing.written(encoded, said)
@@ -225,7 +225,7 @@ class Codec:
         kept = sum(map(len, surfaces[: len(sentence.prefix)]))
         text = "".join(surfaces)
         seen, sentinel = self.reading.seen(sentence.given, inputs.cut(encoded, inputs.LONGEST), words, weights)
-        forms = sentence.demands.placed(text, words, seen, kept) if sentence.demands else {}
+        forms = sentence.constraints.placed(text, words, seen, kept) if sentence.constraints else {}
         unknown = [word for word in self.writing.unknown(hypothesis, words) if word not in forms]
         texts = {source.name: str(each) for source, each in zip(self.reading.sources, marked.given, strict=True)}
         found = self.unknown.replaced(unknown, seen, self.protection(sentence), texts) if self.unknown else {}

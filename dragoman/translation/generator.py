@@ -33,7 +33,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import Favoured, Phrases
 from dragoman.search.search import Search
-from dragoman.search.spans import Accepted, Spelled
+from dragoman.search.spans import Accepted, FilteredSpellings
 from dragoman.search.tempered import Tempered
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
@@ -103,7 +103,7 @@ class SequenceGenerator:
     def generate(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence by its number, best first."""
         found = self._in_batches(task, sentences)
-        if self.codec.reading.protection or any(each.demands for each in sentences):
+        if self.codec.reading.protection or any(each.constraints for each in sentences):
             # The best is rarely anything but faithful, and looking at each beginning takes time.
             again = [each for each in sentences if not self.codec.faithful(each, found[each.number][0].symbols)]
             found |= self._in_batches(task, again, checked=True)
@@ -135,13 +135,13 @@ class SequenceGenerator:
             model = shortlisted(model, self.candidates.allowed(sources, self._always(batch)))
         if self.codec.temperature is not None:
             model = Tempered(model, self.codec.temperature)
-        demands = [each.demands for each in batch if each.demands]
-        if any(each.favoured.wanted for each in demands):
-            favoured = Phrases([each.favoured for each in demands], self.device.torch_device)
-            model = Favoured(model, favoured, demands[0].weight)
+        lexical = [each.constraints for each in batch if each.constraints]
+        if any(each.favoured.wanted for each in lexical):
+            favoured = Phrases([each.favoured for each in lexical], self.device.torch_device)
+            model = Favoured(model, favoured, lexical[0].weight)
         if self.codec.surfaces.target and (protection := self.codec.protection(batch[0])):
             replaced = self.codec.unknown is not None and all(worded)
-            model = Spelled(model, lambda word: not protection.find(word), replaced=replaced)
+            model = FilteredSpellings(model, lambda word: not protection.find(word), replaced=replaced)
         rows = 0 if self.predictor else task.search.rows(task.n_best) * len(batch)  # graphs have threads of their own
         with linear.use_backend(self.backend), self.threads(rows):
             return task.search(
@@ -184,9 +184,9 @@ class SequenceGenerator:
         found, device = list[Constraint](), self.device.torch_device
         if self.codec.reading.protection:
             found.append(spans.each_mark([each.encoded for each in batch], self.target, device, apart=checked))
-        demands = [each.demands for each in batch if each.demands]
-        if any(each.required.wanted for each in demands):
-            found.append(Phrases([each.required for each in demands], device))
+        lexical = [each.constraints for each in batch if each.constraints]
+        if any(each.required.wanted for each in lexical):
+            found.append(Phrases([each.required for each in lexical], device))
         if checked:
             accepts, only = self.codec.faithful, self.codec.only
             found.append(
@@ -212,7 +212,7 @@ class SequenceGenerator:
                 [
                     *each.prefix,
                     *(ids(list(spans.marks_of(each.encoded))) if self.codec.reading.protection else ()),
-                    *(each.demands.symbols if each.demands else ()),
+                    *(each.constraints.symbols if each.constraints else ()),
                 ]
                 for each in batch
             ]

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.corpus.features import Given
-from dragoman.translation.demands import Demands
 from dragoman.translation.inputs import Encoded
+from dragoman.translation.lexical import SentenceConstraints
 from dragoman.translation.spans import Marked
 
 
 class Sentence(NamedTuple):
     """The text of a number among those to translate: what is given for each source, the same with marks for protected
-    spans, and its symbols. Its translation begins with the symbols of the ids `prefix`, and meets the `demands`, if
+    spans, and its symbols. Its translation begins with the symbols of the ids `prefix`, and meets the `constraints`, if
     there are any.
     """
 
@@ -23,7 +23,7 @@ class Sentence(NamedTuple):
     marked: Marked
     encoded: list[Encoded]
     prefix: Sequence[int] = ()
-    demands: Demands | None = None
+    constraints: SentenceConstraints | None = None
 
     @property
     def seed(self) -> int:

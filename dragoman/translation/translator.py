@@ -32,10 +32,10 @@ from dragoman.translation import inputs
 from dragoman.translation.attended import SHORT
 from dragoman.translation.codec import Codec, Pair, listed
 from dragoman.translation.criteria import Candidates
-from dragoman.translation.demands import NOTHING_ASKED, Asked, told
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.inputs import Text
+from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints, told
 from dragoman.translation.origin import Origin, Searched, Similar, explain
 from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
@@ -133,7 +133,7 @@ class Translator:
         prefix: Sequence[str] | None = None,
         timeout: float | Deadline | None = None,
         exact: bool = False,
-        asked: Asked = NOTHING_ASKED,
+        constraints: LexicalConstraints = UNCONSTRAINED,
         risk: MinimumBayesRisk | None = None,
         rerank: Reranker | None = None,
     ) -> list[Translation]:
@@ -152,8 +152,8 @@ class Translator:
         `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
         not begin with its prefix); its attention is that of forced decoding.
 
-        `asked`: terms of a glossary, and what is protected though the run knows no marks for it; `Translation.terms`
-        and `spans` tell what came of it.
+        `constraints`: terms of a glossary, and what is protected though the run knows no marks for it;
+        `Translation.terms` and `spans` tell what came of it.
 
         `risk`: of many translations that the search gives, the one with the minimum Bayes risk is best; without
         `search` and `beam_size` they are samples.
@@ -170,12 +170,12 @@ class Translator:
         if rerank and search is None and beam_size is None:
             search = rerank.search(self.search)
         task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), risk or rerank)
-        if asked.weight and isinstance(task.search, Exhaustive):
+        if constraints.weight and isinstance(task.search, Exhaustive):
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
         if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")
-        sentences = self._sentences(texts, task.mark, prefixes, asked)
+        sentences = self._sentences(texts, task.mark, prefixes, constraints)
         found = self._remembered(sentences, prefixes, to) if exact else {}
         full = [each for each in sentences if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
         choose = partial(self.codec.translation, n_best=task.n_best if rerank else n_best, risk=risk)
@@ -184,7 +184,7 @@ class Translator:
         if rerank:
             found |= _reranked(searched, found, rerank, n_best)
         return [
-            told(found[each.number], each.demands)
+            told(found[each.number], each.constraints)
             if each.number in found
             else self._explainable(self.codec.nothing(each.given), each)
             for each in sentences
@@ -196,9 +196,9 @@ class Translator:
         """
         best = found = self._searched(task, sentences, choose)
         while sentences := [
-            each._replace(demands=more)
+            each._replace(constraints=more)
             for each in sentences
-            if (more := each.demands and each.demands.searching(found[each.number].text))
+            if (more := each.constraints and each.constraints.searching(found[each.number].text))
         ]:
             found = self._searched(task, sentences, choose)
             for each in sentences:
@@ -246,13 +246,17 @@ class Translator:
         return Task(found_by, count, spare, mark, deadline)
 
     def _sentences(
-        self, texts: Sequence[Text], mark: Sequence[Mark], prefixes: Sequence[str | None], asked: Asked
+        self,
+        texts: Sequence[Text],
+        mark: Sequence[Mark],
+        prefixes: Sequence[str | None],
+        constraints: LexicalConstraints,
     ) -> list[Sentence]:
         """The texts as they are searched for. UserError if a prefix breaks the run's constraints."""
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: every text needs its prefix")
         found = [
-            self.codec.sentence(number, self.codec.reading.given(text), mark, prefix, asked)
+            self.codec.sentence(number, self.codec.reading.given(text), mark, prefix, constraints)
             for number, (text, prefix) in enumerate(zip(texts, prefixes, strict=True))
         ]
         broken = self.generator.first_forbidden([each.prefix for each in found])
@@ -387,4 +391,4 @@ def _reranked(
 
 def _lacking(sentence: Sentence, found: Translation) -> int:
     """How many terms a translation does not have."""
-    return len(sentence.demands.lacking(found.text)) if sentence.demands else 0
+    return len(sentence.constraints.lacking(found.text)) if sentence.constraints else 0

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.data.batch import Sequence, pad
-from dragoman.model.mask_align import UNLINKED, Choices, MaskAlign, Spelled
+from dragoman.model.mask_align import UNLINKED, Choices, MaskAlign, NgramEmbedding
 from tests.builders import shaken
 from tests.derivatives import assert_derivative
 from tests.model import loops
@@ -147,7 +147,7 @@ def test_the_gradient_is_the_derivative_and_everything_learns() -> None:
 
 
 def test_words_share_what_is_known_of_their_pieces() -> None:
-    words = Spelled(["chapeau", "chateau", "le"], 4)
+    words = NgramEmbedding(["chapeau", "chateau", "le"], 4)
     first, second, third = words(torch.arange(3)).detach()
     with torch.no_grad():
         words.table[0] += 8.0

@@ -27,7 +27,7 @@ from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.service import RequestOptions, Service
 from dragoman.text.glossary import Glossary, Term
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.translation import Translation
 from tests.golden import Golden
 from tests.serving.server import serving
@@ -216,7 +216,10 @@ def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
     model = Model.load(run)
-    service, terms = Service([model]), RequestOptions(asked=Asked(Glossary([Term("two", ("zwei",))])))
+    service, terms = (
+        Service([model]),
+        RequestOptions(constraints=LexicalConstraints(Glossary([Term("two", ("zwei",))]))),
+    )
     assert "zwei" in translated(service, "one two", options=terms)[0]
     assert len(model._known) == 0
 
@@ -228,7 +231,10 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
 
     async def test() -> list[list[str]]:
         service = Service([model], glossaries=Glossaries.named([f"en,fr={path}"]))
-        own, found = RequestOptions(asked=Asked(Glossary([Term("two", ("due",))]))), list[list[str]]()
+        own, found = (
+            RequestOptions(constraints=LexicalConstraints(Glossary([Term("two", ("due",))]))),
+            list[list[str]](),
+        )
         for text in (None, "two\tdos\n", "two", "broken\ttwo\ttimes\nbroken\n"):
             if text is not None:
                 path.write_text(text, "utf-8")

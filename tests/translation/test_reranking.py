@@ -29,7 +29,7 @@ from dragoman.translation.criteria import (
     OtherRun,
     Reverse,
 )
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.nbest import Lists
 from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
@@ -137,12 +137,12 @@ def test_of_equal_ones_the_search_decides() -> None:
 def test_terms_come_before_criteria(translator: Translator) -> None:
     """What lacks a term of a glossary is no better for its figures."""
     texts = ["one two three", "two four"]
-    asked = Asked(Glossary([Term("two", ("cinq",)), Term("two", ("six",))]), weight=1.0)
+    lexical = LexicalConstraints(Glossary([Term("two", ("cinq",)), Term("two", ("six",))]), weight=1.0)
     reranker = Reranker([Model()], {"model": 1.0}, candidates=20)
-    sentences = [translator.codec.sentence(number, (text,), asked=asked) for number, text in enumerate(texts)]
-    found = translator.translate(texts, asked=asked, n_best=20, rerank=reranker)
+    sentences = [translator.codec.sentence(number, (text,), constraints=lexical) for number, text in enumerate(texts)]
+    found = translator.translate(texts, constraints=lexical, n_best=20, rerank=reranker)
     orders = [
-        [len(each.demands.lacking(one.text)) for one in best.n_best]
+        [len(each.constraints.lacking(one.text)) for one in best.n_best]
         for each, best in zip(sentences, found, strict=True)
     ]
     assert orders == [sorted(order) for order in orders]

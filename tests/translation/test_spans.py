@@ -19,7 +19,7 @@ from dragoman.text import protection
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import Protection
 from dragoman.training import session
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.translator import Translator
 from tests import toy
 
@@ -229,12 +229,12 @@ def test_a_translation_in_json_tells_where_the_spans_are(runs: dict[str, Transla
 
 def test_without_marks_spans_come_through_by_their_own_symbols(free: dict[str, Translator]) -> None:
     """Nested, repeated and adjacent ones too, by every search."""
-    asked = Asked(protection=FOUND)
+    lexical = LexicalConstraints(protection=FOUND)
     for name, translator in free.items():
         draw = random.Random(name)
         texts = [sentence(draw, [span for span in INVENTORY if span.isascii()]) for _ in range(4)]
         for search in (Spec("greedy"), Spec("beam", {"size": 3})):
-            for text, found in zip(texts, translator.translate(texts, search=search, asked=asked), strict=True):
+            for text, found in zip(texts, translator.translate(texts, search=search, constraints=lexical), strict=True):
                 assert spans_of(found.text) == spans_of(text), (name, text, found.text)
 
 
@@ -252,7 +252,7 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
     for name, translator in free.items():
         if name == "character":  # has no capital letters
             continue
-        every = translator.translate(list(wanted), asked=Asked(Glossary(terms)))
+        every = translator.translate(list(wanted), constraints=LexicalConstraints(Glossary(terms)))
         for found, forms in zip(every, wanted.values(), strict=True):
             assert all(re.search(rf"\b(?:{form})\b", found.text) for form in forms), (name, found.text, forms)
             there = [(term.forms, *term.target) for term in found.terms if term.target]
@@ -265,17 +265,19 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
 def test_a_term_that_a_span_cuts_is_told_as_not_applied(
     runs: dict[str, Translator], free: dict[str, Translator]
 ) -> None:
-    """Whether spans are learnt or asked for; but not a word of a longer span, which is no term there."""
+    """Whether spans are learnt or required by constraints; but not a word of a longer span, which is no term there."""
     glossary = Glossary([Term("two 365"), Term("one", ("six",)), Term("name", ("nom",)), Term("5", ("cinq",))])
     text = "<b>one</b> {name} two 365 5"
     numbers = Protection.named(["placeholders", "tags", "numbers"])
-    for translator, asked in ((runs["bpe"], None), (free["bpe"], numbers)):
-        (found,) = translator.translate([text], asked=Asked(glossary, protection=asked))
+    for translator, required in ((runs["bpe"], None), (free["bpe"], numbers)):
+        (found,) = translator.translate([text], constraints=LexicalConstraints(glossary, protection=required))
         assert [(each.text, text[slice(*each.place)]) for each in found.terms] == [
             *[("one", "one"), ("two 365", "two 365"), ("5", "5")]
         ]
         assert [each.target is not None for each in found.terms] == [True, "two 365" in found.text, False]
-    (read,) = runs["bpe"].translate(["one 365"], prefix=["one 365"], asked=Asked(Glossary([Term("one 365")])))
+    (read,) = runs["bpe"].translate(
+        ["one 365"], prefix=["one 365"], constraints=LexicalConstraints(Glossary([Term("one 365")]))
+    )
     assert [each.target for each in read.terms] == [(0, 7)]
 
 
@@ -283,7 +285,7 @@ def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translato
     glossary = Glossary([Term("two", ("cinq",))])
     free, *_ = translator.translate(["one two three"])
     for weight, there in ((0.01, False), (20.0, True)):
-        (found,) = translator.translate(["one two three"], asked=Asked(glossary, weight))
+        (found,) = translator.translate(["one two three"], constraints=LexicalConstraints(glossary, weight))
         assert ("cinq" in found.text) is there
         assert (found.terms[0].target is not None) is there
         (scored,) = translator.score(["one two three"], [found.text])

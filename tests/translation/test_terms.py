@@ -15,7 +15,7 @@ from dragoman.text.pipeline import TextPipeline, WordsOf
 from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.demands import Asked
+from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.terms import placed, read, said
 from dragoman.translation.translator import Translator
 from tests import toy
@@ -186,7 +186,7 @@ def test_terms_that_the_model_cannot_write_stay_in_their_places(translator: Tran
     (plain,) = translator.translate(["one two three"])
     assert plain.text == "trois deux un"
     terms = Glossary([Term("one", ("Alpha",)), Term("three", ("quatre",))])
-    (found,) = translator.translate(["one two three"], prefix=["trois"], asked=Asked(terms))
+    (found,) = translator.translate(["one two three"], prefix=["trois"], constraints=LexicalConstraints(terms))
     assert found.text.startswith("trois deux")
     assert "Alpha" in found.words
     assert "quatre" in found.words
@@ -197,8 +197,8 @@ def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
     corpus = toy.corpus(tmp_path / "corpus")
     options = {"text.source.lowercase": True, "text.target.lowercase": True, "training.epochs": 1}
     run = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path
-    asked = Asked(Glossary([Term("Two", ("CINQ",)), Term("one", ("Xylo",))]))
-    (found,) = dragoman.load(run).translate(["one TWO three"], asked=asked)
+    lexical = LexicalConstraints(Glossary([Term("Two", ("CINQ",)), Term("one", ("Xylo",))]))
+    (found,) = dragoman.load(run).translate(["one TWO three"], constraints=lexical)
     assert [(each.text, each.forms) for each in found.terms] == [("one", ("xylo",)), ("TWO", ("cinq",))]
     assert found.terms[1].target is not None
 
@@ -209,7 +209,7 @@ def test_what_a_memory_has_is_exact_beside_terms(tmp_path: Path) -> None:
     model = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     source = (corpus / "train.en").read_text("utf-8").splitlines()[0]
     target = (corpus / "train.fr").read_text("utf-8").splitlines()[0]
-    asked = Asked(Glossary([Term(source.split()[0], ("ailleurs",))]))
-    (found,) = model.translate([source], exact=True, asked=asked)
+    lexical = LexicalConstraints(Glossary([Term(source.split()[0], ("ailleurs",))]))
+    (found,) = model.translate([source], exact=True, constraints=lexical)
     assert found.text == target
     assert found.terms[0].target is None

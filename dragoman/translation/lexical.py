@@ -1,4 +1,4 @@
-"""What a user demands of translations: terms of a glossary, and spans that come through though the model knows no marks
+"""Lexical constraints of translations: terms of a glossary, and spans that come through though the model knows no marks
 for them.
 """
 
@@ -28,7 +28,7 @@ Forms: TypeAlias = tuple[str, ...]
 OPEN, CLINGING, MERGING = range(CLASSES)  # what may stand before a phrase
 
 
-class Asked(NamedTuple):
+class LexicalConstraints(NamedTuple):
     """What holds for all texts. With a `weight`, terms are favoured, not required."""
 
     glossary: Glossary = Glossary()
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
         return bool(self.glossary.terms or self.protection)
 
 
-NOTHING_ASKED = Asked()
+UNCONSTRAINED = LexicalConstraints()
 
 
 class Edges:
@@ -78,14 +78,14 @@ class Reading(NamedTuple):
     terms: list[Span]
 
 
-class Demands:
+class SentenceConstraints:
     """What is demanded of the translation of a text: the protected spans of the text, and its terms. The search sees to
     the spans and to the terms with the forms `searched` (all of them if None); attention chooses a place for others.
     """
 
     def __init__(
         self,
-        asked: Asked,
+        constraints: LexicalConstraints,
         given: Marked,
         source: Language | None,
         text: str,
@@ -93,28 +93,28 @@ class Demands:
         known: Numbering,
         searched: frozenset[Forms] | None = frozenset(),
     ) -> None:
-        self._asked, self._given, self._source, self._text = asked, given, source, text
+        self._constraints, self._given, self._source, self._text = constraints, given, source, text
         self._edges, self._target, self._known = edges, edges.target, known
         self._searched = searched
-        self.protection = asked.protection
-        self._spans = asked.protection.find(text) if asked.protection else []
+        self.protection = constraints.protection
+        self._spans = constraints.protection.find(text) if constraints.protection else []
         self.terms = [each for each in self._found(text) if not _over(each, self._spans)]
         spans = [*self._spans, *((each.begin, each.end) for each in given.spans)]
         self._lost = [each for each in self._found(given.text(text)) if _cut(each, spans)] if spans else []
         every = dict.fromkeys(term.forms for term in self.terms)
-        hard = [each for each in every if not asked.weight and (searched is None or each in searched)]
+        hard = [each for each in every if not constraints.weight and (searched is None or each in searched)]
         verbatim = [list(_spellings(self._target, text[slice(*span)], known)) for span in self._spans]
         required = [*zip(self._spans, verbatim, strict=True), *(((-1, -1), self._spelled(each)) for each in hard)]
         self._places = [span for span, spellings in required if spellings]
         self._verbatim = sum(map(bool, verbatim))
         self.required = SentencePhrases([each for _, each in required if each], edges.class_of, self._fits)
-        soft = [self._spelled(forms) for forms in every] if asked.weight else []
+        soft = [self._spelled(forms) for forms in every] if constraints.weight else []
         self.favoured = SentencePhrases([each for each in soft if each], edges.class_of, self._fits)
 
     def _found(self, text: str) -> list[FoundTerm]:
         """The terms of a text, with forms as the model writes them."""
         normalise = self._target.text.normalise
-        found = self._asked.glossary.find(text)
+        found = self._constraints.glossary.find(text)
         return [each._replace(forms=tuple(dict.fromkeys(map(normalise, each.forms)))) for each in found]
 
     def lacking(self, text: str) -> frozenset[Forms]:
@@ -122,19 +122,19 @@ class Demands:
         places = zip(self.terms, terms.said(text, self.terms), strict=True)
         return frozenset(term.forms for term in self.terms) - {term.forms for term, place in places if place}
 
-    def searching(self, text: str) -> "Demands | None":
+    def searching(self, text: str) -> "SentenceConstraints | None":
         """The same for another search, which also sees to terms that this translation does not have; None if there are
         none that a search could see to.
         """
-        if self._asked.weight or self._searched is None:
+        if self._constraints.weight or self._searched is None:
             return None
         more = frozenset(forms for forms in self.lacking(text) - self._searched if self._spelled(forms))
-        given = self._asked, self._given, self._source, self._text, self._edges, self._known
-        return Demands(*given, self._searched | more) if more else None
+        given = self._constraints, self._given, self._source, self._text, self._edges, self._known
+        return SentenceConstraints(*given, self._searched | more) if more else None
 
     def placed(self, text: str, words: WordsOf, seen: Sequence[SourceAttention], kept: int) -> dict[int, str]:
         """What becomes of words of a translation that terms take the place of; its first `kept` characters stay."""
-        if not self.terms or self._asked.weight or self._searched is None or self._source is None:
+        if not self.terms or self._constraints.weight or self._searched is None or self._source is None:
             return {}
         spans = [(0, kept), *(self.protection.find(text) if self.protection else ())]
         taken = {
@@ -171,7 +171,7 @@ class Demands:
 
     @property
     def weight(self) -> float:
-        return self._asked.weight or 0.0
+        return self._constraints.weight or 0.0
 
     @property
     def symbols(self) -> list[int]:
@@ -211,7 +211,7 @@ class Demands:
 
     def without_bonus(self, hypothesis: Hypothesis) -> Hypothesis:
         """The hypothesis with the model's own log-probabilities."""
-        weight = self._asked.weight
+        weight = self._constraints.weight
         if not weight or not self.favoured.wanted:
             return hypothesis
         added = bonuses(self.favoured, hypothesis.symbols, weight)
@@ -279,10 +279,10 @@ def _stripped(text: str, begin: int, end: int) -> Span:
     return begin + len(text[begin:end]) - len(text[begin:end].lstrip(" ")), end
 
 
-def told(found: Translation, demands: Demands | None) -> Translation:
+def told(found: Translation, constraints: SentenceConstraints | None) -> Translation:
     """The translation, and the next best ones, with what came of what was demanded."""
-    if demands is None:
+    if constraints is None:
         return found
-    others = tuple(told(each, demands) for each in found.alternatives)
-    spans = demands.kept(found.text) or found.spans
-    return replace(found, alternatives=others, spans=spans, terms=demands.applied(found.text))
+    others = tuple(told(each, constraints) for each in found.alternatives)
+    spans = constraints.kept(found.text) or found.spans
+    return replace(found, alternatives=others, spans=spans, terms=constraints.applied(found.text))
