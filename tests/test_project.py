@@ -60,6 +60,14 @@ def test_what_the_documentation_imports_is_there(repository: Path) -> None:
             import_module(f"{package}.{name}")
 
 
+def test_every_table_that_is_made_is_told_of(repository: Path) -> None:
+    tables = re.findall(r"^([a-z0-9-]+-table):", (repository / "Makefile").read_text("utf-8"), re.MULTILINE)
+    pages = [repository / "CHANGELOG.md", *(repository / "docs").glob("*.md")]
+    told = "\n".join(path.read_text("utf-8") for path in pages)
+    assert tables
+    assert [table for table in tables if f"make {table}" not in told] == []
+
+
 def test_every_dependency_is_pinned_within_its_range(project: dict[str, Any], repository: Path) -> None:
     versions = pins(repository / "constraints.txt")
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
