@@ -1,6 +1,8 @@
 """Minimum risk training: the expected error over candidates, and its gradient."""
 
-from math import exp
+from collections import Counter
+from collections.abc import Iterator
+from math import exp, inf, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,12 @@ import torch
 
 from dragoman.configuration.document import ConfigError
 from dragoman.data.batch import Batch, Sequence
-from dragoman.data.vocabulary import EOS, UNK
+from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.evaluation.metrics.sacre import Chrf, Ter
+from dragoman.model.decoder.decoder import State
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import minimum_risk
-from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw, _log_probs
+from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw
 from tests import toy
 from tests.builders import BATCH, build_model, context, pairs, sentences
 
@@ -93,18 +96,40 @@ def test_the_gradient_is_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None
         assert (found[0] - found[1]) / 2e-5 == pytest.approx(derivative, abs=1e-7), name
 
 
+def chances(
+    model: Seq2Seq, state: State, least: float, longest: int, said: tuple[int, ...] = (), chance: float = 1.0
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield the translations that are drawn with a probability of at least `least`, those that are cut among them, if
+    neither padding nor the start is ever drawn.
+    """
+    if len(said) == longest:
+        yield said, chance
+        return
+    step = model.predict(torch.tensor([said[-1] if said else model.start_id]), state)
+    step.log_probs[0, [PAD, BOS]] = -inf
+    for symbol, each in enumerate((chance * step.log_probs[0].softmax(0)).tolist()):
+        if each >= least and symbol == EOS:
+            yield said, each
+        elif each >= least:
+            yield from chances(model, step.state, least, longest, (*said, symbol), each)
+
+
 @pytest.mark.spec("G2")
 def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
-    model, batch = build_model(spread=1.5), pairs([[4, 5]], [[6, 7]])
+    """Each that should come up 50 times or more, within 4 standard errors; so do all others together."""
+    model, batch, samples, longest = build_model(spread=1.5), pairs([[4, 5]], [[6, 7]]), 20_000, 6
     torch.manual_seed(1)
     with torch.no_grad():
         state = model.begin(batch.sources)
-        ((*said,),) = _draw(model, state, 1, 4000, 6)
-        most = max(set(said), key=said.count)
-        share = float(_log_probs(model, state, batch, [[most]]).exp())
-    assert share > 0.01
-    assert said.count(most) / 4000 == pytest.approx(share, rel=0.5)  # a little more, as padding is never drawn
-    assert all(len(each) <= 6 and EOS not in each for each in said)
+        ((*drawn,),) = _draw(model, state, 1, samples, longest)
+        expected = dict(chances(model, state, 50 / samples, longest))
+    shares = {said: times / samples for said, times in Counter(drawn).items()}
+    every = [(shares.get(said, 0.0), chance) for said, chance in expected.items()]
+    every.append((1 - sum(share for share, _ in every), 1 - sum(chance for _, chance in every)))
+    assert len(every) >= 10
+    for share, chance in every:
+        assert share == pytest.approx(chance, rel=0, abs=4 * sqrt(chance * (1 - chance) / samples))
+    assert all(len(said) <= longest and not {EOS, PAD, BOS} & {*said} for said in drawn)
 
 
 @pytest.mark.parametrize(
