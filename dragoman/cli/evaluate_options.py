@@ -144,12 +144,7 @@ def check(options: Options) -> None:
         raise typer.BadParameter("--by length: several --source go with --run")
     if options.run and options.translations:
         raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
-    if (FREQUENCY in (options.by or ())) != bool(options.corpus):
-        raise typer.BadParameter("--by frequency and --corpus go together")
-    if options.edited and EDITS not in (options.by or ()):
-        raise typer.BadParameter("--edited goes with --by edits")
-    if options.by and options.candidates:
-        raise typer.BadParameter("--candidates scores a test set twice, and --by its parts: one or the other")
+    _check_groups(options, options.by or [])
     if bool(options.downstream) != bool(options.labels):
         raise typer.BadParameter("--downstream and --labels go together")
     if options.downstream:
@@ -180,16 +175,34 @@ def _check_resampling(options: Options) -> None:
         raise typer.BadParameter("--samples and --seed go with --confidence or several systems (--input)")
 
 
+def _check_groups(options: Options, by: list[str]) -> None:
+    """Refuse options that do not go with the parts that are scored, or would change nothing of them."""
+    if (FREQUENCY in by) != bool(options.corpus):
+        raise typer.BadParameter("--by frequency and --corpus go together")
+    if options.edited and EDITS not in by:
+        raise typer.BadParameter("--edited goes with --by edits")
+    if by and options.candidates:
+        raise typer.BadParameter("--candidates scores a test set twice, and --by its parts: one or the other")
+    own_scores = bool(by) and {EDITS, FREQUENCY}.issuperset(by)
+    given = {**_of_metrics(options), "--lowercase": options.lowercase and EDITS not in by}
+    for option, value in given.items():
+        if own_scores and value:
+            raise typer.BadParameter(f"{option} would change nothing of --by {' --by '.join(by)}; leave it out")
+
+
 def _check_downstream(options: Options) -> None:
     """Refuse options that would change nothing where a classifier is what is measured with."""
-    given = {
+    given = {**_of_metrics(options), "--by": options.by, "--candidates": options.candidates}
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(f"{option} is for metrics, and --downstream has its own: one or the other")
+
+
+def _of_metrics(options: Options) -> dict[str, Any]:
+    """Return the options that are for metrics, and whether they were given."""
+    return {
         "--metrics": options.metrics != METRICS,
         "--tokenise": options.tokenise,
         "--unit": options.unit,
         "--lowercase": options.lowercase,
-        "--by": options.by,
-        "--candidates": options.candidates,
     }
-    for option, value in given.items():
-        if value:
-            raise typer.BadParameter(f"{option} is for metrics, and --downstream has its own: one or the other")

@@ -182,7 +182,8 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     heading, *_, signature = copied(*words, "--by=length").lines
     assert heading.split() == ["source", "length", "sentences", "BLEU"]
     assert signature.endswith("|beam:2")
-    heading, *_, signature = copied(*words, "--by=frequency", "--corpus=train.fr").lines
+    own = [word for word in words if word != "--metrics=bleu"]
+    heading, *_, signature = copied(*own, "--by=frequency", "--corpus=train.fr").lines
     assert heading.split() == ["frequency", "words", "F1", "of", "words"]
     assert signature.endswith("|beam:2")
 
@@ -202,6 +203,15 @@ def test_options_that_would_do_nothing_are_refused(scored: Shell) -> None:
     for more in (["--test=randomisation"], ["--samples=500"], ["--seed=1"], ["--confidence", "--test=randomisation"]):
         assert scored(*words, *more).code == 2
     assert scored(*words, "--confidence", "--seed=1").code == 0
+    edits, frequency = ("--by=edits",), ("--by=frequency", "--corpus=ref")
+    for by in (edits, frequency, edits + frequency):
+        for option in ("--metrics=chrf", "--tokenise=intl", "--unit=character", "--lowercase"):
+            told = scored(*words, *by, option)
+            works = option == "--lowercase" and "--by=edits" in by
+            assert (told.code, f"{option.partition('=')[0]} would change nothing of --by" in told.err) == (
+                (0, False) if works else (2, True)
+            )
+        assert scored(*words, *by, "--by=length", "--metrics=chrf", "--lowercase").code == 0
 
 
 def test_a_table_without_p_explains_none(scored: Shell) -> None:
