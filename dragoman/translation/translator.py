@@ -241,6 +241,10 @@ class Translator:
         if chooser and found_by.width < 2:
             raise UserError("this search gives one translation, and there is nothing to choose from")
         count = chooser.count(found_by.width) if chooser else n_best
+        if risk and count > found_by.width:
+            fewer = f"gives {found_by.width} translations, fewer than {count} (--samples)"
+            wider = "" if found_by.draws else "; a wider beam gives more"
+            raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
         spare = 0 if risk else SPARE * (count - 1)
         deadline = Deadline(timeout) if isinstance(timeout, int | float) else timeout
         return Task(found_by, count, spare, mark, deadline)

@@ -296,7 +296,9 @@ def test_translate_by_minimum_risk(copied: Shell) -> None:
         assert len(outcome.lines) >= len(samples)
     assert "did you mean 'chrf'" in copied(*words, "chfr").err
     assert copied.fails("translate", "runs/toy", "test.en", "--samples=5").startswith("--samples: is for --mbr")
-    assert copied.fails(*words, "bleu", "--beam=4", "--samples=5").startswith("n-best 5:")
+    told = "minimum Bayes risk: this search gives 4 translations, fewer than 5 (--samples); a wider beam gives more"
+    assert copied.fails(*words, "bleu", "--beam=4", "--samples=5") == told
+    assert copied.fails(*words, "bleu", "--samples=2000").endswith("1000 translations, fewer than 2000 (--samples)")
 
 
 def test_report_is_one_page(copied: Shell) -> None:

@@ -164,7 +164,7 @@ def test_the_translation_of_minimum_risk_is_one_of_those_that_are_searched(
         assert [each.text for each in found[number].n_best] == [each.text for each in best]
         assert [each.score for each in found[number].n_best] == pytest.approx([each.score for each in best])
         assert found[number].log_prob == pytest.approx(best[0].log_prob)
-    with pytest.raises(UserError, match="n-best 9"):
+    with pytest.raises(UserError, match="gives 8 translations, fewer than 9"):
         translator.translate(TEXTS[:1], risk=MinimumBayesRisk(METRICS["bleu"](), 9), beam_size=8)
 
 
