@@ -1,5 +1,6 @@
 """`dragoman explain`: why a translation is as it is, and why it is not another one."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from dragoman.cli.options import Beam, MemoryPlace, Search, Threads, To, Weights
 from dragoman.cli.streams import is_typed, portions, tell
 from dragoman.cli.translate_options import printed_schema
 from dragoman.errors import UserError
+from dragoman.files import LONGEST_TEXT
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
@@ -114,11 +116,11 @@ def explain(options: Options) -> None:
 
 
 def _split(words: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """Split RUN... [SENTENCE...]: runs are the folders that come first."""
-    count = next((number for number, word in enumerate(words) if number and not Path(word).is_dir()), len(words))
+    """Split RUN... [SENTENCE...]: runs are the folders that come first. A sentence may be too long for a name."""
+    count = next((number for number, word in enumerate(words) if number and not os.path.isdir(word)), len(words))
     sentence = [] if list(words[count:]) == ["-"] else list(words[count:])
     for word in sentence:
-        if Path(word).is_file():
+        if os.path.isfile(word):
             raise UserError(f"{word}: is a file; its lines are explained from standard input: < {word}")
     return [Path(word) for word in words[:count]], sentence
 
@@ -150,6 +152,7 @@ def _exports(options: Options) -> list[tuple[str, Path]]:
 
 def _explained(translator: "Translator", given: "Sequence[tuple[Given, ...]]", options: Options) -> "list[Translation]":
     """Return the translations of some lines with their explanations."""
+    _check_lengths(translator, given, options)
     if options.target is None:
         from dragoman.cli import sources
 
@@ -166,6 +169,18 @@ def _explained(translator: "Translator", given: "Sequence[tuple[Given, ...]]", o
         tell(f"without similar training pairs: {error}")
         every = translator.explain(found, contrasts)
     return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
+
+
+def _check_lengths(translator: "Translator", given: "Sequence[tuple[Given, ...]]", options: Options) -> None:
+    """Raises UserError for a longer text than a search reads: time and memory grow with the square of its length."""
+    from dragoman.translation.inputs import LONGEST
+
+    encode, texts = translator.target.text.encode, {"--target": options.target, "--contrast": options.contrast}
+    long = [name for name, text in texts.items() if text and len(encode(text[:LONGEST_TEXT])) > LONGEST]
+    if options.target is not None and any(map(translator.left_out, given)):  # a search would read its beginning
+        long.append("SENTENCE")
+    for name in long:
+        raise UserError(f"{name}: too long to be explained, more than {LONGEST} symbols")
 
 
 def _write(found: "Translation", options: Options) -> None:

@@ -161,6 +161,19 @@ def test_what_is_wrong_is_told_in_a_line(words: tuple[str, ...], shell: Shell, g
 
 
 @pytest.mark.slow
+def test_no_longer_text_is_explained_than_a_search_reads(shell: Shell) -> None:
+    """A sentence may be longer than the name of a file, all the same."""
+    long = "one " * 501
+    for name, words in (
+        ("--target", ("one", "--target", long)),
+        ("--contrast", ("one", "--contrast", long)),
+        ("SENTENCE", (long, "--target", "un")),
+    ):
+        assert shell.fails("explain", "run", *words) == f"{name}: too long to be explained, more than 500 symbols"
+    assert "\nun    log P " in runs(shell, "run", "one " * 70, "--target", "un", "--nearest", "0").out
+
+
+@pytest.mark.slow
 def test_training_pairs_that_are_gone_are_missed(shell: Shell, golden: Golden) -> None:
     gone = shell.folder / "train.en"
     gone.rename(shell.folder / "elsewhere.en")
