@@ -159,7 +159,8 @@ def _explained(translator: "Translator", given: "Sequence[tuple[Given, ...]]", o
         search = sources.search_of(translator, options.search, options.beam)
         found = translator.translate(given, to=options.to, search=search, beam_size=options.beam)
     else:
-        found = [each.translation for each in translator.score(given, [options.target], to=options.to)]
+        scored = translator.score(given, [options.target], to=options.to, confidence=True)
+        found = [each.translation for each in scored]
     contrasts = [] if options.contrast is None else [options.contrast]
     try:
         every = translator.explain(found, contrasts, nearest=NEAREST if options.nearest is None else options.nearest)
@@ -195,7 +196,8 @@ def _write(found: "Translation", options: Options) -> None:
     console = Console(highlight=False)
     for source in found.sources:
         console.print(f"{source.label + ' ' if len(found.sources) > 1 else ''}{printable(source.text)}", markup=False)
-    console.print(f"{printable(found.text)}    log P {found.log_prob:.2f}\n", markup=False)
+    sure = f"    confidence {found.confidence.sentence:.2f}" if found.confidence else ""
+    console.print(f"{printable(found.text)}    log P {found.log_prob:.2f}{sure}\n", markup=False)
     assert found.explanation is not None
     console.print(found.explanation)
     for drawn in _drawn(found.explanation, options):

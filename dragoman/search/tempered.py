@@ -1,5 +1,6 @@
 """Probabilities at another temperature, beside those of the search."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, final
 
@@ -49,5 +50,10 @@ def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
     """log P of each symbol of a hypothesis and of its end at this temperature, in nats, at least LEAST. `Tempered` has
     predicted them at the same one.
     """
-    every = zip(hypothesis.log_probs, hypothesis.figures[NORMALISER].tolist(), strict=True)
+    return tempered(hypothesis.log_probs, hypothesis.figures[NORMALISER].tolist(), temperature)
+
+
+def tempered(log_probs: Iterable[float], normalisers: Iterable[float], temperature: float) -> list[float]:
+    """The same of any steps, by log P of their symbols and what `Tempered` reports of them."""
+    every = zip(log_probs, normalisers, strict=True)
     return [max(LEAST, min(0.0, log_prob / temperature - each)) for log_prob, each in every]

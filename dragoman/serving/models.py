@@ -157,7 +157,7 @@ class Model:
         UserError for a sentence that is too long to be explained.
         """
         texts, given = [item.text for item in items], [item.translation or "" for item in items]
-        scored = self.translator.score(texts, given, to=options.to)
+        scored = self.translator.score(texts, given, to=options.to, confidence=options.work == "explain")
         if options.work == "score":
             return [each.translation for each in scored]
         found = list[Translation]()

@@ -15,7 +15,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.tempered import NORMALISER, calibrated
+from dragoman.search.tempered import NORMALISER, calibrated, tempered
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
@@ -253,13 +253,16 @@ class Codec:
         weights = tuple(part[row, : len(pair.target)].float().cpu().numpy() for part in scored.attention)
         log_probs = scored.log_probs[row, :steps_said].double()
         figures = {name: each[row, :steps_said].tolist() for name, each in scored.figures.items()}
+        sure = None
+        if self.temperature is not None and NORMALISER in figures:
+            sure = tempered(log_probs.tolist(), figures.pop(NORMALISER), self.temperature)
         seen, sentinel = self.reading.seen(pair.given, pair.encoded, words, weights)
         return Scored(
             log_probs.sum().item(),
             pair.marked.seen(seen),
             pair.marked.text(self.target.text.decode(written)),
             pair.marked.words(words.words),
-            steps(list(map(spans.name, pair.target)), words.word_of, log_probs.tolist(), figures),
+            steps(list(map(spans.name, pair.target)), words.word_of, log_probs.tolist(), figures, sure),
             sentinel,
             tuple(pair.target),
         )

@@ -29,7 +29,7 @@ class Explanation:
     `attended` are its sources with the attention to them, `sentinel` the attention to none; `sources` have the maps by
     gradient and by erasure beside it. `contrast` is there if another translation was named. `search` finds `beam`, the
     hypotheses that the search for this translation kept, shorter ones first; none if it was given. `nearest` are the
-    most similar training pairs.
+    most similar training pairs. `confidence` (target words,) is how sure a calibrated run is of each word.
 
     It prints itself: of every target word the source words that did most, by each method.
     """
@@ -43,6 +43,7 @@ class Explanation:
     contrast: Contrast | None = None
     search: Callable[[], tuple[BeamNode, ...]] = tuple
     nearest: tuple[Match, ...] = ()
+    confidence: Map | None = None
 
     @cached_property
     def beam(self) -> tuple[BeamNode, ...]:
@@ -92,7 +93,7 @@ class Explanation:
         return f"Explanation({SHORT.repr(self.text)}, source={SHORT.repr(self.attended[0].text)})"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        yield explained.words(self.words, self.log_probs, self._shown(), self._shares())
+        yield explained.words(self.words, self.log_probs, self._shown(), self._shares(), self.confidence)
         if self.contrast:
             yield Text(f"\nand not: {self.contrast.text}", no_wrap=True)
             yield explained.contrast(self.differences())

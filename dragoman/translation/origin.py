@@ -96,6 +96,7 @@ def explain(
             contrast,
             origin.beam,
             tuple(near),
+            translation.confidence and translation.confidence.words,
         )
         for translation, origin, one, contrast, near in zip(translations, known, mine, why_not, matches, strict=True)
     ]

@@ -233,7 +233,8 @@ def _translation(form: TranslationForm) -> Translation:
         return found
     sources, contrast, beam, nearest = explanation_result.read(form.explanation, len(found.words))
     parts = found.text, found.words, found.log_probs, found.sources, found.sentinel
-    told = Explanation(*parts, sources, contrast, partial(tuple, beam), nearest)
+    confidence = found.confidence and found.confidence.words
+    told = Explanation(*parts, sources, contrast, partial(tuple, beam), nearest, confidence)
     return replace(found, explanation=told)
 
 

@@ -26,6 +26,7 @@ from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES, with_beam
+from dragoman.search.tempered import NORMALISER, Tempered
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation import inputs
@@ -347,15 +348,23 @@ class Translator:
         given, mark = self.codec.reading.given(text), [*self.marks.values()][:1]
         return inputs.left_out(given, self.codec.reading.encoded(self.codec.marked(given).given, mark))
 
-    def score(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Scored]:
+    def score(
+        self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False
+    ) -> list[Scored]:
         """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
         whole, up to LONGEST_TEXT characters. `to` is the language of the targets, if the run has several.
+
+        `confidence`: the translations of a calibrated run have theirs, which takes a second pass, step by step.
         """
         found: dict[int, Scored] = {}
+        temperature = self.codec.temperature if confidence else None
         with torch.inference_mode():
             for pairs, batch in self.codec.batches(sources, targets, to):
                 with self.generator.threads(len(pairs)):
                     scored = self.scorer.score(batch.to(self.device.torch_device))
+                    if temperature is not None:
+                        reported = Tempered(self.scorer, temperature).score(batch.to(self.device.torch_device)).figures
+                        scored = scored._replace(figures={**scored.figures, NORMALISER: reported[NORMALISER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = Origin(self.generator, pair, similar=self.similar)
                     found[number] = self.codec.scored(pair, scored, row)._replace(explainer=origin)

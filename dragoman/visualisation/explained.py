@@ -30,17 +30,26 @@ class Shown(NamedTuple):
         return ", ".join(_told(self.columns[place], values[place], self.signed) for place in _most(values))
 
 
-def words(target: Sequence[str], log_probs: Values, maps: Mapping[str, Shown], sources: Shown | None = None) -> Table:
-    """A row for each target word: its probability, and by each method the columns of its map (target words, columns)
-    that did most. Words for which the methods name different ones are marked. `sources` are the shares of sources.
+def words(
+    target: Sequence[str],
+    log_probs: Values,
+    maps: Mapping[str, Shown],
+    sources: Shown | None = None,
+    confidence: Values | None = None,
+) -> Table:
+    """A row for each target word: its confidence, or else its probability, and by each method the columns of its map
+    (target words, columns) that did most. Words for which the methods name different ones are marked. `sources` are the
+    shares of sources.
     """
-    table = _table("word", "p", *(["sources"] if sources else []), *maps, "")
+    heading, sure = ("p", np.exp(log_probs)) if confidence is None else ("confidence", confidence)
+    table = _table("word", heading, *(["sources"] if sources else []), *maps, "")
     table.columns[1].justify = "right"
     for row, word in enumerate(target):
         cells = [shown.most(row) for shown in ([sources] if sources else []) + [*maps.values()]]
         first = {places[0] for shown in maps.values() if (places := _most(shown.values[row]))}
-        p = float(np.exp(log_probs[row]))
-        table.add_row(*map(Text, (isolated(visible(word)), f"{p:.2f}", *cells, APART if len(first) > 1 else "")))
+        table.add_row(
+            *map(Text, (isolated(visible(word)), f"{sure[row]:.2f}", *cells, APART if len(first) > 1 else ""))
+        )
     return table
 
 

@@ -190,3 +190,4 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         assert answer.json() == {"error": "Cannot translate text: the model is not sure enough of its translation"}
         given = client.post("/v1/explain", json={"q": "six one", **PAIR, "translation": "un six"})
         assert given.status_code == 200
+        assert len(given.json()["confidence"]["words"]) == len(given.json()["words"])

@@ -78,6 +78,22 @@ def test_as_json(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_a_calibrated_run_shows_its_confidence(shell: Shell) -> None:
+    """Of what it finds and of what is given."""
+    assert shell("calibrate", "other", "--source=dev.en", "--reference=dev.fr").code == 0
+    for more in ((), ("--target", "six six")):
+        words = ("other", TEXT, "--nearest=0", *more)
+        (found,) = results(runs(shell, *words, "--json").lines)
+        confidence = found.translation.confidence
+        assert confidence is not None
+        _, told, _, heading, first, *_ = runs(shell, *words).lines
+        assert told.endswith(f"    confidence {confidence.sentence:.2f}")
+        assert heading.split()[:2] == ["word", "confidence"]
+        assert first.split()[:2] == [found.translation.words[0], f"{confidence.words[0]:.2f}"]
+    assert "confidence" not in runs(shell, "run", TEXT).out
+
+
+@pytest.mark.slow
 def test_several_sources_and_several_runs(shell: Shell) -> None:
     apart = runs(shell, "two", "one two", "1 2")
     assert apart.out == runs(shell, "two", "one two\t1 2").out

@@ -289,6 +289,40 @@ def test_nothing_is_lost_in_json(translator: Translator) -> None:
     assert str(explanation).splitlines()[0] == str(told.explanation).splitlines()[0]
 
 
+def test_confidence_is_calibrated_where_the_run_is(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what was searched for and of the same if it is given, in a terminal and after reading."""
+    monkeypatch.setattr(translator.codec, "temperature", 1.7)
+    (found,) = translator.translate([TEXT])
+    (given,) = translator.score([TEXT], [found.text], confidence=True)
+    sure = [each.calibrated for each in found.steps]
+    assert None not in sure
+    assert [each.calibrated for each in given.steps] == pytest.approx(sure, abs=1e-4)
+    for each in (found, given.translation):
+        explanation = each.explain()
+        assert each.confidence is not None
+        assert explanation.confidence is not None
+        assert explanation.confidence.tolist() == each.confidence.words.tolist() != np.exp(each.log_probs).tolist()
+        heading, *rows = str(explanation).splitlines()
+        assert heading.split()[:3] == ["word", "confidence", "attention"]
+        assert [row.split()[1] for row in rows[:3]] == [f"{word:.2f}" for word in each.confidence.words]
+        (back,) = results([Result(replace(each, explanation=explanation)).line()])
+        assert back.translation.explanation is not None
+        assert back.translation.explanation.confidence == pytest.approx(each.confidence.words, abs=1e-5)
+    (plain,) = translator.score([TEXT], [found.text])
+    assert plain.translation.explain().confidence is None
+    assert str(plain.translation.explain()).splitlines()[0].split()[:2] == ["word", "p"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_at_temperature_1_confidence_is_the_probability(
+    name: str, others: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(others[name].codec, "temperature", 1.0)
+    for each in others[name].score(["one two three", "six", ""], ["deux un", "trois deux un", "un"], confidence=True):
+        assert [step.calibrated for step in each.steps] == pytest.approx([step.log_prob for step in each.steps])
+        assert "normaliser" not in each.steps[0].figures
+
+
 @pytest.mark.parametrize(
     ("keys", "value"),
     [
