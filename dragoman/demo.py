@@ -85,9 +85,9 @@ def main(folder: Path) -> None:
 
 def write_report(model: Translator, run: Path, part: Part) -> Path:
     """Write the report of the run with test sentences, and return its path."""
-    sentences, scores = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
+    sentences, links = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
     loaded = Run.load(run)
-    reporting.write_page(loaded.folder.report, [Translated(loaded, sentences, scores)])
+    reporting.write_page(loaded.folder.report, [Translated(loaded, sentences, links=links)])
     return loaded.folder.report
 
 

@@ -22,9 +22,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation import alignment, floors
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics.metric import Score, predicted
-from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.evaluation.significance import Compared, judged, score_of
 from dragoman.files import read_lines
 from dragoman.model import build
 from dragoman.model.inputs import SourceInput, model_inputs
@@ -118,16 +116,16 @@ def translated(
     *,
     to: str | None = None,
     explain: bool = False,
-) -> tuple[Sentences, Sequence[Compared | Score]]:
+) -> tuple[Sentences, Counts | None]:
     """Translate sentences with a model, into the language `to` if it has several; with gold alignments of the
-    references, also return its alignment error rate; and `explain` each translation, and why it is not the reference,
-    with the most similar training pairs, if their files are there.
+    references, also return what `alignment.agreements` counts for each; and `explain` each translation, and why it is
+    not the reference, with the most similar training pairs, if their files are there.
 
     Gold links are shown if the translation equals the reference. A reference is None if it is not known; with gold
     links, all are known.
     """
     sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
-    rates = [_error_rate(_agreements(translator, sources, known, gold, to=to), known)] if gold else []
+    counts = _agreements(translator, sources, known, gold, to=to) if gold else None
     width = components.build(SEARCHES, translator.search).width
     found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
     if explain:
@@ -137,16 +135,7 @@ def translated(
         example(Result(translation, reference), each if translation.text == reference else None)
         for translation, (_, reference), each in zip(found, pairs, links, strict=True)
     ]
-    sentences = Sentences([each.text for each in found], examples)
-    return sentences, rates
-
-
-def _error_rate(counts: Counts, references: Sequence[str]) -> Compared | Score:
-    """Return the alignment error rate in percent, with its interval unless sentences are too few."""
-    (found,) = judged(AlignmentErrorRate(), [counts], 1)
-    signature = "|".join(filter(None, ["percent|forced decoding", score_of(found).signature]))
-    score = Score("AER", score_of(found).value, signature).against(references)
-    return score if isinstance(found, Score) else found._replace(score=score)
+    return Sentences([each.text for each in found], examples), counts
 
 
 def _explained(

@@ -15,6 +15,7 @@ from dragoman.corpus.examples import corpus_files, read_texts
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
+from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.evaluation.significance import Compared, judged, score_of
 from dragoman.files import write_atomically
@@ -27,17 +28,21 @@ from dragoman.visualisation.tables import Cell, Group, Groups, Scores
 
 MOST_SENTENCES = 2000  # of a run in a report, so that even a phone can display it
 MOST_COUNTED = 1_000_000  # lines of the training data in which words are counted
+OTHERS = "Runs with other references are not comparable."
 
 Frequency: TypeAlias = Mapping[str, int]
 Counts: TypeAlias = Float[np.ndarray, "_ _"]  # of a metric for each sentence; runs may have others
 
 
 class Translated(NamedTuple):
-    """A run, its translations of some sentences, and scores beside those of its metrics."""
+    """A run, its translations of some sentences, scores beside those of its metrics, and how its attention agrees with
+    gold links of each sentence, if there are any, as `alignment.agreements` counts it.
+    """
 
     run: Run
     sentences: Sentences
-    more: Sequence[Compared | Score] = ()
+    more: Sequence[Score] = ()
+    links: Counts | None = None
 
 
 class Tested(NamedTuple):
@@ -76,14 +81,15 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
     for name, metric, counts in measured:
         scores += _scores(name, metric, tests, counts)
         by_length += [_by_length(name, metric, *each) for each in zip(tests, counts, strict=True)]
-    others = [(run, score) for run, each in enumerate(translated) for score in each.more]
+    scores, further = _with_others(scores, [(run, score) for run, each in enumerate(translated) for score in each.more])
     if frequency is None:
         frequency = training_words(translated[0].run) if tests else {}
     by_edits = [_by_edits(test) for test in tests]
     by_frequency = [_by_frequency(test, frequency) for test in tests]
     return Report(
         [_view(each, list(metrics.values())) for each in translated],
-        *_with_others(scores, others),
+        [*scores, *_error_rate(translated, tests)],
+        further,
         [each for each in [*by_length, *by_edits, *by_frequency] if each.groups],
         [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
     )
@@ -140,7 +146,7 @@ def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence
             if numbers:
                 runs += test.cells(metric, of_runs, numbers)
                 notes.append(_signature(metric, test.first.of(pair).references))
-        notes += ["Runs with other references are not comparable."] if len(notes) > 1 else []
+        notes += [OTHERS] if len(notes) > 1 else []
         title = f"{name} {pair}" if pair else name
         found.append(Scores(title, sorted(runs), (), notes, metric.higher_is_better))
     return found
@@ -150,28 +156,37 @@ def _signature(metric: Metric, references: Sequence[str]) -> str:
     return Score(metric.name, 0.0, metric.signature(1)).against(references).signature
 
 
-def _with_others(
-    scores: Sequence[Scores], others: Sequence[tuple[int, Compared | Score]]
-) -> tuple[list[Scores], list[Scores]]:
+def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) -> tuple[list[Scores], list[Scores]]:
     """Return the scores with those of no model, `BLEU, copying en` beside BLEU, and what scores there are besides."""
     beside = {each.title: dict[tuple[str, float], None]() for each in scores}
-    alone = dict[str, list[tuple[int, Compared | Score]]]()
-    for run, found in others:
-        score = score_of(found)
+    alone = dict[str, list[tuple[int, Score]]]()
+    for run, score in others:
         metric, _, floor = score.name.partition(", ")
         if floor and metric in beside:
             beside[metric][floor, score.value] = None
         else:
-            alone.setdefault(score.name, []).append((run, found))
+            alone.setdefault(score.name, []).append((run, score))
     return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))
 
 
-def _alone(named: tuple[str, Sequence[tuple[int, Compared | Score]]]) -> Scores:
+def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
     name, found = named
-    notes = list(dict.fromkeys(score_of(each).signature for _, each in found))
+    notes = list(dict.fromkeys(score.signature for _, score in found))
     notes += ["Runs with other signatures are not comparable."] if len(notes) > 1 else []
-    cells = [(run, _cell(each)) for run, each in found]
+    cells = [(run, _cell(score)) for run, score in found]
     return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
+
+
+def _error_rate(translated: Sequence[Translated], tests: Sequence[Tested]) -> list[Scores]:
+    """Return the alignment error rate of runs with gold links, in forced decoding; none if there are no links."""
+    metric, runs, notes = AlignmentErrorRate(), list[tuple[int, Cell]](), list[str]()
+    for test in tests:
+        counts = [links for run in test.runs if (links := translated[run].links) is not None]
+        if len(counts) == len(test.runs):
+            runs += test.cells(metric, counts, range(len(counts[0])))
+            notes.append(f"percent|forced decoding|{_signature(metric, test.first.references)}")
+    notes += [OTHERS] if len(notes) > 1 else []
+    return [Scores(metric.name, sorted(runs), (), notes, metric.higher_is_better)] if runs else []
 
 
 def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts]) -> Groups:
@@ -233,7 +248,7 @@ def _columns(run: Run) -> tuple[str, ...]:
 
 
 def _view(translated: Translated, metrics: Sequence[Metric]) -> RunView:
-    run, sentences, _ = translated
+    run, sentences = translated.run, translated.sentences
     rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
     return RunView(
         name=str(run.folder.path),

@@ -11,9 +11,9 @@ import pytest
 
 from dragoman import reporting
 from dragoman.configuration.components import Spec
-from dragoman.evaluation.metrics.metric import Score
+from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
-from dragoman.evaluation.significance import Compared, compare
+from dragoman.evaluation.significance import compare
 from dragoman.inspection import Sentences, development
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
@@ -222,16 +222,25 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
 
 
 @pytest.mark.spec("H13")
-def test_a_score_beside_those_of_metrics_has_its_interval(run: Run) -> None:
-    given = sentences(["un"], ["un"])
-    judged = Compared(Score("AER", 20.0, "percent"), 20.5, 18.0, 23.0)
-    (found,) = reporting.contents(
-        [Translated(run, given, [judged]), Translated(run, given, [judged.score])], {}
-    ).further
-    (_, first), (_, second) = found.runs
-    assert (first.value, first.low, first.high) == (20, 18, 23)
-    assert (second.value, math.isnan(second.low)) == (20, True)
-    assert found.notes == ["percent"]
+def test_alignment_error_rates_of_runs_are_compared(run: Run) -> None:
+    """With that of the first that has the same references; a run without gold links has none."""
+    good, bad = (np.array([[2.0, 2.0, right, right]] * len(REFERENCES)) for right in (2, 1))
+    others = [line.replace("un", "une") for line in REFERENCES]
+    given = [
+        Translated(run, sentences(GOOD, references), links=links)
+        for references, links in ((REFERENCES, good), (REFERENCES, bad), (others, bad))
+    ]
+    *_, card = reporting.contents(given, {}).scores
+    expected = compare(AlignmentErrorRate(), [good, bad], 1)
+    (_, first), (_, worse), (_, alone) = card.runs
+    assert (card.title, card.higher_is_better, [number for number, _ in card.runs]) == ("AER", False, [0, 1, 2])
+    assert [(cell.value, cell.p) for cell in (first, worse)] == [(0, None), (50, expected[1].p)]
+    assert (worse.mark, worse.difference, first.difference) == ("**", 50, None)
+    assert (alone.value, alone.p, alone.difference) == (50, None, None)
+    assert len(card.notes) == 3  # two signatures and a warning
+    assert card.notes[0].startswith(f"percent|forced decoding|nrefs:1|sentences:{len(REFERENCES)}|references:")
+    plain = [Translated(run, sentences(GOOD, REFERENCES)), given[1]]
+    assert [each.title for each in reporting.contents(plain, {}).scores] == ["BLEU-2", "chrF2"]
 
 
 def test_a_run_without_translations_has_no_scores(run: Run, tmp_path: Path) -> None:

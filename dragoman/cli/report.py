@@ -127,7 +127,8 @@ def _translated(
         raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
-    return Translated(run, *inspection.translated(load(folder), pairs, links, to=to, explain=explain))
+    sentences, counts = inspection.translated(load(folder), pairs, links, to=to, explain=explain)
+    return Translated(run, sentences, links=counts)
 
 
 def _development_pairs(run: "Run", gold: Path) -> Pairs:

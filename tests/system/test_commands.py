@@ -322,8 +322,9 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     words = ("report", "runs/toy", "runs/toy", "--sentences=look.tsv", "--gold=gold", "-o", "two.html")
     assert copied(*words).lines == ["two.html"]
     page = (copied.folder / "two.html").read_text(encoding="utf-8")
-    assert "AER" in page
-    assert "toy (2)" in page
+    card = page[page.index("<h3>AER") :].partition("</article>")[0]
+    assert "+0.00" in card
+    assert "toy (2)" in card
     copied.write("talp", re.sub(r"\d+", lambda number: str(int(number[0]) + 1), (copied.folder / "gold").read_text()))
     from_one = ("--gold=talp" if word == "--gold=gold" else word for word in words)
     assert copied(*from_one, "--one-based").code == 0
