@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from dragoman.configuration.messages import written_by
 from dragoman.data.batch import Sequence, SourceBatch
+from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Narrowed, Prediction, Predictor
@@ -40,7 +41,7 @@ class Note(NamedTuple):
     graphs: dict[str, str]  # file: SHA-256
 
 
-VERSION = 3  # of the folder's format
+VERSION = 4  # of the folder's format
 BEGUN = {"program": "dragoman", "version": 0}  # the note before anything is exported
 
 
@@ -53,7 +54,9 @@ class Tensors(NamedTuple):
 
 @final
 class OnnxModel(Predictor[Tensors]):
-    """Three graphs: `start` reads a source, `step` reads a symbol for each row, `output` turns features into log P.
+    """Four graphs: `start` reads a source, `step` reads a symbol for each row, `output` turns features into log P; and
+    `best`, step and output in one, gives log P of the most probable symbols alone. Those that predict are loaded when
+    they are first needed: most searches need the last one only.
 
     Inputs and outputs share memory with torch, so that searches select rows of a state as with a torch model.
     """
@@ -62,11 +65,22 @@ class OnnxModel(Predictor[Tensors]):
         self.start_id = note.start_id
         self.weights = note.weights
         self._moving = len(note.step_state)
-        state = [*note.step_state, *note.source_state]
-        self._start = _Graph(folder / "start.onnx", ["ids", "mask"], threads)
-        self._step = _Graph(folder / "step.onnx", ["symbols", *state], threads, kept=True)
-        self._output = _Graph(folder / "output.onnx", ["features"], threads)
+        self._reads = ["symbols", *note.step_state, *note.source_state]
+        self._graph = partial(_Graph, folder, threads)
+        self._start = self._graph("start", ["ids", "mask"])
         self._torch_output = output
+
+    @cached_property
+    def _step(self) -> "_Graph":
+        return self._graph("step", self._reads, kept=True)
+
+    @cached_property
+    def _output(self) -> "_Graph":
+        return self._graph("output", ["features"])
+
+    @cached_property
+    def _best(self) -> "_Graph":
+        return self._graph("best", ["count", *self._reads], kept=True)
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
         (source,) = sources
@@ -84,6 +98,10 @@ class OnnxModel(Predictor[Tensors]):
         found, following = output(features), Tensors(tuple(step_state), state.source_state)
         return Prediction(found.log_probs, (weights,), following, found.ids, found.figures)
 
+    def _predict_best(self, count: Int[Tensor, "1"], symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
+        log_probs, ids, weights, *step_state = self._best(count, symbols, *state.step_state, *state.source_state)
+        return Prediction(log_probs, (weights,), Tensors(tuple(step_state), state.source_state), ids)
+
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
         return Tensors(
             select(state.step_state, rows),
@@ -96,13 +114,16 @@ class OnnxModel(Predictor[Tensors]):
             return self
         return Narrowed(self, partial(self._predict, lambda features: output.predict(Readout(features))))
 
+    def most_probable(self, count: int) -> Predictor[Tensors]:
+        return Narrowed(self, partial(self._predict_best, torch.tensor([count + len(SPECIALS)])))
+
 
 class _Graph:
     """One graph, from tensors to tensors; `names` are those of the inputs that it is called with, used or not. A graph
     that runs at each step has its memory `kept` between two calls, which is a tenth faster.
     """
 
-    def __init__(self, path: Path, names: list[str], threads: int, *, kept: bool = False) -> None:
+    def __init__(self, folder: Path, threads: int, name: str, names: list[str], *, kept: bool = False) -> None:
         runtime = needed("onnxruntime")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
@@ -112,7 +133,7 @@ class _Graph:
         options.enable_cpu_mem_arena = kept  # without it, memory goes back to the system at once
         # A spinning thread would take the core from torch, which does the search between two steps.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self._session = runtime.InferenceSession(folder / f"{name}.onnx", options, providers=["CPUExecutionProvider"])
         used = {each.name for each in self._session.get_inputs()}
         self._inputs = [(name, place) for place, name in enumerate(names) if name in used]
 

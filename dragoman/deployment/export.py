@@ -1,4 +1,4 @@
-"""A trained model as ONNX graphs: start, step and output, in float32 or with matrices of 8-bit integers."""
+"""A trained model as ONNX graphs, in float32 or with matrices of 8-bit integers."""
 
 import json
 import logging
@@ -66,10 +66,10 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     except torch.onnx.OnnxExporterError as error:
         raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
     files = {}
-    for name, graph in made.models().items():
+    for name, graph in made.models(int8=int8).items():
         file = folder / f"{name}.onnx"
         with write_atomically(file, "wb") as output:
-            output.write((quantised(graph) if int8 else graph).SerializeToString())
+            output.write(graph.SerializeToString())
         files[file.name] = digest(file)
     precision: Precision = "int8" if int8 else "float32"
     inside = path.is_relative_to(run.folder.path)
@@ -116,8 +116,11 @@ class Graphs(NamedTuple):
     step_state: list[str]
     source_state: list[str]
 
-    def models(self) -> dict[str, Any]:
-        return {"start": self.start, "step": self.step, "output": self.output}
+    def models(self, *, int8: bool) -> dict[str, Any]:
+        """Return all graphs by name."""
+        every = {"start": self.start, "step": self.step, "output": self.output}
+        found = {name: quantised(graph) if int8 else graph for name, graph in every.items()}
+        return found | {"best": graphs.with_best(found["step"], found["output"])}
 
 
 @_quietly()

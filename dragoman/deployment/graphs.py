@@ -1,7 +1,11 @@
-"""Analysis and pruning of ONNX graphs: what their outputs depend on, and what can be left out."""
+"""Analysis, pruning and joining of ONNX graphs: what their outputs depend on, and what can be left out."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+import numpy as np
+
+from dragoman.data.vocabulary import SPECIALS
 
 
 def keep(model: Any, outputs: list[str]) -> None:
@@ -19,6 +23,37 @@ def keep(model: Any, outputs: list[str]) -> None:
         held = getattr(graph, field)
         del held[:]
         held.extend(found)
+
+
+def with_best(step: Any, output: Any) -> Any:
+    """Return the step and the output as one graph, which leaves out most symbols: it has those that are among the
+    `count` most probable ones of any row, and the specials. It returns their log P, their ids in ascending order, and
+    what else the step returns.
+    """
+    from onnx import TensorProto, compose, helper, numpy_helper
+
+    named = compose.add_prefix(output, "output.", rename_inputs=False, rename_outputs=False)
+    made = compose.merge_models(step, named, [("features", "features")])
+    graph, [log_probs] = made.graph, output.graph.output
+    others = [each.name for each in step.graph.output if each.name != "features"]
+    symbols = log_probs.type.tensor_type.shape.dim[1].dim_value
+    for name, numbers in (("best.most", [symbols]), ("best.specials", range(len(SPECIALS))), ("best.row", [-1])):
+        graph.initializer.append(numpy_helper.from_array(np.array(numbers, dtype=np.int64), name))
+    graph.input.append(helper.make_tensor_value_info("count", TensorProto.INT64, [1]))
+    graph.node.extend(
+        [
+            helper.make_node("Min", ["count", "best.most"], ["best.count"]),
+            helper.make_node("TopK", ["log_probs", "best.count"], ["best.values", "best.columns"]),
+            helper.make_node("Reshape", ["best.columns", "best.row"], ["best.flat"]),
+            helper.make_node("Concat", ["best.specials", "best.flat"], ["best.all"], axis=0),
+            helper.make_node("Unique", ["best.all"], ["ids"]),
+            helper.make_node("Gather", ["log_probs", "ids"], ["best.log_probs"], axis=1),
+        ]
+    )
+    graph.output.append(helper.make_tensor_value_info("best.log_probs", TensorProto.FLOAT, ["R", "C"]))
+    graph.output.append(helper.make_tensor_value_info("ids", TensorProto.INT64, ["C"]))
+    keep(made, ["best.log_probs", "ids", *others])
+    return made
 
 
 def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> set[str]:

@@ -116,6 +116,12 @@ class Predictor(ABC, Generic[Tree]):
         """
         return self
 
+    def most_probable(self, count: int) -> "Predictor[Any]":
+        """A predictor for a search that looks at the `count` most probable symbols of each row and at the specials. It
+        may leave out others, and keeps the log P of those that it has.
+        """
+        return self
+
     def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
         """Replace the candidates by those that the beam chooses from: a model that spells words replaces a candidate
         without a spelling by its own spellings.

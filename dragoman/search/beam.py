@@ -72,12 +72,16 @@ class BestFinished(Strategy):
     most: int
     covered: List[int]
 
+    @property
+    def considered(self) -> int:
+        """At least `width` of these go on, even if as many end."""
+        return 2 * self.width
+
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: List[Sentence]) -> Proposals:
-        """The best 2 * `width` continuations: at least `width` go on, even if as many end."""
         columns = log_probs.size(2)
         totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
-        places = continued.topk(min(2 * self.width, continued.size(1)), dim=1).indices  # row * C + column
+        places = continued.topk(min(self.considered, continued.size(1)), dim=1).indices  # row * C + column
         return Proposals(places % columns, log_probs.flatten(1).gather(1, places), places // columns)
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:

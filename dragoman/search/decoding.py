@@ -97,6 +97,11 @@ class Strategy(ABC):
     width: int
     covered: Sequence[int] = ()
 
+    @property
+    def considered(self) -> int | None:
+        """How many of the most probable continuations of a row it may propose; None: any continuation."""
+        return None
+
     def begin(self, start: Node) -> list[Node]:
         """The open hypotheses of a sentence before the first step, given the empty one."""
         return [start]
@@ -136,7 +141,8 @@ class Decoding:
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
     ) -> None:
-        self.model = model
+        considered = None if constraint else strategy.considered  # what a constraint allows need not be probable
+        self.model = model if considered is None else model.most_probable(considered)
         self.strategy = strategy
         self.limits = limits
         self.device = device

@@ -78,10 +78,14 @@ class BesideOthers(Strategy):
     def begin(self, start: Node) -> list[Node]:
         return [start, *[start._replace(total=float("-inf"))] * (self.width - 1)] * self.groups
 
+    @property
+    def considered(self) -> int:
+        """As many continuations of every row as a beam considers, even if all that other groups may say count less."""
+        return (self.groups + 1) * self.width
+
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
-        """Of every row as many continuations as a beam considers, even if all that other groups may say count less."""
         rows, columns = log_probs.shape[1:]
-        found = log_probs.topk(min((self.groups + 1) * self.width, columns), dim=2)
+        found = log_probs.topk(min(self.considered, columns), dim=2)
         each = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(found.indices)
         return Proposals(found.indices.flatten(1), found.values.flatten(1), each.flatten(1))
 

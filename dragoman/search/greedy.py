@@ -62,6 +62,10 @@ class OneHypothesis(Strategy, ABC):
 class MostProbable(OneHypothesis):
     """What is most probable."""
 
+    @property
+    def considered(self) -> int:
+        return 1
+
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
         best, columns = log_probs.max(2)
         return Proposals(columns, best)

@@ -216,14 +216,19 @@ def test_a_model_that_onnx_has_no_words_for_is_refused(
 
 
 def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+    """Only those that a search needs are loaded: the ones that leave nothing out when a constraint holds."""
     runtime, seen = engine.needed("onnxruntime"), []
 
     def session(path: Path, options: Any, **rest: Any) -> Any:
         spinning = options.get_session_config_entry("session.intra_op.allow_spinning")
-        seen.append((options.intra_op_num_threads, options.inter_op_num_threads, spinning))
+        assert (options.intra_op_num_threads, options.inter_op_num_threads, spinning) == (3, 1, "0")
+        seen.append(path.stem)
         return made(path, options, **rest)
 
     made = runtime.InferenceSession
     monkeypatch.setattr(runtime, "InferenceSession", session)
-    dragoman.load(run, engine="onnx", device=DeviceConfig(threads=3))
-    assert seen == [(3, 1, "0")] * 3
+    translator = dragoman.load(run, engine="onnx", device=DeviceConfig(threads=3))
+    assert translator.translate(["one two"])[0].text == "deux un"
+    assert seen == ["start", "best"]
+    assert translator.translate(["one two"], prefix=["trois"])[0].text.startswith("trois")
+    assert seen == ["start", "best", "step", "output"]

@@ -1,6 +1,8 @@
 """What every search keeps to: its options, how many it gives, and what it needs of a model."""
 
+import copy
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from torch import Tensor
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec, problems
 from dragoman.data.batch import SourceBatch
-from dragoman.data.vocabulary import BOS, EOS
+from dragoman.data.vocabulary import BOS, EOS, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.decoder.decoder import State
@@ -19,11 +21,13 @@ from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select
 from dragoman.search.beam import Beam
+from dragoman.search.constraints import Prefix as ForcedPrefix
 from dragoman.search.decoding import Strategy
 from dragoman.search.diverse import Diverse
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.limits import Limit
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
 from dragoman.search.table import SEARCHES, has_beam, with_beam
@@ -59,6 +63,53 @@ class Mean(Predictor[tuple[State, ...]]):
 
     def reorder(self, state: tuple[State, ...], rows: Tensor, sentences: Tensor | None = None) -> tuple[State, ...]:
         return tuple(model.reorder(own, rows, sentences) for model, own in zip(self.models, state, strict=True))
+
+
+class Brief(Predictor[State]):
+    """A model that leaves out what is not among the `count` most probable symbols of a row, and records how much."""
+
+    def __init__(self, model: Seq2Seq, count: int | None = None) -> None:
+        self.start_id, self.model, self.count = model.start_id, model, count
+        self.left: list[int] = []
+
+    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
+        return self.model.begin(sources)
+
+    def predict(self, symbols: Tensor, state: State) -> Prediction[State]:
+        whole = self.model.predict(symbols, state)
+        if self.count is None:
+            return whole
+        best = whole.log_probs.topk(min(self.count + len(SPECIALS), whole.log_probs.size(1))).indices.flatten()
+        ids = torch.unique(torch.cat([best, torch.arange(len(SPECIALS))]))
+        self.left.append(len(ids))
+        return replace(whole, log_probs=whole.log_probs[:, ids], ids=ids)
+
+    def reorder(self, state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
+        return self.model.reorder(state, rows, sentences)
+
+    def most_probable(self, count: int) -> "Brief":
+        self.count = count
+        return self
+
+
+@pytest.mark.parametrize("at_least", [0, 3])
+@searches
+def test_a_search_needs_only_the_symbols_that_it_considers(search: Search, at_least: int) -> None:
+    """Those that consider a few find the same among them, to the last bit; under a constraint any symbol may be due."""
+    model = build_model(symbols=40, seed=3, spread=1.0)
+    search = copy.copy(search)
+    search.limit = Limit(1.0, 2, 0.0, at_least)
+    brief, source = Brief(model), sentences(*SOURCES)
+    wanted = search(model, (source,), seeds=SEEDS)
+    found = search(brief, (source,), seeds=SEEDS)
+    for one, other in zip(wanted, found, strict=True):
+        assert [(each.symbols, each.log_probs) for each in one] == [(each.symbols, each.log_probs) for each in other]
+    assert all(count < 40 for count in brief.left)
+    assert bool(brief.left) != isinstance(search, Sample)  # which may draw any symbol
+    if not isinstance(search, Exhaustive):
+        forced = ForcedPrefix(torch.tensor([[39]] * len(SOURCES)))
+        for best, *_ in search(Brief(model), (source,), constraint=forced, seeds=SEEDS):
+            assert best.symbols[0] == 39
 
 
 @pytest.mark.parametrize("decoder", STATES)
