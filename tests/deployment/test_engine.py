@@ -222,6 +222,7 @@ def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: p
     def session(path: Path, options: Any, **rest: Any) -> Any:
         spinning = options.get_session_config_entry("session.intra_op.allow_spinning")
         assert (options.intra_op_num_threads, options.inter_op_num_threads, spinning) == (3, 1, "0")
+        assert options.get_session_config_entry("session.x64quantprecision") == "1"  # sums are exact everywhere
         seen.append(path.stem)
         return made(path, options, **rest)
 
