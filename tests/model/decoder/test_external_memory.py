@@ -213,7 +213,7 @@ def recalled(*, writes: bool) -> float:
     nothing = Memory(torch.zeros(64, 1, size), torch.ones(64, 1).bool())
     optimiser = torch.optim.Adam(parts.parameters(), lr=0.02)
     right = 0.0
-    for _ in range(150):
+    for _ in range(300):
         order, said = torch.rand(64, keys).argsort(1), torch.randint(values, (64, keys))
         cells = memory.start((nothing,))
         for k, v in zip(order.unbind(1), said.unbind(1), strict=True):
