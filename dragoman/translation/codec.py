@@ -109,7 +109,7 @@ class Codec:
         return self.writing.prefix(sentence.encoded, text, forbidden)
 
     def _constraints(self, sentence: Sentence, constraints: LexicalConstraints) -> SentenceConstraints:
-        """The constraints constraints of a sentence."""
+        """The lexical constraints of a sentence's translation."""
         if self.edited is not None:
             raise UserError("terms and protected spans are of a text that is written, and this run writes edits of one")
         if constraints.protection and self.reading.protection:

@@ -29,7 +29,7 @@ OPEN, CLINGING, MERGING = range(CLASSES)  # what may stand before a phrase
 
 
 class LexicalConstraints(NamedTuple):
-    """What holds for all texts. With a `weight`, terms are favoured, not required."""
+    """The terms and protected spans that hold for all texts. With a `weight`, terms are favoured, not required."""
 
     glossary: Glossary = Glossary()
     weight: float | None = None
