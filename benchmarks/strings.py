@@ -9,8 +9,8 @@ as often and letter by letter, and no other; how many strings have spans; and th
 training took. `--test` adds the test strings.
 
 A second table has the ways to keep spans, on the first SPANNED development strings that have some: marks that the model
-has learnt, where it has, and for other models nothing, `translate --protect`, and spans that are taken out and put back
-in the place that attention says, as in documents and in a service. Started again, it continues where it stopped.
+has learnt, where it has, and for other models nothing and `translate --protect`. Started again, it continues where it
+stopped.
 """
 
 import argparse
@@ -18,9 +18,9 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import dragoman
 from benchmarks import provenance, trainings
@@ -32,12 +32,10 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.sample import look
 from dragoman.corpus.sizes import Corpus, choose
-from dragoman.documents.spans import Stripped
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.text.protection import KINDS, Protection
 from dragoman.training import checks
-from dragoman.translation.lexical import LexicalConstraints
-from dragoman.translation.translation import Translation
+from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translator import Translator
 
 LANGUAGES = ("en", "de")
@@ -48,8 +46,6 @@ PROTECTED, FREE = ({"text.protect": json.dumps(kinds)} for kinds in (SPANS, ()))
 PROTECTION = Protection([KINDS[kind]() for kind in SPANS])
 PARTS = ("dev", "test")
 SPANNED = 100
-
-Translate: TypeAlias = Callable[[Sequence[str]], list[str]]
 
 
 class Score(NamedTuple):
@@ -149,33 +145,19 @@ def work(row: Row, options: argparse.Namespace) -> None:
 
 def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
     """Translate strings with spans in each way that keeps them."""
-    learnt = model.codec.reading.protection
-    ways: dict[str, Translate] = {"marks" if learnt else "nothing": lambda texts: _texts(model.translate(texts))}
-    if not learnt:
-        ways["`--protect`"] = lambda texts: _texts(
-            model.translate(texts, constraints=LexicalConstraints(protection=PROTECTION))
-        )
-        ways["taken out"] = lambda texts: taken_out(model, texts)
+    protected = LexicalConstraints(protection=PROTECTION)
+    ways = {"nothing": UNCONSTRAINED, "`--protect`": protected}
+    if model.codec.reading.protection:
+        ways = {"marks": UNCONSTRAINED}
     found, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
-    for name, translate in ways.items():
+    for name, constraints in ways.items():
         began = time.process_time()
-        texts = translate(sources)
+        texts = [each.text for each in model.translate(sources, constraints=constraints)]
         seconds = time.process_time() - began
         kept = sum(spans(source) == spans(text) for source, text in zip(sources, texts, strict=True))
         bleu, chrf = (metric.corpus(texts, right).value for metric in (Bleu(), Chrf()))
         found[name] = Kept(kept, bleu, chrf, seconds)
     return found
-
-
-def _texts(found: Sequence[Translation]) -> list[str]:
-    return [each.text for each in found]
-
-
-def taken_out(model: Translator, texts: Sequence[str]) -> list[str]:
-    """Translate texts without their spans, and put these where attention says."""
-    stripped = [Stripped(text, PROTECTION) for text in texts]
-    found = model.translate([each.text for each in stripped])
-    return [each.sentence(translation).text for each, translation in zip(stripped, found, strict=True)]
 
 
 def spans(text: str) -> Counter[str]:

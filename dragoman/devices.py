@@ -43,7 +43,13 @@ class Device(NamedTuple):
     def __str__(self) -> str:
         place = self.torch_device
         name = torch.cuda.get_device_name(place) if place.type == "cuda" else f"cpu ({processor()})"
-        return f"{name}, {self.threads} threads, {str(self.precision).removeprefix('torch.')}"
+        slow = " (slow here: precision auto is float32)" if self.emulated else ""
+        return f"{name}, {self.threads} threads, {str(self.precision).removeprefix('torch.')}{slow}"
+
+    @property
+    def emulated(self) -> bool:
+        """Whether this is bfloat16 without instructions for it, which is many times slower than float32."""
+        return self.precision is torch.bfloat16 and fastest(self.torch_device) is torch.float32
 
 
 @contextmanager

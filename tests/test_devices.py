@@ -126,7 +126,7 @@ def test_products_are_in_bfloat16_where_the_gpu_needs_not_imitate_it(
 
 
 def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert str(Device(CPU, 2, torch.bfloat16)) == f"cpu ({devices.processor()}), 2 threads, bfloat16"
+    assert str(Device(CPU, 2, torch.float32)) == f"cpu ({devices.processor()}), 2 threads, float32"
 
 
 def test_a_processor_is_told_by_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,3 +169,14 @@ print(before - resident())
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(found.stdout) > 50
+
+
+@pytest.mark.parametrize(
+    ("known", "told"), [({}, "bfloat16 (slow here: precision auto is float32)"), ({"avx512_bf16": True}, "bfloat16")]
+)
+def test_bfloat16_that_a_processor_has_to_emulate_is_told(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, bool], told: str
+) -> None:
+    monkeypatch.setattr(devices, "capabilities", lambda: known)
+    assert str(choose(DeviceConfig(name="cpu", precision="bfloat16"))).endswith(f" threads, {told}")
+    assert str(choose(DeviceConfig(name="cpu", precision="float32"))).endswith(" threads, float32")

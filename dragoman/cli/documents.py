@@ -12,11 +12,9 @@ from dragoman.corpus.formats import ENDINGS
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.documents.passages import split
-from dragoman.documents.spans import Stripped
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.files import read_chunks, shown, write_atomically
-from dragoman.text.protection import Protection
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
@@ -42,11 +40,8 @@ def fill(
     translator: Translator,
     to: str | None,
     translate: Translate,
-    protection: Protection | None,
 ) -> None:
-    """Write a document with its texts translated. `translate` translates some sentences, in which all is that is not
-    protected, or that the run knows to protect.
-    """
+    """Write a document with its texts translated. `translate` translates some sentences."""
     if len(translator.asked) > 1:
         raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.asked)}")
     names = ("source", to or translator.targets[0]) if translator.marks else _names(translator)
@@ -55,9 +50,7 @@ def fill(
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: name the file to write with -o")
     passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
-    known = translator.codec.reading.protection
-    sentences = [Stripped(each, protection, known) for passage in passages for each in passage.sentences]
-    found = iter(_translated(sentences, translate))
+    found = iter(_translated([each for passage in passages for each in passage.sentences], translate))
     done = [Translated(passage, tuple(next(found) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)
     if target is None or str(target) == "-":
@@ -68,11 +61,11 @@ def fill(
     tell(f"{shown(path)}: {sum(each.complete for each in done):,} of {len(done):,} {kind.done}")
 
 
-def _translated(sentences: Sequence[Stripped], translate: Translate) -> list[Sentence]:
+def _translated(sentences: Sequence[str], translate: Translate) -> list[Sentence]:
     """Translate sentences, each different one once."""
-    different = {each.text: None for each in sentences if each.worded}
-    found = dict(zip(different, _each(list(different), translate), strict=True))
-    return [each.sentence(found[each.text]) if each.worded else Sentence(each.text) for each in sentences]
+    different = list(dict.fromkeys(sentences))
+    found = dict(zip(different, _each(different, translate), strict=True))
+    return [Sentence(found[each].text, found[each]) for each in sentences]
 
 
 def _each(texts: Sequence[str], translate: Translate) -> list[Translation]:

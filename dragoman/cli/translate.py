@@ -62,13 +62,9 @@ def translate(options: Options) -> None:
         return
     pipeline = load_pipeline(options, whole=fills)
     if fills:
-        from dragoman.documents.spans import WITHIN
-        from dragoman.text.protection import Protection
-
         named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
         translate = partial(translated, pipeline, source=named, options=options)
-        protection = Protection.named(options.protect or WITHIN)
-        documents.fill(source, options.output, pipeline.translator, options.to, translate, protection)
+        documents.fill(source, options.output, pipeline.translator, options.to, translate)
         return
     _translate(pipeline, source, options, done, asked)
 

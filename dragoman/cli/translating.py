@@ -35,8 +35,8 @@ class Pipeline(NamedTuple):
 
 
 def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
-    """Load what the options name. From a `whole` document, protected spans are taken out before it is translated.
-    UserError if a run cannot do what is asked for.
+    """Load what the options name. In a `whole` document, some spans are protected unless others are named. UserError
+    if a run cannot do what is asked for.
     """
     from dragoman.cli import sources
     from dragoman.translation.loading import load
@@ -63,9 +63,10 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
 
 
 def _constraints(options: Options, *, whole: bool) -> "LexicalConstraints":
-    """Return the terms and the protected spans that translations have to contain. From a `whole` document, spans are
-    taken out before it is translated.
+    """Return the terms and the protected spans that translations have to contain. In a `whole` document, some spans are
+    protected unless others are named.
     """
+    from dragoman.documents.kept import WITHIN
     from dragoman.text import glossary
     from dragoman.text.protection import Protection
     from dragoman.translation.lexical import LexicalConstraints
@@ -73,7 +74,7 @@ def _constraints(options: Options, *, whole: bool) -> "LexicalConstraints":
     terms = [*map(glossary.read_kept, options.keep or ()), *map(glossary.read, options.glossary or ())]
     if "whitespace" in (options.protect or ()) and not whole:
         raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
-    protection = None if whole else Protection.named(options.protect or ())
+    protection = Protection.named(options.protect or (WITHIN if whole else ()))
     return LexicalConstraints(glossary.together(terms), options.glossary_weight or None, protection)
 
 

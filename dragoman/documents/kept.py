@@ -3,6 +3,10 @@
 import re
 from itertools import count
 
+from dragoman.text.protection import Protection
+
+WITHIN = ("placeholders", "urls", "emails")  # what is protected in documents, and by a service
+PROTECTED = Protection.named(WITHIN)
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 

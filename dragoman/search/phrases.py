@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 class Said(NamedTuple):
     """What a translation still lacks: the numbers of phrases, and the symbols with which one of them has begun.
-    `before` is the class of what stands before these: that of a symbol, or CLASSES + the number of a phrase.
+    `before` is the class of what stands before these: that of a symbol, or CLASSES for a phrase.
     """
 
     missing: tuple[int, ...]
@@ -36,21 +36,21 @@ class Said(NamedTuple):
     before: int = 0
 
 
-CLASSES: Final = 3  # of symbols
-Fits: TypeAlias = Callable[[int, Phrase, int], bool]
+CLASSES: Final = 2  # of symbols
+Fits: TypeAlias = Callable[[Phrase, int], bool]
 
 
 class SentencePhrases:
     """The phrases of a sentence. Each is said once, in any order, without symbols between its own; the same phrase may
     be wanted several times. `class_of` a symbol is a number below CLASSES, 0 for the beginning of a sentence;
-    `fits(number, phrase, before)` tells whether a phrase may begin behind something of this class.
+    `fits(phrase, before)` tells whether a phrase may begin behind something of this class.
     """
 
     def __init__(
         self,
         wanted: Sequence[Wanted],
         class_of: Callable[[int], int] = lambda symbol: 0,
-        fits: Fits = lambda number, phrase, before: True,
+        fits: Fits = lambda phrase, before: True,
     ) -> None:
         self.wanted = wanted
         self.start = Said(tuple(range(len(wanted))))
@@ -77,7 +77,7 @@ class SentencePhrases:
             for number, phrase in self._beginning(Said(said.missing, begun, before)):
                 if phrase == begun:
                     rest = tuple(each for each in said.missing if each != number)
-                    found.append(Said(rest, (), CLASSES + number))
+                    found.append(Said(rest, (), CLASSES))
                 else:
                     found.append(Said(said.missing, begun, before))
         return min(found, key=lambda each: (self.lacking(each), len(each.missing), -len(each.begun)))
@@ -86,7 +86,7 @@ class SentencePhrases:
         """Yield the missing phrases that have begun, each with its number."""
         begun = said.begun
         for number, phrase in self._by_first.get(begun[0], ()) if begun and said.missing else ():
-            if number in said.missing and phrase[: len(begun)] == begun and self._fits(number, phrase, said.before):
+            if number in said.missing and phrase[: len(begun)] == begun and self._fits(phrase, said.before):
                 yield number, phrase
 
     def lacking(self, said: Said) -> int:
@@ -107,15 +107,9 @@ class SentencePhrases:
         losing = max(0, *after.values()) - lacking
         return lacking, sorted(symbol for symbol, rest in after.items() if rest < lacking), max(0, losing)
 
-    def following(self, symbols: Phrase) -> list[int]:
-        """The symbols with which a phrase goes on that has begun at the end of these."""
-        said, _ = self._reading(symbols)
-        return sorted({phrase[len(said.begun)] for _, phrase in self._beginning(said) if len(phrase) > len(said.begun)})
-
-    def places(self, symbols: Phrase) -> tuple[tuple[Place, ...], int]:
-        """The phrases said, in their order; and where one begins that is not complete."""
-        said, found = self._reading(symbols)
-        return found, len(symbols) - len(said.begun)
+    def places(self, symbols: Phrase) -> tuple[Place, ...]:
+        """The phrases said, in their order."""
+        return self._reading(symbols)[1]
 
     def _reading(self, symbols: Phrase) -> tuple[Said, tuple[Place, ...]]:
         """What is lacking after these symbols, and where the rest is. A search asks for longer and longer ones."""

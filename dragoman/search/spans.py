@@ -15,7 +15,6 @@ from dragoman.model.state import Tree
 from dragoman.search.constraints import Constraint, Progress, State
 
 Accepts: TypeAlias = Callable[[int, Sequence[int]], bool]
-Only: TypeAlias = Callable[[int, Sequence[int]], list[int] | None]
 
 KEPT: Final = 10_000  # beginnings of which it is remembered whether they are accepted
 
@@ -57,26 +56,18 @@ class EachMark(Constraint):
 @final
 class Accepted(Constraint):
     """Translations of which `accepts` allows every beginning, given the number of the sentence and the symbols of the
-    beginning. The end of a translation is not judged, nor is what follows a beginning that was refused. `only` gives
-    the symbols that may follow a beginning, and None where any may.
+    beginning. The end of a translation is not judged, nor is what follows a beginning that was refused.
     """
 
-    def __init__(self, sentences: int, accepts: Accepts, only: Only, device: torch.device) -> None:
+    def __init__(self, sentences: int, accepts: Accepts, device: torch.device) -> None:
         self._sentences = torch.arange(sentences, device=device)
         self._accepts = lru_cache(KEPT)(lambda sentence, *said: accepts(sentence, said))
-        self._only = only
 
     def start(self) -> State:
         return self._sentences, self._sentences.new_zeros(len(self._sentences), 0)
 
-    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
-        sentences, said = (each.tolist() for each in state)
-        allowed = symbols.new_ones(len(said), len(symbols), dtype=torch.bool)
-        for row, each in enumerate(zip(sentences, said, strict=True)):
-            only = self._only(*each)
-            if only is not None:
-                allowed[row] = torch.isin(symbols, symbols.new_tensor(only))
-        return allowed
+    def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "1 C"]:
+        return symbols.new_ones(1, len(symbols), dtype=torch.bool)
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
         sentences, said = state

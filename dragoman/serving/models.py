@@ -13,14 +13,13 @@ from typing import NamedTuple, TypeAlias
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.language import Language
-from dragoman.documents.spans import PROTECTED, Stripped
+from dragoman.documents.kept import PROTECTED
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batching import Batcher, Item, SharedOptions
-from dragoman.text.protection import Protection
-from dragoman.translation import gate
+from dragoman.translation import detached, gate
 from dragoman.translation.loading import Engine, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -203,14 +202,9 @@ class Leg(NamedTuple):
     model: Model
     direction: Direction
 
-    @property
-    def known(self) -> Protection | None:
-        """The protected spans that the model has learnt marks for."""
-        return self.model.translator.codec.reading.protection
-
-    def stripped(self, text: str) -> str:
-        """A text without its protected spans, but for those that the model knows."""
-        return Stripped(text, PROTECTED, self.known).text
+    def without(self, text: str) -> str:
+        """A text without its protected spans, but for those that the model has learnt marks for."""
+        return detached.without(text, PROTECTED, self.model.translator.codec.reading.protection)
 
 
 class Routes:

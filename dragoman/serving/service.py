@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
+from dragoman.documents.kept import PROTECTED, WITHIN
 from dragoman.documents.passages import Passage, beside, split
-from dragoman.documents.spans import WITHIN
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
@@ -18,7 +18,6 @@ from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
-from dragoman.serving.stripping import StrippedSources
 from dragoman.text.protection import Protection
 from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translation import Translation
@@ -246,17 +245,16 @@ class Service:
                     f"{named(source)} to {target} goes through {between}; only direct translations are explained"
                 )
             (leg,) = route
-            stripped = StrippedSources(text, leg.known)
-            made_with = self._with_terms(leg, SharedOptions(leg.direction.to))
-            if not stripped.worded:
+            item, shared = _read(leg, text), SharedOptions(leg.direction.to)
+            if not _worded(item):
                 raise UserError("there are no words to explain")
-            item, shared = Item(stripped.text), SharedOptions(leg.direction.to)
-            translation, contrast = (each and leg.stripped(each) for each in why)
+            translation, contrast = (each and leg.without(each) for each in why)
             if translation is None:
-                (made,) = await leg.model.translate([item], made_with, until - time.monotonic())
+                made_with = self._constrained(leg, shared)
+                (made,) = await leg.model.translate([Item(text)], made_with, until - time.monotonic())
                 if self.least is not None and made.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
-                translation = made.text
+                translation = leg.without(made.text)
             item = item._replace(translation=translation, contrast=contrast)
             (found,) = await leg.model.translate([item], shared._replace(work="explain"), until - time.monotonic())
             return found
@@ -330,14 +328,12 @@ class Service:
         if len(route) > 1 or not known:
             return known
         (leg,) = route
-        given = {item: StrippedSources(item.text, leg.known) for item in known}
-        read = {
-            item: each for item, each in given.items() if each.worded and item.size + len(known[item].text) <= ATTENDED
-        }
-        scored = [Item(each.text, translation=leg.stripped(known[item].text)) for item, each in read.items()]
+        short = [item for item, sentence in known.items() if item.size + len(sentence.text) <= ATTENDED]
+        every = ((item, _read(leg, item.text)._replace(translation=leg.without(known[item].text))) for item in short)
+        read = {item: each for item, each in every if _worded(each)}
         try:
             shared = SharedOptions(leg.direction.to, work="score")
-            found = await leg.model.translate(scored, shared, until - time.monotonic())
+            found = await leg.model.translate(list(read.values()), shared, until - time.monotonic())
         except (BusyError, UserError):
             return known
         return known | {item: known[item]._replace(whole=whole) for item, whole in zip(read, found, strict=True)}
@@ -369,22 +365,27 @@ class Service:
 
     async def _by(self, leg: Leg, items: Sequence[Item], shared: SharedOptions, until: float) -> list[Sentence]:
         """Translate by one model, with the terms of its languages."""
-        shared = self._with_terms(leg, shared)
-        stripped = [StrippedSources(item.text, leg.known) for item in items]
-        asked = [
-            Item(each.text, leg.stripped(item.prefix))
-            for each, item in zip(stripped, items, strict=True)
-            if each.worded
-        ]
-        found = iter(await leg.model.translate(asked, shared, until - time.monotonic()))
-        return [each.sentence(next(found)) if each.worded else Sentence(each.first) for each in stripped]
+        found = await leg.model.translate(items, self._constrained(leg, shared), until - time.monotonic())
+        return [Sentence(each.text, each, others=tuple(other.text for other in each.alternatives)) for each in found]
 
-    def _with_terms(self, leg: Leg, shared: SharedOptions) -> SharedOptions:
-        """The same with the terms of a model's languages."""
-        if not isinstance(leg.direction.source, str):
-            return shared
-        terms = self.glossaries.of((leg.direction.source, leg.direction.target), shared.constraints.glossary)
-        return shared._replace(constraints=shared.constraints._replace(glossary=terms))
+    def _constrained(self, leg: Leg, shared: SharedOptions) -> SharedOptions:
+        """The same with the terms of a model's languages, and with what is protected in every text."""
+        constraints = shared.constraints._replace(protection=PROTECTED)
+        if isinstance(leg.direction.source, str):
+            terms = self.glossaries.of((leg.direction.source, leg.direction.target), constraints.glossary)
+            constraints = constraints._replace(glossary=terms)
+        return shared._replace(constraints=constraints)
+
+
+def _read(leg: Leg, text: Read) -> Item:
+    """What a model reads of a text, or of one for each source."""
+    return Item(leg.without(text) if isinstance(text, str) else tuple(map(leg.without, text)))
+
+
+def _worded(item: Item) -> bool:
+    """Whether the first text that is not blank has a letter or a digit."""
+    texts = (item.text,) if isinstance(item.text, str) else item.text
+    return any(map(str.isalnum, next((each for each in texts if each.strip()), "")))
 
 
 def named(source: Read) -> str:

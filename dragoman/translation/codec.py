@@ -19,8 +19,9 @@ from dragoman.search.tempered import NORMALISER, calibrated, tempered
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
+from dragoman.translation.detached import detach
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
-from dragoman.translation.lexical import UNCONSTRAINED, Edges, Forms, LexicalConstraints, SentenceConstraints
+from dragoman.translation.lexical import UNCONSTRAINED, AsGiven, Edges, Forms, LexicalConstraints, SentenceConstraints
 from dragoman.translation.outputs import ModelOutputs
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
@@ -95,53 +96,71 @@ class Codec:
         constraints: LexicalConstraints = UNCONSTRAINED,
     ) -> Sentence:
         """The text of this number. UserError if the model cannot produce the prefix or meet what is asked."""
-        marked = self.marked(given)
-        found = Sentence(number, given, marked, self.reading.encoded(marked.given, mark))
+        found, protection = Sentence(number, given, Marked(given), []), constraints.protection
+        if protection:
+            detached = detach(protection, self.reading.protection, self.reading.sources, given)
+            found = found._replace(detached=detached)
+            if detached and prefix is not None and not found.stays:
+                found = found._replace(detached=detached.begun(prefix))
+        marked = self.marked(found.read)
+        found = found._replace(marked=marked, encoded=self.reading.encoded(marked.given, mark))
         if prefix is not None:
             found = found._replace(prefix=self._prefix(found, prefix, mark))
-        return found._replace(constraints=self._constraints(found, constraints)) if constraints else found
+        if constraints.glossary.terms:
+            found = found._replace(constraints=self._constraints(found, constraints))
+        return found
 
     def _prefix(self, sentence: Sentence, prefix: str, mark: Sequence[Mark]) -> list[int]:
         """The ids that the translation begins with."""
-        protection = self.reading.protection
-        text = sentence.marked.prefix(prefix, protection) if protection else prefix
+        protection, detached = self.reading.protection, sentence.detached
+        text = detached.beginning.text if detached and detached.beginning else prefix
+        text = sentence.marked.prefix(text, protection) if protection else text
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
         return self.writing.prefix(sentence.encoded, text, forbidden)
 
     def _constraints(self, sentence: Sentence, constraints: LexicalConstraints) -> SentenceConstraints:
         """The lexical constraints of a sentence's translation."""
         if self.edited is not None:
-            raise UserError("terms and protected spans are of a text that is written, and this run writes edits of one")
-        if constraints.protection and self.reading.protection:
-            raise UserError(
-                "protect: this run was trained with marks for what it protects (text.protect); leave it out"
-            )
+            raise UserError("terms are of a text that is written, and this run writes edits of one")
         source, text = spans.first_text(self.reading.sources, sentence.marked.given)
         known = self.writing.numbering(sentence.encoded)
         searched = frozenset[Forms]() if self.attends else None
-        return SentenceConstraints(constraints, sentence.marked, source, text, self._edges, known, searched)
+        given = self._as_given(sentence, text)
+        return SentenceConstraints(constraints, given, source, text, self._edges, known, searched)
+
+    @staticmethod
+    def _as_given(sentence: Sentence, text: str) -> AsGiven:
+        """The text that is read, as the user gave it."""
+        marked, detached = sentence.marked, sentence.detached
+        known = [(each.begin, each.end) for each in marked.spans]
+        if detached is None or sentence.stays:
+            return AsGiven(marked.text(text), known, marked.place)
+        source = detached.source
+        every = sorted([*detached.spans, *map(source.place, known)])
+        return AsGiven(str(detached.given[detached.number]), every, lambda span: source.place(marked.place(span)))
 
     @cached_property
     def _edges(self) -> Edges:
         return Edges(self.target)
 
     def protection(self, sentence: Sentence) -> Protection | None:
-        """What is protected in a sentence: by marks that the model has learnt, or by constraints of the search."""
-        return self.reading.protection or (sentence.constraints.protection if sentence.constraints else None)
+        """All that is protected in a sentence."""
+        every = [self.reading.protection, sentence.detached and sentence.detached.protection]
+        found = [pattern for each in every if each for pattern in each.patterns]
+        return Protection(found) if found else None
 
     def faithful(self, sentence: Sentence, ids: Sequence[int]) -> bool:
         """Whether a translation, or the beginning of one, has no other spans than the source, and terms that are whole
-        words.
+        words. Edits, which say words of a source, are.
         """
+        if self.edited is not None:
+            return True
         said, protection = self.writing.named(sentence.encoded, ids), self.reading.protection
         if protection and not spans.faithful(protection, self.target, sentence.marked, ids, said):
             return False
+        if sentence.detached and sentence.detached.found("".join(spans.spelled(self.target, ids, said))):
+            return False
         return not sentence.constraints or sentence.constraints.met(ids, list(map(str, said)))
-
-    def only(self, sentence: Sentence, ids: Sequence[int]) -> list[int] | None:
-        """The symbols that have to follow the beginning of a translation, if not any may."""
-        said = map(str, self.writing.named(sentence.encoded, ids))
-        return sentence.constraints.only(ids, list(said)) if sentence.constraints else None
 
     def batches(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
@@ -181,10 +200,19 @@ class Codec:
             target = inputs.sequence(said, self.target, words, self.surfaces.target)
             yield pairs, Batch(self.reading.batch(texts, words), target, np.array(numbers))
 
-    def nothing(self, given: tuple[Given, ...]) -> Translation:
-        """The translation of a blank text."""
-        left_out = inputs.left_out(given, [])
-        return Translation(self.reading.nothing(given), "", [], 0.0, 0.0, (), left_out=left_out)
+    def nothing(self, sentence: Sentence) -> Translation:
+        """The translation of a blank text, or of one without words beside its protected spans."""
+        left_out = inputs.left_out(sentence.given, [])
+        found = Translation(self.reading.nothing(sentence.given), "", [], 0.0, 0.0, (), left_out=left_out)
+        return sentence.detached.unread(found) if sentence.detached else found
+
+    def attached(self, sentence: Sentence, found: Translation) -> Translation:
+        """A translation with the spans that were taken out of its text."""
+        if sentence.detached is None or sentence.stays:
+            return found
+        said = self.writing.named(sentence.encoded, sentence.prefix)
+        begun = sentence.marked.text("".join(self.target.text.unit.surfaces(list(map(str, said)))))
+        return sentence.detached.attached(found, len(begun))
 
     def translation(
         self, sentence: Sentence, hypotheses: Sequence[Hypothesis], n_best: int, risk: MinimumBayesRisk | None = None

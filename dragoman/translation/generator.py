@@ -103,7 +103,7 @@ class SequenceGenerator:
     def generate(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence by its number, best first."""
         found = self._in_batches(task, sentences)
-        if self.codec.reading.protection or any(each.constraints for each in sentences):
+        if self.codec.reading.protection or any(each.constraints or each.detached for each in sentences):
             # The best is rarely anything but faithful, and looking at each beginning takes time.
             again = [each for each in sentences if not self.codec.faithful(each, found[each.number][0].symbols)]
             found |= self._in_batches(task, again, checked=True)
@@ -188,15 +188,8 @@ class SequenceGenerator:
         if any(each.required.wanted for each in lexical):
             found.append(Phrases([each.required for each in lexical], device))
         if checked:
-            accepts, only = self.codec.faithful, self.codec.only
-            found.append(
-                Accepted(
-                    len(batch),
-                    lambda place, ids: accepts(batch[place], ids),
-                    lambda place, ids: only(batch[place], ids),
-                    device,
-                )
-            )
+            accepts = self.codec.faithful
+            found.append(Accepted(len(batch), lambda place, ids: accepts(batch[place], ids), device))
         if any(each.prefix for each in batch):
             found.append(Prefix(self._padded([each.prefix for each in batch])))
         if self.codec.edited is not None:

@@ -1,9 +1,6 @@
-"""Lexical constraints of translations: terms of a glossary, and spans that come through though the model knows no marks
-for them.
-"""
+"""Lexical constraints of translations: terms of a glossary, and protected spans for which the model knows no marks."""
 
-from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -20,16 +17,18 @@ from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.translation import terms
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.spans import WORD, Marked
-from dragoman.translation.translation import AppliedTerm, KeptSpan, Translation
+from dragoman.translation.spans import spelled
+from dragoman.translation.translation import AppliedTerm, Translation
 
 Forms: TypeAlias = tuple[str, ...]
 
-OPEN, CLINGING, MERGING = range(CLASSES)  # what may stand before a phrase
+OPEN, CLINGING = range(CLASSES)  # what may stand before a phrase
 
 
 class LexicalConstraints(NamedTuple):
-    """The terms and protected spans that hold for all texts. With a `weight`, terms are favoured, not required."""
+    """The terms and protected spans that hold for all texts. With a `weight`, terms are favoured, not required. Spans
+    for which the model knows marks (`text.protect`) are protected in any case.
+    """
 
     glossary: Glossary = Glossary()
     weight: float | None = None
@@ -60,8 +59,7 @@ class Edges:
         """The class of a symbol by its last character."""
         if number not in self._classes:
             last = self._piece(number)[-1:]
-            clings = _clings(last) or last in tuple("@/%:,")
-            self._classes[number] = CLINGING if clings else MERGING if last in tuple("$#{<&\\[") else OPEN
+            self._classes[number] = CLINGING if _clings(last) or last in tuple("@/%:,") else OPEN
         return self._classes[number]
 
     def _piece(self, number: int) -> str:
@@ -69,24 +67,23 @@ class Edges:
         return self.target.text.unit.piece(symbol)
 
 
-class Reading(NamedTuple):
-    """A translation as its symbols spell it, where a phrase has begun in it, and the places of spans and terms."""
+class AsGiven(NamedTuple):
+    """A text as a user gave it, its protected spans there, and `place`, which finds a part of what is read of it."""
 
     text: str
-    begun: int
-    verbatim: list[Span]
-    terms: list[Span]
+    spans: Sequence[Span]
+    place: Callable[[Span], Span]
 
 
 class SentenceConstraints:
-    """What is demanded of the translation of a text: the protected spans of the text, and its terms. The search sees to
-    the spans and to the terms with the forms `searched` (all of them if None); attention chooses a place for others.
+    """The terms of a glossary in the translation of a text. The search sees to those with the forms `searched` (all of
+    them if None); attention chooses a place for others.
     """
 
     def __init__(
         self,
         constraints: LexicalConstraints,
-        given: Marked,
+        given: AsGiven,
         source: Language | None,
         text: str,
         edges: "Edges",
@@ -96,20 +93,17 @@ class SentenceConstraints:
         self._constraints, self._given, self._source, self._text = constraints, given, source, text
         self._edges, self._target, self._known = edges, edges.target, known
         self._searched = searched
-        self.protection = constraints.protection
-        self._spans = constraints.protection.find(text) if constraints.protection else []
-        self.terms = [each for each in self._found(text) if not _over(each, self._spans)]
-        spans = [*self._spans, *((each.begin, each.end) for each in given.spans)]
-        self._lost = [each for each in self._found(given.text(text)) if _cut(each, spans)] if spans else []
+        self.terms = [each for each in self._found(text) if not _over(given.place((each.begin, each.end)), given.spans)]
+        self._lost = [each for each in self._found(given.text) if _cut(each, given.spans)] if given.spans else []
         every = dict.fromkeys(term.forms for term in self.terms)
         hard = [each for each in every if not constraints.weight and (searched is None or each in searched)]
-        verbatim = [list(_spellings(self._target, text[slice(*span)], known)) for span in self._spans]
-        required = [*zip(self._spans, verbatim, strict=True), *(((-1, -1), self._spelled(each)) for each in hard)]
-        self._places = [span for span, spellings in required if spellings]
-        self._verbatim = sum(map(bool, verbatim))
-        self.required = SentencePhrases([each for _, each in required if each], edges.class_of, self._fits)
-        soft = [self._spelled(forms) for forms in every] if constraints.weight else []
-        self.favoured = SentencePhrases([each for each in soft if each], edges.class_of, self._fits)
+        self.required = self._phrases(hard)
+        self.favoured = self._phrases(list(every) if constraints.weight else [])
+
+    def _phrases(self, forms: Sequence[Forms]) -> SentencePhrases:
+        """Those of these forms that the model can say."""
+        every = map(self._spelled, forms)
+        return SentencePhrases([each for each in every if each], self._edges.class_of, self._fits)
 
     def _found(self, text: str) -> list[FoundTerm]:
         """The terms of a text, with forms as the model writes them."""
@@ -136,12 +130,7 @@ class SentenceConstraints:
         """What becomes of words of a translation that terms take the place of; its first `kept` characters stay."""
         if not self.terms or self._constraints.weight or self._searched is None or self._source is None:
             return {}
-        spans = [(0, kept), *(self.protection.find(text) if self.protection else ())]
-        taken = {
-            number
-            for number, (begin, end) in enumerate(words.spans)
-            if any(begin < last and first < end for first, last in spans)
-        }
+        taken = {number for number, (begin, _) in enumerate(words.spans) if begin < kept}
         looked = next(each for each in seen if each.name == self._source.name)
         return terms.placed(text, words, looked, self.terms, self._read_as, taken)
 
@@ -150,17 +139,12 @@ class SentenceConstraints:
         assert self._source is not None
         return terms.read(self._source, self._text, self.terms)
 
-    def _fits(self, number: int, phrase: Phrase, before: int) -> bool:
+    def _fits(self, phrase: Phrase, before: int) -> bool:
         """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
-        and directly behind a span only if it is there in the text.
+        and not directly behind another one.
         """
         first = self._edges.first(phrase[0])
-        if before == OPEN or first == " ":
-            return True
-        if before >= CLASSES:
-            here, there = self._places[before - CLASSES], self._places[number]
-            return here[1] == there[0] >= 0
-        return before != (CLINGING if _clings(first) else MERGING)
+        return before == OPEN or first == " " or (before == CLINGING and not _clings(first))
 
     def _spelled(self, forms: Forms) -> list[Phrase]:
         return [
@@ -180,34 +164,14 @@ class SentenceConstraints:
         return sorted({number for wanted in every for phrase in wanted for number in phrase})
 
     def met(self, ids: Sequence[int], symbols: Sequence[str]) -> bool:
-        """Whether a translation, or the beginning of one, has no span but those of the text, and its terms are whole
-        words. A span may have begun at its end.
-        """
-        read = self._read(ids, symbols)
-        if self.protection and self.protection.find(read.text[: read.begun]) != read.verbatim:
-            return False
-        wholes = Wholes(read.text) if read.terms else ()
-        return all(place in wholes for place in read.terms)
-
-    def only(self, ids: Sequence[int], symbols: Sequence[str]) -> list[int] | None:
-        """The symbols that may follow the beginning of a translation; None if any may. If a span of the text is said in
-        part, and would be another span if a space followed, only its own next symbols may.
-        """
-        following = self.required.following(tuple(ids)) if self.protection else []
-        if not following or not self.protection:
-            return None
-        read = self._read(ids, symbols)
-        return None if self.protection.find(f"{read.text} ") == read.verbatim else following
-
-    def _read(self, ids: Sequence[int], symbols: Sequence[str]) -> "Reading":
-        places, begun = self.required.places(tuple(ids))
-        written = [WORD if number == UNK else symbol for number, symbol in zip(ids, symbols, strict=True)]
-        surfaces = self._target.text.unit.surfaces(written)
+        """Whether the terms in a translation, or in the beginning of one, are whole words."""
+        places = self.required.places(tuple(ids))
+        if not places:
+            return True
+        surfaces = spelled(self._target, ids, symbols)
         ends, text = [0, *accumulate(map(len, surfaces))], "".join(surfaces)
-        found = [(each.number, _stripped(text, ends[each.begin], ends[each.end])) for each in places]
-        verbatim = [place for number, place in found if number < self._verbatim]
-        terms = [place for number, place in found if number >= self._verbatim]
-        return Reading(text, ends[begun], verbatim, terms)
+        wholes = Wholes(text)
+        return all(_stripped(text, ends[each.begin], ends[each.end]) in wholes for each in places)
 
     def without_bonus(self, hypothesis: Hypothesis) -> Hypothesis:
         """The hypothesis with the model's own log-probabilities."""
@@ -218,43 +182,29 @@ class SentenceConstraints:
         own = tuple(log_prob - bonus for log_prob, bonus in zip(hypothesis.log_probs, added, strict=True))
         return replace(hypothesis, log_probs=own)
 
-    def kept(self, text: str) -> tuple[KeptSpan, ...]:
-        """Where the spans stand in a translation."""
-        left: dict[str, deque[Span]] = {}
-        for begin, end in self.protection.find(text) if self.protection else ():
-            left.setdefault(text[begin:end], deque()).append((begin, end))
-        there = ((self._text[slice(*span)], span) for span in self._spans)
-        return tuple(
-            KeptSpan(said, self._name, span, left[said].popleft() if left.get(said) else None) for said, span in there
-        )
-
     def applied(self, text: str) -> tuple[AppliedTerm, ...]:
         """The terms of the text, and where a form of their translation stands. Of a term that a protected span cuts, it
         stands there only if the model says it of itself.
         """
-        place = self._given.place
-        there = [each._replace(begin=place(each.begin), end=place(each.end)) for each in self.terms]
-        every = sorted([*there, *self._lost], key=lambda each: each.begin)
+        there = [(self._given.place((each.begin, each.end)), each) for each in self.terms]
+        there = sorted([*there, *(((each.begin, each.end), each) for each in self._lost)], key=lambda found: found[0])
+        name = self._source.name if self._source else ""
         return tuple(
-            AppliedTerm(each.text, self._name, (each.begin, each.end), target, each.forms)
-            for each, target in zip(every, terms.said(text, every), strict=True)
+            AppliedTerm(each.text, name, place, target, each.forms)
+            for (place, each), target in zip(there, terms.said(text, [each for _, each in there]), strict=True)
         )
 
-    @property
-    def _name(self) -> str:
-        return self._source.name if self._source else ""
 
-
-def _over(term: FoundTerm, spans: Collection[Span]) -> bool:
-    """Whether a term has anything in common with spans."""
-    return any(begin < term.end and term.begin < end for begin, end in spans)
+def _over(place: Span, spans: Collection[Span]) -> bool:
+    """Whether a part of a text has anything in common with spans."""
+    return any(begin < place[1] and place[0] < end for begin, end in spans)
 
 
 def _cut(term: FoundTerm, spans: Collection[Span]) -> bool:
     """Whether the same holds, and the term is no part of a longer span, in which nothing is a term."""
     place = term.begin, term.end
     within = any(span != place and span[0] <= term.begin and term.end <= span[1] for span in spans)
-    return not within and _over(term, spans)
+    return not within and _over(place, spans)
 
 
 def _clings(character: str) -> bool:
@@ -280,9 +230,8 @@ def _stripped(text: str, begin: int, end: int) -> Span:
 
 
 def told(found: Translation, constraints: SentenceConstraints | None) -> Translation:
-    """The translation, and the next best ones, with what came of what was demanded."""
+    """The translation, and the next best ones, with what came of the terms."""
     if constraints is None:
         return found
     others = tuple(told(each, constraints) for each in found.alternatives)
-    spans = constraints.kept(found.text) or found.spans
-    return replace(found, alternatives=others, spans=spans, terms=constraints.applied(found.text))
+    return replace(found, alternatives=others, terms=constraints.applied(found.text))

@@ -10,6 +10,7 @@ from dragoman.errors import UserError
 from dragoman.search.tree import Trace
 from dragoman.translation import spans
 from dragoman.translation.codec import Pair
+from dragoman.translation.detached import without
 from dragoman.translation.explaining import contrasted, explained
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
@@ -31,14 +32,16 @@ class Searched(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """The pair that is explained, by the model of `generator`; the search that found it, unless the pair was given; and
-    what finds `similar` training pairs, if these are there.
+    """The pair that is explained, by the model of `generator`; the search that found it, unless the pair was given;
+    what finds `similar` training pairs, if these are there; and what the model said, without spans that were taken out
+    of its text.
     """
 
     generator: SequenceGenerator
     pair: Pair
     searched: Searched | None = None
     similar: Similar | None = None
+    said: Translation | None = None
 
     def __call__(self, translation: Translation, contrast: str | None, nearest: int) -> Explanation:
         (found,) = explain([translation], [contrast], nearest)
@@ -47,8 +50,10 @@ class Origin:
     def instead(self, text: str) -> Pair:
         """The very same sources with another translation, whatever of their spans that has."""
         codec, pair = self.generator.codec, self.pair
+        detached = self.searched and self.searched.sentence.detached
+        target = without(text, detached.protection, detached.known) if detached else text
         protection = codec.reading.protection
-        target = protection.like(text, pair.marked.spans) if protection else text
+        target = protection.like(target, pair.marked.spans) if protection else target
         return pair._replace(target=codec.writing.symbols(pair.encoded, target, None))
 
     def beam(self) -> tuple[BeamNode, ...]:
@@ -81,6 +86,7 @@ def explain(
     similar = known[0].similar if nearest else None
     matches = similar([_text(each) for each in translations], nearest) if similar else [[] for _ in known]
     instead = list(contrasts) or [None] * len(known)
+    said = [origin.said or each for origin, each in zip(known, translations, strict=True)]
     others = [each.instead(text) for each, text in zip(known, instead, strict=True) if text is not None]
     found = explained(known[0].generator, [*(each.pair for each in known), *others])
     mine, theirs = found[: len(known)], iter(found[len(known) :])
@@ -98,7 +104,7 @@ def explain(
             tuple(near),
             translation.confidence and translation.confidence.words,
         )
-        for translation, origin, one, contrast, near in zip(translations, known, mine, why_not, matches, strict=True)
+        for translation, origin, one, contrast, near in zip(said, known, mine, why_not, matches, strict=True)
     ]
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.corpus.features import Given
+from dragoman.translation.detached import Detached
 from dragoman.translation.inputs import Encoded
 from dragoman.translation.lexical import SentenceConstraints
 from dragoman.translation.spans import Marked
@@ -14,8 +15,8 @@ from dragoman.translation.spans import Marked
 
 class Sentence(NamedTuple):
     """The text of a number among those to translate: what is given for each source, the same with marks for protected
-    spans, and its symbols. Its translation begins with the symbols of the ids `prefix`, and meets the `constraints`, if
-    there are any.
+    spans, and its symbols. Protected spans without marks may be `detached`. Its translation begins with the symbols of
+    the ids `prefix`, and meets the `constraints`, if there are any.
     """
 
     number: int
@@ -24,6 +25,17 @@ class Sentence(NamedTuple):
     encoded: list[Encoded]
     prefix: Sequence[int] = ()
     constraints: SentenceConstraints | None = None
+    detached: Detached | None = None
+
+    @property
+    def read(self) -> tuple[Given, ...]:
+        """What a model reads of what is given."""
+        return self.detached.read if self.detached else self.given
+
+    @property
+    def stays(self) -> bool:
+        """Whether it is its own translation, without words beside protected spans."""
+        return self.detached is not None and not self.detached.worded
 
     @property
     def seed(self) -> int:

@@ -17,8 +17,9 @@ from dragoman.text.mark import Symbol
 from dragoman.text.protection import Masked, ProtectedSpan, Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, MARKS, SPACE
+from dragoman.translation import inputs
 from dragoman.translation.attended import SHORT, SourceAttention
-from dragoman.translation.inputs import Encoded, spelled
+from dragoman.translation.inputs import Encoded
 from dragoman.translation.translation import KeptSpan
 
 LEAD: Final = "<0xF4>"  # the first byte of a mark in UTF-8, and of no character with a meaning
@@ -57,8 +58,12 @@ class Marked(NamedTuple):
             end += len(text)
         return texts, places
 
-    def place(self, place: int) -> int:
-        """A place in the source with marks as one in the source as given."""
+    def place(self, span: Span) -> Span:
+        """A part of the source with marks as one of the source as given."""
+        begin, end = map(self._moved, span)
+        return begin, end
+
+    def _moved(self, place: int) -> int:
         longer = (0 if each.begin - begin >= place else len(each.text) - 1 for begin, each in self._shifted())
         return place + sum(longer)
 
@@ -154,7 +159,7 @@ def marks_of(sources: Sequence[Encoded]) -> Counter[str]:
     """How often the translation of these sources has each mark."""
     found = Counter[str]()
     for each in sources:  # what a further source has is in the first, too
-        found |= Counter(symbol for symbol in spelled(each) if symbol in MARKS)
+        found |= Counter(symbol for symbol in inputs.spelled(each) if symbol in MARKS)
     return found
 
 
@@ -167,9 +172,14 @@ def faithful(
     protection: Protection, target: Language, given: Marked, ids: Sequence[int], said: Sequence[Symbol]
 ) -> bool:
     """Whether nothing in a translation, or in the beginning of one, looks like a span but the spans themselves."""
-    written = [WORD if number == UNK else str(symbol) for number, symbol in zip(ids, said, strict=True)]
-    (text,), places = given.restored(["".join(target.text.unit.surfaces(written))])
+    (text,), places = given.restored(["".join(spelled(target, ids, said))])
     return protection.find(text) == [place for _, place in places]
+
+
+def spelled(target: Language, ids: Sequence[int], said: Sequence[Symbol]) -> list[str]:
+    """What each symbol of a translation spells; a word for what is unknown."""
+    written = [WORD if number == UNK else str(symbol) for number, symbol in zip(ids, said, strict=True)]
+    return target.text.unit.surfaces(written)
 
 
 def name(symbol: Symbol) -> Symbol:

@@ -153,8 +153,9 @@ class Translator:
         `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
         not begin with its prefix); its attention is that of forced decoding.
 
-        `constraints`: terms of a glossary, and what is protected though the run knows no marks for it;
-        `Translation.terms` and `spans` tell what came of it.
+        `constraints`: terms of a glossary, and what is protected though the run knows no marks for it: no model reads
+        such spans, and attention tells where they stand in the translation. A text without a letter or digit beside
+        them stays as it is. `Translation.terms` and `spans` tell what came of it.
 
         `risk`: of many translations that the search gives, the one with the minimum Bayes risk is best; without
         `search` and `beam_size` they are samples.
@@ -178,7 +179,8 @@ class Translator:
         prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")
         sentences = self._sentences(texts, task.mark, prefixes, constraints)
         found = self._remembered(sentences, prefixes, to) if exact else {}
-        full = [each for each in sentences if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
+        read = [each for each in sentences if not each.stays]
+        full = [each for each in read if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
         choose = partial(self.codec.translation, n_best=task.n_best if rerank else n_best, risk=risk)
         searched = [each for each in full if each.number not in found]
         found |= self._translated(task, searched, choose)
@@ -187,7 +189,7 @@ class Translator:
         return [
             told(found[each.number], each.constraints)
             if each.number in found
-            else self._explainable(self.codec.nothing(each.given), each)
+            else self._completed(self.codec.nothing(each), each)
             for each in sentences
         ]
 
@@ -208,15 +210,15 @@ class Translator:
 
     def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
         hypotheses = self.generator.generate(task, sentences)
-        return {each.number: self._explainable(choose(each, hypotheses[each.number]), each, task) for each in sentences}
+        return {each.number: self._completed(choose(each, hypotheses[each.number]), each, task) for each in sentences}
 
-    def _explainable(self, found: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
-        """The translation, and the next best ones, with what explains them."""
-        read = inputs.cut(sentence.encoded, inputs.LONGEST)
-        pair = Pair(sentence.given, sentence.marked, read, list(found.said))
-        origin = Origin(self.generator, pair, Searched(task, sentence) if task else None, self.similar)
-        others = tuple(self._explainable(each, sentence, task) for each in found.alternatives)
-        return replace(found, alternatives=others, explainer=origin)
+    def _completed(self, found: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
+        """The translation, and the next best ones, with what explains them, and with the spans that no model read."""
+        pair = Pair(sentence.read, sentence.marked, inputs.cut(sentence.encoded, inputs.LONGEST), list(found.said))
+        searched, said = Searched(task, sentence) if task else None, found if sentence.detached else None
+        origin = Origin(self.generator, pair, searched, self.similar, said)
+        others = tuple(self._completed(each, sentence, task) for each in found.alternatives)
+        return replace(self.codec.attached(sentence, found), alternatives=others, explainer=origin)
 
     def _task(
         self,
@@ -276,10 +278,11 @@ class Translator:
         every = ((each.number, self.codec.reading.remembered(each.given)) for each in sentences)
         found = {number: text for number, text in every if text is not None and text.startswith(prefixes[number] or "")}
         scored = self.score([sentences[number].given for number in found], list(found.values()), to=to)
-        return {
-            number: replace(each.translation, text=text)
-            for (number, text), each in zip(found.items(), scored, strict=True)
-        }
+        told = dict[int, Translation]()
+        for (number, text), each in zip(found.items(), scored, strict=True):
+            whole, detached = replace(each.translation, text=text), sentences[number].detached
+            told[number] = detached.remembered(whole) if detached else whole
+        return told
 
     def simultaneous(
         self, words: Iterable[str], *, to: str | None = None, wait: int | None = None

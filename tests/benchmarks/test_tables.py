@@ -492,10 +492,7 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
     assert strings.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", *names]) == 0
     head, _, protected, plain, _, _, *ways = (line.split(" | ") for line in capsys.readouterr().out.splitlines())
     assert ways[0][:3] == ["| 40 strings", "marks", "8"]
-    assert [way[:3] for way in ways[2:]] == [
-        [f"| {free.name}", "`--protect`", "8"],
-        [f"| {free.name}", "taken out", "8"],
-    ]
+    assert [way[:3] for way in ways[2:]] == [[f"| {free.name}", "`--protect`", "8"]]
     assert ways[1][:2] == [f"| {free.name}", "nothing"]
     assert head[1:7] == [
         "dev nearest BLEU",

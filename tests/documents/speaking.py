@@ -5,10 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from dragoman.documents.document import Document
+from dragoman.documents.kept import PROTECTED
 from dragoman.documents.passages import split
-from dragoman.documents.spans import PROTECTED, Stripped
 from dragoman.documents.translated import Sentence, Translated
+from dragoman.text.protection import Protection
 from dragoman.translation.attended import SourceAttention
+from dragoman.translation.detached import Detached, rest, unknown
 from dragoman.translation.translation import Translation
 
 Say = Callable[[str], Translated]
@@ -50,10 +52,18 @@ def spoken(document: Document, say: Say = backwards) -> bytes:
 def protected(text: str) -> Translated:
     """The same backwards, but for what a service protects, which no model reads."""
     passage = split(text, "en", sentences=False)
-    stripped = [Stripped(each, PROTECTED) for each in passage.sentences]
-    said = [backwards(each.text).sentences for each in stripped]
-    found = [
-        each.sentence(done[0].whole) if each.worded and done and done[0].whole else Sentence(sentence)
-        for each, done, sentence in zip(stripped, said, passage.sentences, strict=True)
-    ]
-    return Translated(passage, tuple(found))
+    return Translated(passage, tuple(_protected(detached(each)) for each in passage.sentences))
+
+
+def _protected(sentence: Detached) -> Sentence:
+    (done,) = backwards(sentence.source.text).sentences if sentence.worded else (Sentence(""),)
+    if done.whole is None:
+        return Sentence(str(sentence.given[0]))
+    whole = sentence.attached(done.whole, 0)
+    return Sentence(whole.text, whole)
+
+
+def detached(text: str, protection: Protection | None = PROTECTED, known: Protection | None = None) -> Detached:
+    """A text without the spans that a service protects."""
+    assert protection
+    return Detached(protection, known, (text,), {0: rest(text, unknown(text, protection, known))}, 0, "en")

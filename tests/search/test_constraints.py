@@ -179,7 +179,7 @@ HELD: dict[str, tuple[Constraint, Callable[[Prefix], bool]]] = {
     "forbidden": (ForbiddenSymbols([UNK], SYMBOLS, CPU), lambda said: UNK not in said),
     "edits": (FittingEdits(torch.tensor([6] * 4), OPERATIONS), lambda said: operations(said) <= 6),
     "accepted": (
-        Accepted(4, lambda _, said: (UNK, UNK) not in pairwise(said), lambda *_: None, CPU),
+        Accepted(4, lambda _, said: (UNK, UNK) not in pairwise(said), CPU),
         lambda said: (UNK, UNK) not in pairwise(said),
     ),
     "no_unknown": (named("no_unknown", 4), lambda said: UNK not in said),

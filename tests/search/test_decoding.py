@@ -83,9 +83,7 @@ def test_what_is_refused_of_one_sentence_is_not_drawn_again_for_another() -> Non
         return {A: 0.5, B: 0.4, EOS: 0.1}
 
     def without(refused: int | None, count: int) -> Accepted:
-        return Accepted(
-            count, lambda place, said: place != refused or A not in said, lambda *_: None, torch.device("cpu")
-        )
+        return Accepted(count, lambda place, said: place != refused or A not in said, torch.device("cpu"))
 
     def said(sources: list[list[int]], seeds: list[int], refused: int | None) -> list[tuple[int, ...]]:
         constraint = without(refused, len(sources))

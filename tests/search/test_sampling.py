@@ -188,7 +188,7 @@ def test_samples_that_a_constraint_refuses_are_drawn_again() -> None:
         return A not in said
 
     count = 500
-    constraint = Accepted(4, fits, lambda *_: None, torch.device("cpu"))
+    constraint = Accepted(4, fits, torch.device("cpu"))
     found = sampled()(Written(three), (sentences(*[[A]] * 4),), count, constraint=constraint, seeds=range(4))
     counts = Counter(said for samples in found for said in texts(samples))
     assert counts.keys() == {(B,), ()}

@@ -103,9 +103,9 @@ def runs(folders: dict[str, Path]) -> dict[str, Translator]:
 
 @pytest.fixture(scope="module")
 def free(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
-    """The same without marks, but for words, most of whose spans are unknown."""
+    """The same without marks."""
     folder = tmp_path_factory.mktemp("free")
-    return {name: dragoman.load(trained(corpus(folder), name, {})) for name in UNITS if name != "word"}
+    return {name: dragoman.load(trained(corpus(folder), name, {})) for name in UNITS}
 
 
 @pytest.fixture(scope="module")
@@ -227,15 +227,65 @@ def test_a_translation_in_json_tells_where_the_spans_are(runs: dict[str, Transla
     assert [(span.text, span.source, span.place) for span in read.spans] == [("%d", "en", (4, 6))]
 
 
-def test_without_marks_spans_come_through_by_their_own_symbols(free: dict[str, Translator]) -> None:
-    """Nested, repeated and adjacent ones too, by every search."""
+def test_without_marks_spans_come_through_and_no_model_reads_them(free: dict[str, Translator]) -> None:
+    """Nested, repeated and adjacent ones too, by every search, and told where they stand; no model says others."""
     lexical = LexicalConstraints(protection=FOUND)
     for name, translator in free.items():
         draw = random.Random(name)
-        texts = [sentence(draw, [span for span in INVENTORY if span.isascii()]) for _ in range(4)]
-        for search in (Spec("greedy"), Spec("beam", {"size": 3})):
-            for text, found in zip(texts, translator.translate(texts, search=search, constraints=lexical), strict=True):
+        texts = [*(sentence(draw, INVENTORY) for _ in range(12)), *TEXTS]
+        for search, n_best in zip(SEARCHES, (1, 2), strict=True):
+            every = translator.translate(texts, search=search, n_best=n_best, constraints=lexical)
+            for text, found in ((text, each) for text, best in zip(texts, every, strict=True) for each in best.n_best):
                 assert spans_of(found.text) == spans_of(text), (name, text, found.text)
+                assert Counter(each.text for each in found.spans) == spans_of(text)
+                for each in found.spans:
+                    assert each.target
+                    assert text[slice(*each.place)] == found.text[slice(*each.target)] == each.text
+                assert found.attention.shape == (len(found.words), len(found.source_words))
+                read = dragoman.Result.from_line(dragoman.Result(found).line()).translation
+                assert (read.text, read.words, read.spans) == (found.text, found.words, found.spans)
+
+
+def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_path: Path) -> None:
+    model = dragoman.load(trained(corpus(tmp_path), "bpe", {"text.protect": ["placeholders"]}))
+    texts = ["one %d https://example.org {name} two", "{name} a.b@example.org", "one two"]
+    for text, found in zip(
+        texts, model.translate(texts, constraints=LexicalConstraints(protection=FOUND)), strict=True
+    ):
+        assert spans_of(found.text) == spans_of(text)
+        for each in found.spans:
+            assert each.target
+            assert text[slice(*each.place)] == found.text[slice(*each.target)] == each.text
+
+
+def test_a_beginning_may_have_spans_that_no_model_reads(free: dict[str, Translator]) -> None:
+    lexical = LexicalConstraints(protection=FOUND)
+    for translator in (free["bpe"], free["character"]):
+        for prefix in ("{name}", "({name}) trois", "trois {name} ", ""):
+            (found,) = translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
+            assert found.text.startswith(prefix.rstrip())
+            assert spans_of(found.text) == Counter(["%d", "{name}"])
+        for prefix in ("%s", "{name} {name}"):
+            with pytest.raises(UserError, match="prefix"):
+                translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
+
+
+def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(free: dict[str, Translator]) -> None:
+    (found,) = free["bpe"].translate(["one {name} two three"], constraints=LexicalConstraints(protection=FOUND))
+    told = found.explain("{name} un")
+    assert "{name}" in found.text
+    assert told.text.split() == found.text.replace("{name}", " ").split()
+    assert told.contrast
+    assert "{name}" not in told.contrast.text
+
+
+def test_a_term_is_no_term_across_a_span_that_no_model_reads(free: dict[str, Translator]) -> None:
+    lexical = LexicalConstraints(Glossary([Term("two three", ("cinq",)), Term("one", ("six",))]), protection=FOUND)
+    text = "{a} one two {name} three"
+    (found,) = free["bpe"].translate([text], constraints=lexical)
+    assert [(each.text, text[slice(*each.place)]) for each in found.terms] == [("one", "one")]
+    assert found.terms[0].target
+    assert found.text[slice(*found.terms[0].target)] in ("six", "Six")
 
 
 def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
@@ -250,7 +300,7 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
         "two two two": ["cinq|quatre"],
     }
     for name, translator in free.items():
-        if name == "character":  # has no capital letters
+        if name in ("character", "word"):  # has no capital letters, or none of these words
             continue
         every = translator.translate(list(wanted), constraints=LexicalConstraints(Glossary(terms)))
         for found, forms in zip(every, wanted.values(), strict=True):

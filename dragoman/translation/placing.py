@@ -1,0 +1,183 @@
+"""Places of a text in its translation: where the words are that its words became."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.text.glossary import spaceless
+from dragoman.text.tokenise import Span
+
+_WORD = re.compile(r"\S")
+
+
+class Placed(NamedTuple):
+    """A tag, and before which character of a text it stands."""
+
+    raw: str
+    offset: int
+
+
+@dataclass
+class Node:
+    """An element with its tags and those within it, or a tag alone (`end` is None)."""
+
+    begin: int
+    end: int | None
+    tags: tuple[str, ...]
+    within: list["Node"] = field(default_factory=list)
+
+
+def places(words: Sequence[str], text: str) -> Iterator[Span]:
+    """Yield where each word stands in a text; where it is written otherwise there, behind the one before."""
+    end, known = 0, text.lower()
+    same = len(known) == len(text)
+    for word in words:
+        begin = text.find(word, end)
+        begin = known.find(word.lower(), end) if begin < 0 and same else begin
+        if begin < 0:
+            yield end, end
+        else:
+            end = begin + len(word)
+            yield begin, end
+
+
+def shared(one: Span, other: Span) -> int:
+    """How many characters two spans have in common; negative if there are some between them."""
+    return min(one[1], other[1]) - max(one[0], other[0])
+
+
+class _Extremes:
+    """The least (or greatest, `best`) of any stretch of some numbers: a sparse table, for elements within elements."""
+
+    def __init__(self, numbers: Sequence[int], best: np.ufunc) -> None:
+        self._best = best
+        self._levels, width = [np.array(numbers, int)], 1
+        while 2 * width <= len(numbers):
+            last = self._levels[-1]
+            self._levels.append(best(last[:-width], last[width:]))
+            width *= 2
+
+    def of(self, begin: int, end: int) -> int:
+        level = (end - begin).bit_length() - 1
+        numbers = self._levels[level]
+        return int(self._best(numbers[begin], numbers[end - 2**level]))
+
+
+class Ends:
+    """A text and its translation, and which places of one are which of the other (words of the text do not overlap)."""
+
+    def __init__(self, text: str, translation: str, links: Sequence[tuple[Span, Span]]) -> None:
+        self.text = text
+        self.translation = translation
+        self.links = sorted(links)
+        self._begins = [here[0] for here, _ in self.links]
+        self._ends = [here[1] for here, _ in self.links]
+        there = [there if here[0] < here[1] else (len(translation), 0) for here, there in self.links]
+        self._lowest = _Extremes([each[0] for each in there], np.minimum)
+        self._highest = _Extremes([each[1] for each in there], np.maximum)
+
+    def written(self, nodes: Sequence[Node], read: Span, room: Span) -> Iterator[Placed]:
+        """Yield tags with their places in `room` of the translation, to which `read` of the text went. Elements may be
+        nested deeper than Python's calls.
+        """
+        levels, closing = [self._level(nodes, read, room)], list[Placed]()
+        while levels:
+            found = next(levels[-1], None)
+            if found is not None:
+                node, begin, end = found
+                yield Placed(node.tags[0], begin)
+                if node.end is not None:
+                    levels.append(self._level(node.within, (node.begin, node.end), (begin, end)))
+                    closing.append(Placed(node.tags[1], end))
+                continue
+            levels.pop()
+            if closing:
+                yield closing.pop()
+
+    def _level(self, nodes: Sequence[Node], read: Span, room: Span) -> Iterator[tuple[Node, int, int]]:
+        """Yield elements of one level from left to right, each with where it begins and ends in the translation."""
+        spans = sorted((self._span(node, read, room), order) for order, node in enumerate(nodes))
+        last = room[0]
+        for (begin, end), order in spans:
+            begin = max(begin, last)
+            last = max(end, begin)
+            yield nodes[order], begin, last
+
+    def _span(self, node: Node, read: Span, room: Span) -> Span:
+        """Where an element goes: around all if nothing was outside of it, or else around what its words became."""
+        end = node.begin if node.end is None else node.end
+        outside = _WORD.search(self.text, read[0], node.begin) or _WORD.search(self.text, end, read[1])
+        if end > node.begin and not outside:
+            return self._spaced(node, end, self._words(room), room)
+        first, behind = bisect_right(self._ends, node.begin), bisect_left(self._begins, end)
+        while first < behind and not self._within(first, node.begin, end):
+            first += 1
+        while first < behind and not self._within(behind - 1, node.begin, end):
+            behind -= 1
+        if first < behind:
+            found = self._lowest.of(first, behind), self._highest.of(first, behind)
+            return self._spaced(node, end, found, room)
+        begin = min(max(self._point(node.begin, read, room), room[0]), room[1])
+        within = self.text[node.begin : end]  # white space at most
+        return begin, begin + len(within) if self.translation.startswith(within, begin, room[1]) else begin
+
+    def _within(self, number: int, begin: int, end: int) -> bool:
+        """Whether more than half of a linked word is in this part of the text."""
+        here, _ = self.links[number]
+        return 2 * shared(here, (begin, end)) > here[1] - here[0]
+
+    def _spaced(self, node: Node, end: int, span: Span, room: Span) -> Span:
+        """A part of the room with the space around its words that an element has around its own."""
+        text = self.text[node.begin : end]
+        before, behind = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+        begin, after = min(max(span[0], room[0]), room[1]), min(max(span[1], room[0]), room[1])
+        begin -= len(before) if self.translation.endswith(before, room[0], begin) else 0
+        after += len(behind) if self.translation.startswith(behind, after, room[1]) else 0
+        return begin, max(begin, after)
+
+    def _words(self, room: Span) -> Span:
+        """A part of the translation without the space around it."""
+        text = self.translation[room[0] : room[1]]
+        begin = room[0] + len(text) - len(text.lstrip())
+        return begin, max(begin, room[1] - len(text) + len(text.rstrip()))
+
+    def _point(self, offset: int, read: Span, room: Span) -> int:
+        """Where a place of the text is in the translation: before what the next word became, or else behind what the
+        last word before became, and the space there; in proportion if there are none, and not in a word
+        if nothing is linked.
+        """
+        after, before = bisect_left(self._begins, offset), bisect_right(self._ends, offset)
+        if after < len(self.links):
+            word = self.links[after][0]
+            place = min(there[0] for there in self._beside(after, word))
+            spaces = self.text[offset : word[0]]
+            beside = not spaces.strip() and self.translation.endswith(spaces, room[0], place)
+            return place - len(spaces) if beside else place
+        if before:
+            word = self.links[before - 1][0]
+            place = max(there[1] for there in self._beside(bisect_left(self.links, (word, (0, 0))), word))
+            spaces = self.text[word[1] : offset]
+            return place + len(spaces) if self.translation.startswith(spaces, place) else place
+        place = room[0] + round((offset - read[0]) / max(1, read[1] - read[0]) * (room[1] - room[0]))
+        while (
+            not self.links
+            and room[0] < place < room[1]
+            and all(map(_lettered, self.translation[place - 1 : place + 1]))
+        ):
+            place += 1
+        return place
+
+    def _beside(self, first: int, word: Span) -> Iterator[Span]:
+        """Yield what a word became, whose links begin here."""
+        while first < len(self.links) and self.links[first][0] == word:
+            yield self.links[first][1]
+            first += 1
+
+
+def _lettered(character: str) -> bool:
+    """Whether words have this character, and spaces between them."""
+    return character.isalnum() and not spaceless(character)

@@ -1,0 +1,167 @@
+"""Protected spans that no model reads: taken out of a text, and put back into its translation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dragoman.errors import UserError
+from dragoman.text.protection import Protection
+from dragoman.translation.detached import Detached
+from dragoman.translation.translation import KeptSpan, Replacement, Step, Translation
+from tests.documents.speaking import backwards, detached, same
+
+CASES = [
+    ("one two", "one two", "TWO ONE"),
+    ("one {name} two", "one two", "{name} TWO ONE"),
+    ("{name} one two", "one two", "TWO {name} ONE"),
+    ("one two {name}", "one two", "TWO {name} ONE"),
+    ("one two {name}.", "one two .", "{name}. TWO ONE"),
+    ("one ({name}) two", "one two", "({name}) TWO ONE"),
+    ("one %d%% two", "one two", "%d%% TWO ONE"),
+    ("one {a} {b} two", "one two", "{a} {b} TWO ONE"),
+    ("one https://x.y/z?a=b two", "one two", "https://x.y/z?a=b TWO ONE"),
+]
+
+
+def said(text: Detached, *, moved: bool = True) -> Translation:
+    """The words of the rest in capitals and backwards, or as they are."""
+    (found,) = (backwards if moved else same)(text.source.text).sentences
+    assert found.whole
+    return found.whole
+
+
+@pytest.mark.parametrize(("sentence", "text", "expected"), CASES)
+def test_spans_go_where_the_words_beside_them_went(sentence: str, text: str, expected: str) -> None:
+    read = detached(sentence)
+    assert (read.read, read.worded) == ((text,), True)
+    found = read.attached(said(read), 0)
+    assert found.text == expected
+    assert "".join(found.words).replace(" ", "") == expected.replace(" ", "")
+    assert all(sentence[slice(*each.place)] == each.text == expected[slice(*each.target or ())] for each in found.spans)
+    assert len(found.spans) == len(read.spans)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["{a} one {b} two {c}", "one: {a}, {b}; two", "{a}{b} one", "one ({a}/{b}) two {c}.", "({a})({b}) one"]
+)
+def test_where_nothing_moves_spans_stay(sentence: str) -> None:
+    read = detached(sentence)
+    assert read.attached(said(read, moved=False), 0).text == sentence
+
+
+def test_spans_are_words_that_attend_to_themselves() -> None:
+    read = detached("one {name} two")
+    whole = replace(
+        said(read),
+        steps=(Step("TWO", 0, -1.0), Step("ONE", 1, -2.0), Step("</s>", None, -0.5)),
+        replaced=(Replacement(1, "en", 0, dictionary=False),),
+        sentinel=np.array([0.25, 0.5]),
+    )
+    found = read.attached(whole, 0)
+    assert (found.words, found.source_words) == (["{name}", "TWO", "ONE"], ["one", "{name}", "two"])
+    assert found.attention.tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert found.alignment == {(1, 0), (2, 1), (0, 2)}
+    assert found.sources[0].share.tolist() == [1, 1, 1]
+    assert found.log_probs.tolist() == [0, -1, -2]
+    assert found.sentinel is not None
+    assert found.sentinel.tolist() == [0, 0.25, 0.5]
+    assert found.replaced == (Replacement(2, "en", 0, dictionary=False),)
+    assert found.spans == (KeptSpan("{name}", "en", (4, 10), (0, 6)),)
+
+
+def test_a_source_without_words_gets_none() -> None:
+    """It only starts the decoder."""
+    read, whole = detached("one {name} two"), said(detached("one two"))
+    seen = whole.sources[0]._replace(words=[], attention=np.zeros((2, 0)))
+    found = read.attached(replace(whole, sources=(seen,)), 0)
+    assert found.sources[0].words == []
+    assert found.attention.shape == (3, 0)
+
+
+def test_what_a_model_knows_stays_and_is_told_in_its_place() -> None:
+    read = detached("one {name} https://x.y two", known=Protection.named(["placeholders"]))
+    assert read.read == ("one {name} two",)
+    whole = replace(said(read), spans=(KeptSpan("{name}", "en", (4, 10), (4, 10)),))
+    found = read.attached(whole, 0)
+    assert found.text == "https://x.y TWO {NAME} ONE"
+    assert found.spans == (
+        KeptSpan("{name}", "en", (4, 10), (16, 22)),
+        KeptSpan("https://x.y", "en", (11, 22), (0, 11)),
+    )
+
+
+def test_spans_stay_where_a_model_says_nothing() -> None:
+    read = detached("one {a} two {b}")
+    nothing = said(read).sources[0]._replace(attention=np.zeros((0, 2)), share=np.zeros(0))
+    found = read.attached(replace(said(read), sources=(nothing,), text="", words=[]), 0)
+    assert (found.text, found.words) == ("{a} {b}", ["{a}", "{b}"])
+
+
+@pytest.mark.parametrize("sentence", ["[X12X]", "{a} / {b}!", "..."])
+def test_a_text_without_words_is_its_own_translation(sentence: str) -> None:
+    read = detached(sentence)
+    assert (read.read, read.worded) == (("",), False)
+    blank = said(detached("one"))
+    found = read.unread(replace(blank, text="", words=[], steps=()))
+    assert (found.text, found.words, found.source_words) == (sentence, [sentence], [sentence])
+    assert found.alignment == {(0, 0)}
+    assert [each.place for each in found.spans] == [each.target for each in found.spans] == read.spans
+
+
+@pytest.mark.parametrize(
+    ("prefix", "rest", "kept", "expected"),
+    [
+        ("{b}", "", 0, "{b} {a} TWO ONE"),
+        ("{b} ", "", 0, "{b} {a} TWO ONE"),
+        ("TWO {a} ", "TWO ", 4, "TWO {a} {b} ONE"),
+        ("TWO ({b}) ONE {a}", "TWO ONE ", 7, "TWO ({b}) ONE {a}"),
+        ("TWO", "TWO", 3, "TWO {a} {b} ONE"),
+    ],
+)
+def test_spans_of_a_beginning_stay_in_it(prefix: str, rest: str, kept: int, expected: str) -> None:
+    read = detached("one {a} {b} two").begun(prefix)
+    assert read.beginning
+    assert read.beginning.text == rest
+    found = read.attached(said(read), kept)
+    assert found.text == expected
+    assert found.text.startswith(prefix.rstrip())
+    assert [(each.text, expected[slice(*each.target or ())]) for each in found.spans] == [
+        ("{a}", "{a}"),
+        ("{b}", "{b}"),
+    ]
+
+
+def test_what_is_left_of_a_group_comes_back_too() -> None:
+    read = detached("one ({a}/{b}) two").begun("{b}: ")
+    assert read.attached(said(read, moved=False), 0).text.count("{a}") == 1
+
+
+@pytest.mark.parametrize("prefix", ["{c}", "{a} {a}"])
+def test_a_beginning_has_no_other_spans_than_its_source(prefix: str) -> None:
+    with pytest.raises(UserError, match="has a protected span that the source has not"):
+        detached("one {a} two").begun(prefix)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "words"),
+    [
+        ("ZWEIEINS", "ZWEIEINS {a}", ["ZWEIEINS", "{a}"]),
+        ("ZWEI EINS", "ZWEI {a} EINS", ["ZWEI", "{a}", "EINS"]),
+        ("二一二一", "二一 {a} 二一", ["二一{a}二一"]),
+    ],
+)
+def test_without_links_spans_are_placed_in_proportion(text: str, expected: str, words: list[str]) -> None:
+    """Not in a word, unless there is nothing that tells where it ends: then they are a part of it."""
+    read = detached("one {a} two")
+    whole = said(read)
+    seen = whole.sources[0]._replace(attention=np.zeros((len(text.split()), 2)), share=np.zeros(len(text.split())))
+    found = read.attached(replace(whole, sources=(seen,), text=text, words=text.split()), 0)
+    assert (found.text, found.words) == (expected, words)
+
+
+@pytest.mark.parametrize(("last", "expected"), [(".", "EINS {a}."), ("!?", "EINS {a} !?"), (".5", "EINS {a} .5")])
+def test_punctuation_follows_a_span_as_it_follows_a_word(last: str, expected: str) -> None:
+    read = detached("one {a} two")
+    found = read.attached(replace(said(read, moved=False), text=f"EINS{last}", words=["EINS", last]), 0)
+    assert (found.text, found.words) == (expected, ["EINS", "{a}", last])
