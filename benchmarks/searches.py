@@ -7,8 +7,8 @@ Bayes risk over samples, each model alone and all three together, and reranking,
 and by all criteria with weights that `dragoman tune` finds. It has BLEU, chrF and sentences per second of processor
 time, on every second line of the development set; weights are found on the other lines. Another row tells of the first
 of these sentences that have at most WORDS words how often exhaustive search proves its translation, how often a beam
-finds it too, and how often it is empty. `--test` adds the scores of the test set. Started again, it continues where it
-stopped.
+finds it too, and how often it is empty. With `--test`, the rows that are made have the test set as well. Started again,
+it continues where it stopped.
 """
 
 import argparse
@@ -100,7 +100,7 @@ TABLE = Table(
     data="data/multi30k",
     epochs=8,
     first=(*FORWARD, REVERSE),
-    flags={"--test": "also show the scores of the test set"},
+    flags={"--test": "also translate the test set, and show its scores"},
 )
 
 
@@ -123,8 +123,12 @@ def work(row: Row, options: argparse.Namespace) -> None:
     elif row.name == EXHAUSTIVE:
         found = proved(options)
     else:
-        found = {part: translated(WAYS[row.name], part, options)._asdict() for part in SETS}
+        found = {part: translated(WAYS[row.name], part, options)._asdict() for part in _parts(options)}
     provenance.write(result(row, options), found, made_with)
+
+
+def _parts(options: argparse.Namespace) -> list[str]:
+    return list(SETS) if options.test else list(SETS)[:1]
 
 
 def _runs(names: Sequence[str], options: argparse.Namespace) -> list[Path]:
@@ -200,9 +204,10 @@ def proved(options: argparse.Namespace) -> dict[str, int]:
 
 def show(every: list[Row], options: argparse.Namespace) -> None:
     found = {row.name: provenance.read(result(row, options)) for row in every}
-    parts = list(SETS) if options.test else list(SETS)[:1]
+    parts = _parts(options)
+    figures = [(part, figure) for part in parts for figure in Scores._fields]
     lines = [
-        (name, *(f"{found[name][part][figure]:.1f}" for part in parts for figure in Scores._fields))
+        (name, *(f"{found[name][part][figure]:.1f}" if part in found[name] else "" for part, figure in figures))
         for name in WAYS
         if name in found
     ]

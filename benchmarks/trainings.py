@@ -66,6 +66,7 @@ def main(
             return 0
         rest = ["--folder", str(options.folder), "--data", str(options.data)]
         rest += ["--epochs", str(options.epochs)] if table.epochs else []
+        rest += [flag for flag in table.flags if vars(options)[flag.removeprefix("--").replace("-", "_")]]
         failed = 0
         todo = [row.name for row in every if not result(row, options).is_file()]
         for wave in (

@@ -361,12 +361,13 @@ def test_ways_to_search_are_compared(
     monkeypatch.setattr(searches, "WAYS", {name: searches.WAYS[name] for name in names})
     options = Namespace(folder=tmp_path / "table", data=tmp_path, epochs=1)
     for row in searches.rows():
-        searches.work(row, options)
+        searches.work(row, Namespace(**vars(options), test=row.name != "beam 2"))
     arguments = ["--folder", str(options.folder), "--data", str(tmp_path), "--test"]
     assert searches.main(arguments) == 0
     told = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in told[2:8]] == [f"| {name}" for name in names]
     assert all(len(line.split(" | ")) == 7 for line in told[2:8])
+    assert [line.endswith(" |  |  |  |") for line in told[2:8]] == [name == "beam 2" for name in names]
     scored = toy.pairs(40, 1)[searches.SCORED]
     assert list(read_lines(options.folder / "tune.en")) == [text for text, _ in toy.pairs(40, 1)[searches.TUNED]]
     short = [text for text, _ in scored if len(text.split()) <= searches.WORDS][: searches.SENTENCES]
