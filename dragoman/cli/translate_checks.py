@@ -30,8 +30,8 @@ def check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence
         raise UserError(
             "--dictionary: is for what takes the place of <unk>, and --no-replace-unk leaves it; leave out one"
         )
-    if options.via and (options.glossary or options.keep or options.protect):
-        raise UserError("--via: terms and spans would have to be those of the translation in between; leave out one")
+    if options.via and (options.glossary or options.keep):
+        raise UserError("--via: terms would have to be those of the translation in between; leave out one")
     if options.glossary_weight is not None and not (options.glossary or options.keep):
         raise UserError("--glossary-weight: there are no terms (--glossary, --keep)")
     if options.glossary_weight == 0:

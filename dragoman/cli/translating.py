@@ -105,12 +105,15 @@ def translated(
     pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options
 ) -> "list[Translation]":
     """Return the translations of some lines."""
+    from dragoman.text.glossary import Glossary
+
     rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
     translate = partial(pipeline.translator.translate, beam_size=options.beam)
     given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
     if options.via:
-        between = translate(given, to=options.via, search=pipeline.search)
+        protected = pipeline.constraints._replace(glossary=Glossary())
+        between = translate(given, to=options.via, search=pipeline.search, constraints=protected)
         warn(source, portion.first, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
     found = translate(

@@ -3,10 +3,10 @@
 import re
 from itertools import count
 
-from dragoman.text.protection import Protection
+from dragoman.text.protection import KINDS, Protection
 
 WITHIN = ("placeholders", "urls", "emails")  # what is protected in documents, and by a service
-PROTECTED = Protection.named(WITHIN)
+PROTECTED = Protection([KINDS[kind]() for kind in WITHIN])
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 

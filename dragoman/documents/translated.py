@@ -10,9 +10,9 @@ from dragoman.translation.translation import Translation
 
 
 class Sentence(NamedTuple):
-    """The translation of a sentence: what a model made of it (`whole`, without spans that were taken out), or a
-    correction of the same or a similar one (`match`), of which `whole` then has the attention, if anything; further
-    translations. If the model read no sentence of the text, but a translation of it, that is `read`.
+    """The translation of a sentence: what a model made of it (`whole`), or a correction of the same or a similar one
+    (`match`), of which `whole` then has the attention, if anything; further translations. If the model read no sentence
+    of the text, but a translation of it, that is `read`.
     """
 
     text: str

@@ -19,7 +19,7 @@ from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batching import Batcher, Item, SharedOptions
-from dragoman.translation import detached, gate
+from dragoman.translation import gate, rest
 from dragoman.translation.loading import Engine, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -204,7 +204,7 @@ class Leg(NamedTuple):
 
     def without(self, text: str) -> str:
         """A text without its protected spans, but for those that the model has learnt marks for."""
-        return detached.without(text, PROTECTED, self.model.translator.codec.reading.protection)
+        return rest.without(text, PROTECTED, self.model.translator.codec.reading.protection)
 
 
 class Routes:

@@ -246,7 +246,7 @@ class Service:
                 )
             (leg,) = route
             item, shared = _read(leg, text), SharedOptions(leg.direction.to)
-            if not _worded(item):
+            if not _worded(leg, text):
                 raise UserError("there are no words to explain")
             translation, contrast = (each and leg.without(each) for each in why)
             if translation is None:
@@ -330,7 +330,7 @@ class Service:
         (leg,) = route
         short = [item for item, sentence in known.items() if item.size + len(sentence.text) <= ATTENDED]
         every = ((item, _read(leg, item.text)._replace(translation=leg.without(known[item].text))) for item in short)
-        read = {item: each for item, each in every if _worded(each)}
+        read = {item: each for item, each in every if _worded(leg, item.text)}
         try:
             shared = SharedOptions(leg.direction.to, work="score")
             found = await leg.model.translate(list(read.values()), shared, until - time.monotonic())
@@ -382,10 +382,10 @@ def _read(leg: Leg, text: Read) -> Item:
     return Item(leg.without(text) if isinstance(text, str) else tuple(map(leg.without, text)))
 
 
-def _worded(item: Item) -> bool:
-    """Whether the first text that is not blank has a letter or a digit."""
-    texts = (item.text,) if isinstance(item.text, str) else item.text
-    return any(map(str.isalnum, next((each for each in texts if each.strip()), "")))
+def _worded(leg: Leg, text: Read) -> bool:
+    """Whether the first text that is not blank has a letter or a digit beside its protected spans."""
+    texts = (text,) if isinstance(text, str) else text
+    return any(map(str.isalnum, leg.without(next((each for each in texts if each.strip()), ""))))
 
 
 def named(source: Read) -> str:

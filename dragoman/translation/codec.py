@@ -98,7 +98,7 @@ class Codec:
         """The text of this number. UserError if the model cannot produce the prefix or meet what is asked."""
         found, protection = Sentence(number, given, Marked(given), []), constraints.protection
         if protection:
-            detached = detach(protection, self.reading.protection, self.reading.sources, given)
+            detached = detach(protection, self.reading.protection, self.reading.sources, given, self.edited)
             found = found._replace(detached=detached)
             if detached and prefix is not None and not found.stays:
                 found = found._replace(detached=detached.begun(prefix))
@@ -115,6 +115,8 @@ class Codec:
         protection, detached = self.reading.protection, sentence.detached
         text = detached.beginning.text if detached and detached.beginning else prefix
         text = sentence.marked.prefix(text, protection) if protection else text
+        if detached and UNK in self.writing.numbering(sentence.encoded).ids(self.target.text.encode(text)):
+            text = text.rstrip()  # units of words have no symbol for a space at the end
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
         return self.writing.prefix(sentence.encoded, text, forbidden)
 
@@ -201,18 +203,18 @@ class Codec:
             yield pairs, Batch(self.reading.batch(texts, words), target, np.array(numbers))
 
     def nothing(self, sentence: Sentence) -> Translation:
-        """The translation of a blank text, or of one without words beside its protected spans."""
+        """The translation of a blank text, and what a model says of one without words beside its protected spans."""
         left_out = inputs.left_out(sentence.given, [])
-        found = Translation(self.reading.nothing(sentence.given), "", [], 0.0, 0.0, (), left_out=left_out)
-        return sentence.detached.unread(found) if sentence.detached else found
+        return Translation(self.reading.nothing(sentence.given), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def attached(self, sentence: Sentence, found: Translation) -> Translation:
         """A translation with the spans that were taken out of its text."""
-        if sentence.detached is None or sentence.stays:
+        if sentence.detached is None:
             return found
         said = self.writing.named(sentence.encoded, sentence.prefix)
         begun = sentence.marked.text("".join(self.target.text.unit.surfaces(list(map(str, said)))))
-        return sentence.detached.attached(found, len(begun))
+        terms = sentence.constraints.places(found.text) if sentence.constraints else []
+        return sentence.detached.attached(found, len(begun), terms)
 
     def translation(
         self, sentence: Sentence, hypotheses: Sequence[Hypothesis], n_best: int, risk: MinimumBayesRisk | None = None

@@ -1,4 +1,4 @@
-"""Lexical constraints of translations: terms of a glossary, and protected spans for which the model knows no marks."""
+"""Lexical constraints of translations: the terms of a glossary, in all texts and in one."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -115,6 +115,10 @@ class SentenceConstraints:
         """The forms of the terms that a translation does not have at all."""
         places = zip(self.terms, terms.said(text, self.terms), strict=True)
         return frozenset(term.forms for term in self.terms) - {term.forms for term, place in places if place}
+
+    def places(self, text: str) -> list[Span]:
+        """Where a translation has the terms."""
+        return [place for place in terms.said(text, self.terms) if place]
 
     def searching(self, text: str) -> "SentenceConstraints | None":
         """The same for another search, which also sees to terms that this translation does not have; None if there are

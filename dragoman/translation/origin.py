@@ -10,10 +10,10 @@ from dragoman.errors import UserError
 from dragoman.search.tree import Trace
 from dragoman.translation import spans
 from dragoman.translation.codec import Pair
-from dragoman.translation.detached import without
 from dragoman.translation.explaining import contrasted, explained
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
+from dragoman.translation.rest import without
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.translation import Translation
 from dragoman.visualisation.beam import BeamNode

@@ -163,19 +163,20 @@ class Ends:
             spaces = self.text[word[1] : offset]
             return place + len(spaces) if self.translation.startswith(spaces, place) else place
         place = room[0] + round((offset - read[0]) / max(1, read[1] - read[0]) * (room[1] - room[0]))
-        while (
-            not self.links
-            and room[0] < place < room[1]
-            and all(map(_lettered, self.translation[place - 1 : place + 1]))
-        ):
-            place += 1
-        return place
+        return place if self.links or place <= room[0] else unbroken(self.translation, place, room[1])
 
     def _beside(self, first: int, word: Span) -> Iterator[Span]:
         """Yield what a word became, whose links begin here."""
         while first < len(self.links) and self.links[first][0] == word:
             yield self.links[first][1]
             first += 1
+
+
+def unbroken(text: str, place: int, end: int) -> int:
+    """The next place of a text, up to the end of a part of it, that is not between two letters of a word."""
+    while place < end and all(map(_lettered, text[place - 1 : place + 1])):
+        place += 1
+    return place
 
 
 def _lettered(character: str) -> bool:

@@ -35,8 +35,8 @@ class Confidence(NamedTuple):
     """How sure a calibrated model is of a translation, from 0 to 1.
 
     `words` (target words,): the product of the calibrated probabilities of the symbols of each word, its probability
-    after the words before it. `sentence`: their mean, the end counted as one more word, which is the share of words
-    that can be expected to be right.
+    after the words before it; 1 of protected spans that no model read. `sentence`: the mean of all others, the end
+    counted as one more word, which is the share of words that can be expected to be right.
     """
 
     sentence: float
@@ -131,7 +131,8 @@ class Translation:
         if not log_probs or len(log_probs) < len(self.steps):
             return None
         words = np.exp(_by_word(self.steps, log_probs, len(self.words)).clip(max=0.0))
-        return Confidence(float(np.mean([*words, math.exp(min(0.0, log_probs[-1]))])), words)
+        said = sorted({step.word for step in self.steps if step.word is not None})
+        return Confidence(float(np.mean([*words[said], math.exp(min(0.0, log_probs[-1]))])), words)
 
     def trusted(self, least: float) -> "Translation":
         """This translation if its confidence is as high, or not known; else an empty one, with this as `withheld`."""

@@ -147,8 +147,8 @@ class Translator:
         language, if the run has several (`targets`).
 
         `prefix` gives the beginning of each translation ("" = any); the translation may continue its last word. A blank
-        text stays empty. After `timeout` seconds, UserError is raised instead of returning translations; a
-        Deadline may also be cancelled from another thread.
+        text stays empty, and one that stays as it is has no other beginning. After `timeout` seconds, UserError is
+        raised instead of returning translations; a Deadline may also be cancelled from another thread.
 
         `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
         not begin with its prefix); its attention is that of forced decoding.

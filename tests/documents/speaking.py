@@ -10,7 +10,8 @@ from dragoman.documents.passages import split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.text.protection import Protection
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.detached import Detached, rest, unknown
+from dragoman.translation.detached import Detached
+from dragoman.translation.rest import rest, unknown
 from dragoman.translation.translation import Translation
 
 Say = Callable[[str], Translated]

@@ -220,6 +220,11 @@ def test_a_pivot_is_two_translations(shell: Shell) -> None:
     assert between.code == 0, between.err
     wanted = shell("translate", "run", "between", "--to", "de")
     assert shell("translate", "run", "test.fr", "--to", "de", "--via", "en").lines == wanted.lines
+    (shell.folder / "guide.md").write_text("one {name} two https://x.y/z\n", "utf-8")
+    through = shell("translate", "run", "guide.md", "--to", "de", "--via", "fr")
+    assert through.out.count("{name}") == through.out.count("https://x.y/z") == 1
+    (line,) = shell("translate", "run", "-", "--to", "de", "--via", "fr", "--protect", "numbers", stdin="one 7\n").lines
+    assert line.count("7") == 1
     assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "cs").startswith("this run does not")
     assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "en", "--show").startswith("--via: what a")
     assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "en", "--wait", "1").startswith("--via:")

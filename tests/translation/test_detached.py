@@ -8,6 +8,7 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from dragoman.translation.detached import Detached
+from dragoman.translation.inputs import LONGEST
 from dragoman.translation.translation import KeptSpan, Replacement, Step, Translation
 from tests.documents.speaking import backwards, detached, same
 
@@ -103,7 +104,7 @@ def test_a_text_without_words_is_its_own_translation(sentence: str) -> None:
     read = detached(sentence)
     assert (read.read, read.worded) == (("",), False)
     blank = said(detached("one"))
-    found = read.unread(replace(blank, text="", words=[], steps=()))
+    found = read.attached(replace(blank, text="", words=[], steps=()))
     assert (found.text, found.words, found.source_words) == (sentence, [sentence], [sentence])
     assert found.alignment == {(0, 0)}
     assert [each.place for each in found.spans] == [each.target for each in found.spans] == read.spans
@@ -134,7 +135,69 @@ def test_spans_of_a_beginning_stay_in_it(prefix: str, rest: str, kept: int, expe
 
 def test_what_is_left_of_a_group_comes_back_too() -> None:
     read = detached("one ({a}/{b}) two").begun("{b}: ")
-    assert read.attached(said(read, moved=False), 0).text.count("{a}") == 1
+    assert read.attached(said(read, moved=False), 2).text == "{b} one {a} two"
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"), [(1, "TWO {a} ONE"), (3, "TWO {a} ONE"), (4, "TWO {a} ONE"), (5, "TWO ONE {a}")]
+)
+def test_no_span_is_put_into_the_word_that_a_beginning_cuts(kept: int, expected: str) -> None:
+    read = detached("{a} two" if kept < 5 else "one two {a}")
+    read = read.begun("TWO ONE"[:kept])
+    whole = replace(said(detached("one two")), text="TWO ONE")
+    assert read.attached(whole, kept).text == expected
+
+
+def test_nothing_is_put_into_terms_and_known_spans() -> None:
+    read = detached("one {a} two")
+    whole = replace(said(read), sources=(said(read).sources[0]._replace(attention=np.zeros((2, 2))),))
+    assert read.attached(whole).text == "TWO {a} ONE"
+    assert read.attached(whole, closed=[(0, 7)]).text == "TWO ONE {a}"
+    known = replace(whole, spans=(KeptSpan("two one", "en", (0, 7), (0, 7)),))
+    found = read.attached(known)
+    assert found.text == "TWO ONE {a}"
+    assert found.spans[0].target == (0, 7)
+
+
+def test_spans_that_would_become_others_are_apart() -> None:
+    read = detached("one,{a}")
+    for mark, expected in (("$", "$ {a}"), (",", ",{a}")):  # `${a}` is another span
+        found = read.attached(replace(said(read), text=mark, words=[mark]))
+        assert found.text == expected
+        assert [expected[slice(*each.target or ())] for each in found.spans] == ["{a}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "read"),
+    [
+        ("one %1$s two {0:.2f}", ["placeholders"], "one %1$s two {0:.2f}"),
+        ('<a href="https://x.y/z">two</a> 7', ["tags"], '<a href="https://x.y/z">two</a>'),
+        ("https://x.y/{name} two {name}", ["placeholders"], "two {name}"),
+    ],
+)
+def test_spans_within_others_are_no_spans(text: str, known: list[str], read: str) -> None:
+    protection = Protection.named(["placeholders", "numbers", "urls"])
+    assert detached(text, protection, Protection.named(known)).read == (read,)
+
+
+def test_confidence_is_of_what_the_model_said() -> None:
+    read = detached("one {a} two {b} three")
+    steps = (Step("TWO", 0, -1.0, {}, -0.5), Step("ONE", 1, -1.0, {}, -0.5), Step("</s>", None, -1.0, {}, -0.5))
+    whole = replace(said(detached("one two")), steps=steps)
+    before, after = whole.confidence, read.attached(whole).confidence
+    assert before
+    assert after
+    assert after.sentence == before.sentence
+    assert sorted(after.words) == sorted([*before.words, 1.0, 1.0])
+
+
+def test_the_words_of_a_text_full_of_spans_are_limited() -> None:
+    """Attention is a matrix, and a model reads so many symbols at most."""
+    read = detached(" ".join(["one", *(f"{{a{number}}}" for number in range(2 * LONGEST))]))
+    found = read.attached(said(read))
+    assert found.attention.shape == (1 + LONGEST, 1 + LONGEST)
+    assert len(found.spans) == 2 * LONGEST
+    assert all(found.text[slice(*each.target or ())] == each.text for each in found.spans)
 
 
 @pytest.mark.parametrize("prefix", ["{c}", "{a} {a}"])

@@ -248,7 +248,7 @@ def test_without_marks_spans_come_through_and_no_model_reads_them(free: dict[str
 
 def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_path: Path) -> None:
     model = dragoman.load(trained(corpus(tmp_path), "bpe", {"text.protect": ["placeholders"]}))
-    texts = ["one %d https://example.org {name} two", "{name} a.b@example.org", "one two"]
+    texts = ["one %d https://example.org {name} two", "{name} a.b@example.org", "one {0:.2f} two", "one two"]
     for text, found in zip(
         texts, model.translate(texts, constraints=LexicalConstraints(protection=FOUND)), strict=True
     ):
@@ -260,8 +260,8 @@ def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_
 
 def test_a_beginning_may_have_spans_that_no_model_reads(free: dict[str, Translator]) -> None:
     lexical = LexicalConstraints(protection=FOUND)
-    for translator in (free["bpe"], free["character"]):
-        for prefix in ("{name}", "({name}) trois", "trois {name} ", ""):
+    for translator in free.values():
+        for prefix in ("{name}", "({name}) trois", "trois {name} ", "trois ({name})", ""):
             (found,) = translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
             assert found.text.startswith(prefix.rstrip())
             assert spans_of(found.text) == Counter(["%d", "{name}"])
@@ -277,6 +277,8 @@ def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(f
     assert told.text.split() == found.text.replace("{name}", " ").split()
     assert told.contrast
     assert "{name}" not in told.contrast.text
+    (stays,) = free["bpe"].translate(["{name}"], constraints=LexicalConstraints(protection=FOUND))
+    assert (stays.text, stays.explain().text) == ("{name}", "")
 
 
 def test_a_term_is_no_term_across_a_span_that_no_model_reads(free: dict[str, Translator]) -> None:
