@@ -281,6 +281,16 @@ def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(f
     assert (stays.text, stays.explain().text) == ("{name}", "")
 
 
+def test_without_marks_no_translation_has_a_span_of_its_own(free: dict[str, Translator]) -> None:
+    codec = free["bpe"].codec
+    encode = codec.target.text.encode
+    for text in ("one two", "one {name} two"):
+        sentence = codec.sentence(0, (text,), constraints=LexicalConstraints(protection=FOUND))
+        said = {each: codec.target.vocabulary.ids(encode(each)) for each in ("un deux", "un {name}", "un %d deux")}
+        assert [codec.faithful(sentence, ids) for ids in said.values()] == [True, False, False]
+        assert all(codec.faithful(codec.sentence(0, (text,)), ids) for ids in said.values())
+
+
 def test_a_term_is_no_term_across_a_span_that_no_model_reads(free: dict[str, Translator]) -> None:
     lexical = LexicalConstraints(Glossary([Term("two three", ("cinq",)), Term("one", ("six",))]), protection=FOUND)
     text = "{a} one two {name} three"
