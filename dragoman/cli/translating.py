@@ -74,7 +74,10 @@ def _constraints(options: Options, *, whole: bool) -> "LexicalConstraints":
     terms = [*map(glossary.read_kept, options.keep or ()), *map(glossary.read, options.glossary or ())]
     if "whitespace" in (options.protect or ()) and not whole:
         raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
-    protection = Protection.named(options.protect or (WITHIN if whole else ()))
+    try:
+        protection = Protection.named(options.protect or (WITHIN if whole else ()))
+    except UserError as error:
+        raise UserError(f"--protect: {error}") from None
     return LexicalConstraints(glossary.together(terms), options.glossary_weight or None, protection)
 
 
