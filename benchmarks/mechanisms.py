@@ -1,8 +1,9 @@
 """Effects of each attention mechanism on translation, alignment and speed: `make attention-table`.
 
-Each configuration of configs/attention trains on the phrasebook, and so do the scores and timings; if another corpus
-with gold alignments is given, ways to learn alignments train on that. Two processes run at a time, with one thread
-each. Started again, it continues where it stopped. The tables are printed as Markdown.
+Each configuration of configs/attention trains on as many pairs of the phrasebook as `dragoman demo` does, in batches of
+half the size for as many steps, and so do the scores and timings; if another corpus with gold alignments is given, ways
+to learn alignments train on that, as configs/alignment.yaml has it. Two processes run at a time, with one thread each.
+Started again, it continues where it stopped. The tables are printed as Markdown.
 """
 
 import argparse
@@ -32,6 +33,7 @@ CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 ALIGNER = CONFIGS / "alignment.yaml"
 PLAIN, DOCUMENTS = "additive", "hierarchical"
 BIASES = ("position", "markov", "fertility")
+SENTENCES = 32  # in a batch
 TOGETHER = 8  # configurations whose speed is measured in turns
 ROUNDS = 3
 
@@ -132,14 +134,15 @@ class Part(NamedTuple):
 
 def parts(options: argparse.Namespace) -> dict[str, Part]:
     texts: Path = options.folder / "texts"
-    overrides = {"training.epochs": str(options.epochs)}
+    overrides = {"training.epochs": str(options.epochs), "training.batch.size": str(SENTENCES)}
     sentences = phrasebook(texts / "phrasebook", options.pairs, overrides)
     found = {"phrasebook": Part(mechanisms(), sentences)}
-    found["documents"] = Part(of_documents(), documents(sentences, texts / "documents"))
+    pairwise = documents(sentences, texts / "documents")
+    longer = {**overrides, "training.epochs": str(2 * options.epochs)}  # half as many, so as many steps
+    found["documents"] = Part(of_documents(), pairwise._replace(overrides=longer))
     if options.alignments:
         files: Path = options.alignments
-        overrides = {"training.epochs": str(2 * options.epochs)}
-        found[files.name] = Part(aligners(), aligned(files, texts / files.name, overrides))
+        found[files.name] = Part(aligners(), aligned(files, texts / files.name))
     if options.only:
         chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in found.items()}
         found = {name: part._replace(rows=chosen[name]) for name, part in found.items() if chosen[name]}
@@ -222,8 +225,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--alignments", type=Path, help="folder SOURCE-TARGET with gold alignments, see docs/attention.md"
     )
-    parser.add_argument("--pairs", type=int, default=8000, help="sentence pairs of the phrasebook to train on")
-    parser.add_argument("--epochs", type=int, default=8, help="epochs; twice as many on aligned pairs")
+    parser.add_argument("--pairs", type=int, default=20000, help="sentence pairs of the phrasebook to train on")
+    parser.add_argument("--epochs", type=int, default=5, help="epochs on the phrasebook; twice as many on documents")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", nargs=2, metavar=("PART", "NAME"), help=argparse.SUPPRESS)  # one of those trainings

@@ -58,7 +58,7 @@ def documents(sentences: Corpus, folder: Path) -> Corpus:
     return Corpus(folder, sentences.tests, None, sentences.overrides)
 
 
-def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
+def aligned(files: Path, folder: Path) -> Corpus:
     """Read a corpus whose training and development pairs have gold alignments: `files` is named SOURCE-TARGET and holds
     {train,dev}.{SOURCE,TARGET,talp}.gz, with links `1-1` (sure) and `1p1` (possible) counted from 1.
     """
@@ -69,7 +69,7 @@ def aligned(files: Path, folder: Path, overrides: dict[str, str]) -> Corpus:
             write(folder / f"{part}.{side}", read_lines(files / f"{part}.{side}.gz"))
         links = read_gold(files / f"{part}.talp.gz", one_based=True)
         write(folder / f"{part}.{source}-{target}.align", map(str, links))
-    return Corpus(folder, (), "dev", {"data.source": source, "data.target": target, **overrides})
+    return Corpus(folder, (), "dev", {"data.source": source, "data.target": target})
 
 
 def write(path: Path, lines: Iterable[str]) -> None:

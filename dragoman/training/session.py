@@ -105,7 +105,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         _check_shapes(config, data, folder.last_state)
     torch.manual_seed(config.seed)
     model = build.build_for(config, data.sources, data.target).to(device.torch_device)
-    objective = _objective(config, model, data).to(device.torch_device)
+    steps = length(config, data)
+    objective = _objective(config, model, data, steps).to(device.torch_device)
     for each in (model, *objective.children()):
         if isinstance(each, Seq2Seq):
             freeze(each, config.training.freeze)
@@ -120,7 +121,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         Selection(folder, config.training),
         objective,
         components.build(OPTIMISERS, config.training.optimiser, parameters),
-        components.build(SCHEDULES, config.training.schedule, length(config, data)),
+        components.build(SCHEDULES, config.training.schedule, steps),
         device,
         workers,
         stop,
@@ -157,7 +158,7 @@ def _begin(run: Training) -> None:
         run.average.restart()
 
 
-def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
+def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int) -> Objective:
     training, size = config.training, model.readers[0].encoder.size
 
     def reversed_model() -> Seq2Seq:
@@ -171,7 +172,7 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset) -> Objective:
         data.sources,
         data.target,
         {spec.kind: components.build(METRICS, spec) for spec in config.metrics},
-        {spec.kind: components.build(PENALTIES, spec, size) for spec in training.penalties},
+        {spec.kind: components.build(PENALTIES, spec, size, steps) for spec in training.penalties},
         components.build(CONSISTENCIES, training.consistency),
     )
     return components.build(OBJECTIVES, training.objective, context)

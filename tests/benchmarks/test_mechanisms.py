@@ -41,11 +41,6 @@ def test_every_row_is_a_sound_configuration(row: Row, texts: Path) -> None:
     assert list(checks.problems(config)) == []
 
 
-def test_rows_of_aligned_pairs_are_trained_as_long_as_their_configuration_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mechanisms, "told", lambda run, options: options.epochs)
-    assert 2 * mechanisms.main([]) == checks.load_config(mechanisms.ALIGNER).training.epochs
-
-
 def test_no_two_rows_have_one_folder() -> None:
     for rows in (mechanisms.mechanisms(), mechanisms.aligners()):
         assert len({row.slug for row in rows}) == len(rows)

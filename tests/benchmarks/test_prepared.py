@@ -21,7 +21,7 @@ def test_aligned_pairs_are_written_as_this_project_reads_them(tmp_path: Path) ->
     for part in ("train", "dev"):
         for name, text in (("grc", "a b\n"), ("en", "c d e\n"), ("talp", "1-1 2-3 2p2\n")):
             (files / f"{part}.{name}.gz").write_bytes(gzip.compress(text.encode()))
-    prepared = aligned(files, tmp_path / "texts", {})
+    prepared = aligned(files, tmp_path / "texts")
     (gold,) = read_gold(prepared.texts / "dev.grc-en.align")
     assert gold.sure == {(0, 0), (1, 2)}
     assert gold.possible == {(0, 0), (1, 2), (1, 1)}

@@ -29,7 +29,7 @@ PLAIN: dict[str, Any] = {"training.epochs": 3}  # four steps each
 OFTEN = {**PLAIN, "training.validate_every": 3, "training.schedule": {"kind": "plateau", "patience": 1}}
 PENALISED = {  # with parameters of the objective
     **PLAIN,
-    "training.penalties": [{"kind": "fertility"}, {"kind": "coverage", "weight": 0.5}],
+    "training.penalties": [{"kind": "fertility"}, {"kind": "coverage", "weight": 0.5, "begin": 0.3}],
 }
 BOTH = {**PLAIN, "training.objective": "agreement"}
 NOISE = {**PLAIN, "model.output": {"kind": "nce", "samples": 5}}

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.configuration.components import Positive
+from dragoman.configuration.components import Positive, Rate
 from dragoman.data.batch import Batch
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float
@@ -20,19 +20,30 @@ LEAST_VARIANCE = 0.01  # of a fertility: without a lower bound, density and loss
 class Penalty(nn.Module, ABC):
     """`weight` times a sum over the words of a batch, in nats like the loss that it is added to.
 
+    It counts from the update on that a share `begin` of the `length` of training, in updates, comes before.
+
     The target's end symbol is excluded; words without a counterpart may attend to the source's. Parameters are trained
     and saved with the model's, but are not part of it. `state_size` is the size of an encoder state.
     """
 
     supervised: ClassVar[bool] = False  # needs `Batch.links`
 
-    def __init__(self, state_size: int, *, weight: Positive = 1.0) -> None:
+    def __init__(self, state_size: int, length: int = 1, *, weight: Positive = 1.0, begin: Rate = 0.0) -> None:
         super().__init__()
         self.weight = weight
+        self.begin = round(begin * length)
+        self.updates: Tensor
+        if self.begin:
+            self.register_buffer("updates", torch.zeros((), dtype=torch.long))
 
     def forward(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
         exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
-        return self.weight * self.penalty(exact, memory, batch)
+        weight = 0.0 if self.begin and self.updates < self.begin else self.weight
+        return weight * self.penalty(exact, memory, batch)
+
+    def after_step(self, updated: bool) -> None:
+        if self.begin:
+            self.updates += int(updated)
 
     @abstractmethod
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]: ...
@@ -59,8 +70,16 @@ class Supervised(Penalty):
 
     supervised = True
 
-    def __init__(self, state_size: int, *, weight: Positive = 1.0, unlinked: Literal["skip", "end"] = "skip") -> None:
-        super().__init__(state_size, weight=weight)
+    def __init__(
+        self,
+        state_size: int,
+        length: int = 1,
+        *,
+        weight: Positive = 1.0,
+        begin: Rate = 0.0,
+        unlinked: Literal["skip", "end"] = "skip",
+    ) -> None:
+        super().__init__(state_size, length, weight=weight, begin=begin)
         self.unlinked = unlinked
 
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
@@ -96,8 +115,8 @@ class Fertility(Penalty):
     `mu = softplus(u . h + b)` and `sigma^2 = softplus(v . h + c) + 0.01` start at 1.
     """
 
-    def __init__(self, state_size: int, *, weight: Positive = 1.0) -> None:
-        super().__init__(state_size, weight=weight)
+    def __init__(self, state_size: int, length: int = 1, *, weight: Positive = 1.0, begin: Rate = 0.0) -> None:
+        super().__init__(state_size, length, weight=weight, begin=begin)
         self.moments = nn.Linear(state_size, 2)
         nn.init.constant_(self.moments.bias, math.log(math.expm1(1.0)))
 

@@ -83,4 +83,5 @@ class ScheduledSampling(Forcing):
         return read.masked_fill(read >= model.target_embedding.symbols, UNK)
 
     def after_step(self, updated: bool) -> None:
+        super().after_step(updated)
         self.updates += int(updated)

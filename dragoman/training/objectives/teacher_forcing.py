@@ -14,6 +14,7 @@ from dragoman.model.output.output import Loss, Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
+from dragoman.training.objectives.penalties import Penalty
 
 Reads: TypeAlias = Callable[[Seq2Seq, State, Sequence], Int[Tensor, "B T"]]
 
@@ -70,6 +71,11 @@ class Forcing(Objective):
         if self.consistency.compares:
             parts.append(self.consistency.difference([model.output.log_probs(each.readout) for each in found]))
         return Loss(torch.stack(parts).sum(), sum(each.loss.symbols for each in found), tuple(parts))
+
+    def after_step(self, updated: bool) -> None:
+        for penalty in self.penalties.values():
+            assert isinstance(penalty, Penalty)
+            penalty.after_step(updated)
 
 
 @final

@@ -185,6 +185,24 @@ def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", PENALTIES)
+def test_a_penalty_counts_from_where_it_begins(kind: str) -> None:
+    """A step that is skipped is no update; what is saved goes on counting."""
+    penalty = shaken(PENALTIES[kind](SIZE, 8, weight=2.0, begin=0.25))
+    objective = TeacherForcing(context(penalties={kind: penalty}))
+    whole = 2 * penalty.penalty(*looked(ALIGNED), ALIGNED).item()
+    found = []
+    for updated in (True, False, True, True):
+        found.append(penalty(*looked(ALIGNED), ALIGNED).item())
+        objective.after_step(updated)
+    resumed = shaken(PENALTIES[kind](SIZE, 8, weight=2.0, begin=0.25))
+    assert resumed(*looked(ALIGNED), ALIGNED).item() == 0
+    resumed.load_state_dict(penalty.state_dict())
+    found.append(resumed(*looked(ALIGNED), ALIGNED).item())
+    assert found == pytest.approx([0, 0, 0, whole, whole])
+    assert whole
+
+
+@pytest.mark.parametrize("kind", PENALTIES)
 def test_sums_are_in_float32_under_autocast(kind: str) -> None:
     penalty, (weights, memory) = PENALTIES[kind](SIZE), looked(ALIGNED)
     low = memory._replace(states=memory.states.bfloat16())
