@@ -101,13 +101,15 @@ def test_a_row_is_trained_once_and_becomes_a_line(
 
 
 def test_the_mean_of_a_kind_says_of_how_many() -> None:
-    every = [task for task in tasks.tasks() if task.kind in ("scan", "inflection")]
+    every = [task for task in tasks.tasks() if task.kind in ("scan", "g2p low", "inflection")]
     result = Result(dev=90.0, test=80.0, tokens=5.0, parameters=1000, minutes=2.0, processor=1.0)
     found = {task.name: result for task in every if task.kind == "inflection"}
     found["scan, simple"] = result
-    found["scan, length"] = result._replace(test=10.0)
+    found["scan, length"] = found["g2p low, ady"] = result
+    found["g2p low, gre"] = result._replace(test=10.0)
     lines = list(table(every, found))
     assert "| scan, simple | accuracy | 99.80 | 80.00 | 90.00 | 5.00 | 2.0 | 1.0 | 1,000 |" in lines
-    assert "| **scan, mean of 2 of 4** | accuracy | 60.30 | 45.00 | 90.00 | 5.00 | | | |" in lines
+    assert "| **g2p low, mean of 2 of 9** | WER | 21.50 | 55.00 | 10.00 | 5.00 | | | |" in lines
+    assert not any("**scan" in line for line in lines)  # its rows are no sample of anything
     published = sum(tasks.INFLECTION.values()) / 9
     assert f"| **inflection, mean** | accuracy | {published:.2f} | 80.00 | 90.00 | 5.00 | | | |" in lines
