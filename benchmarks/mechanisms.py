@@ -3,13 +3,15 @@
 Each configuration of configs/attention trains on as many pairs of the phrasebook as `dragoman demo` does, in batches of
 half the size for as many steps, and so do the scores and timings; if another corpus with gold alignments is given, ways
 to learn alignments train on that, as configs/alignment.yaml has it. Two processes run at a time, with one thread each.
-Started again, it continues where it stopped. The tables are printed as Markdown.
+Started again, it continues where it stopped. The tables are printed as Markdown; with several seeds, BLEU is the mean
+and the standard deviation, and alignments are those of the first.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean, stdev
 from typing import NamedTuple
 
 from rich.console import Console
@@ -34,6 +36,7 @@ ALIGNER = CONFIGS / "alignment.yaml"
 PLAIN, DOCUMENTS = "additive", "hierarchical"
 BIASES = ("position", "markov", "fertility")
 SENTENCES = 32  # in a batch
+SEED = ", seed "  # between the name of a row and another seed than its own
 TOGETHER = 8  # configurations whose speed is measured in turns
 ROUNDS = 3
 
@@ -146,7 +149,15 @@ def parts(options: argparse.Namespace) -> dict[str, Part]:
     if options.only:
         chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in found.items()}
         found = {name: part._replace(rows=chosen[name]) for name, part in found.items() if chosen[name]}
-    return found
+    return {name: part._replace(rows=list(_seeded(part.rows, options.seeds))) for name, part in found.items()}
+
+
+def _seeded(rows: Sequence[Row], seeds: int) -> Iterator[Row]:
+    """The rows, and each again with the seeds from 2 on."""
+    for row in rows:
+        yield row
+        for seed in range(2, seeds + 1):
+            yield row._replace(name=f"{row.name}{SEED}{seed}", overrides={**row.overrides, "seed": str(seed)})
 
 
 def work(part: Part, row: Row, folder: Path) -> None:
@@ -177,7 +188,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if not (options.folder / name / f"{row.slug}.json").is_file()
     ]
 
-    given = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs}
+    given = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs, "seeds": options.seeds}
     if options.alignments:
         given["alignments"] = options.alignments
     rest = [word for key, value in given.items() for word in (f"--{key}", str(value))]
@@ -191,7 +202,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
             if (path := options.folder / name / f"{row.slug}.json").is_file()
         }
         faster = speeds(
-            [row for row in part.rows if row.name in found], part.prepared, options.folder / "speed" / name, console
+            [row for row in part.rows if row.name in found and SEED not in row.name],
+            part.prepared,
+            options.folder / "speed" / name,
+            console,
         )
         lines = table(found, faster, part.prepared)
         if options.alignments and name == options.alignments.name:
@@ -204,15 +218,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) -> list[str]:
-    """Return a line of Markdown for each row; `speed` is that of training, relative to plain additive attention."""
+    """Return a line of Markdown for each row, its other seeds included; `speed` is that of training, relative to plain
+    additive attention.
+    """
     tests = [f"BLEU {test}" for test in prepared.tests]
     heads = ["attention", *tests, "AER", "precision", "recall", "speed", "parameters"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for name, each in found.items():
-        bleu = "".join(f" {each.bleu[test]:.1f} |" for test in prepared.tests)
+        if SEED in name:
+            continue
+        seeds = [each, *(other for key, other in found.items() if key.startswith(f"{name}{SEED}"))]
+        bleu = "".join(f" {_spread([other.bleu[test] for other in seeds])} |" for test in prepared.tests)
         speed = f"{faster[name]:.2f}" if name in faster else ""
         lines.append(f"| {name} |{bleu} {_shares(each.alignment)} | {speed} | {each.parameters:,} |")
     return lines
+
+
+def _spread(figures: Sequence[float]) -> str:
+    """Their mean, and their standard deviation if there are several."""
+    return f"{mean(figures):.1f}" + (f" ± {stdev(figures):.1f}" if len(figures) > 1 else "")
 
 
 def _shares(alignment: AlignmentScore | None) -> str:
@@ -227,6 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--pairs", type=int, default=20000, help="sentence pairs of the phrasebook to train on")
     parser.add_argument("--epochs", type=int, default=5, help="epochs on the phrasebook; twice as many on documents")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of each row")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", nargs=2, metavar=("PART", "NAME"), help=argparse.SUPPRESS)  # one of those trainings

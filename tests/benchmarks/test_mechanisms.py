@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import mechanisms, prepared
 from benchmarks.prepared import Corpus, Row
+from dragoman.run.run import Run
 from dragoman.training import checks
 
 TINY = """
@@ -56,8 +57,11 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     monkeypatch.setattr(prepared, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
     monkeypatch.setattr(mechanisms, "speeds", lambda rows, prepared, folder, console: {"dot": 1.25})
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--epochs", "1", "--only", "dot"]
-    assert mechanisms.main([*options, "--row", "phrasebook", "dot"]) == 0
+    options += ["--seeds", "2"]
+    for row in ("dot", "dot, seed 2"):
+        assert mechanisms.main([*options, "--row", "phrasebook", row]) == 0
     assert (tmp_path / "table" / "phrasebook" / "dot.json").is_file()
+    assert Run.load(tmp_path / "table" / "phrasebook" / "dot-seed-2").config.seed == 2
     monkeypatch.setattr(subprocess, "run", None)  # nothing is left to be trained
     assert mechanisms.main(options) == 0
     head, rule, line = capsys.readouterr().out.strip().splitlines()
@@ -65,6 +69,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     assert rule.count("|") == head.count("|") == line.count("|")
     assert line.startswith("| dot | ")
     assert " | 1.25 | " in line
+    assert line.count(" ± ") == 2
 
 
 @pytest.mark.slow
