@@ -28,6 +28,7 @@ from dragoman.run.folder import RunFolder
 WORKS = ("train", "terms", "greedy", "beam")
 MULTI30K = Path("data/multi30k")
 TINY = Sizes(embedding=8, encoder=4, decoder=8, symbols=50, batch=8)
+STUDENT = Sizes(embedding=128, encoder=128, decoder=256, symbols=6000)  # those of configs/student.yaml
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -40,11 +41,16 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--peers", metavar="PYTHON", help="interpreter that has other toolkits installed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the figures in this file of --json")
+    parser.add_argument("--student", action="store_true", help="the sizes of configs/student.yaml, half as wide")
     parser.add_argument("--tiny", action="store_true", help="a tiny model, to try this program itself")
     options = parser.parse_args(arguments)
     if options.rounds < 1 or (options.threads is not None and options.threads < 1):
         parser.error("--rounds and --threads are at least 1")
     return options
+
+
+def sizes_of(options: argparse.Namespace) -> Sizes:
+    return TINY if options.tiny else STUDENT if options.student else Sizes()
 
 
 def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
@@ -91,7 +97,7 @@ def run(options: argparse.Namespace, console: Console) -> Report:
     """Measure everything that is asked for; a line is printed for each measurement that another toolkit does not
     support.
     """
-    sizes = TINY if options.tiny else Sizes()
+    sizes = sizes_of(options)
     files = options.data or (MULTI30K if corpus.found(MULTI30K) else None)
     installed: dict[toolkits.Peer, str] = {}
     if options.peers:

@@ -6,13 +6,24 @@ from pathlib import Path
 import pytest
 
 from benchmarks import corpus, toolkits
-from benchmarks.__main__ import main
+from benchmarks.__main__ import main, parsed, sizes_of
 from benchmarks.architecture import Sizes
 from benchmarks.jobs import Job
 from benchmarks.report import Report
 from dragoman.model.attention.terms.table import TERMS
+from dragoman.training import checks
 
+STUDENT = Path(__file__).resolve().parents[2] / "configs" / "student.yaml"
 TINY = ["--tiny", "--threads", "1", "--rounds", "1"]
+
+
+def test_the_student_is_measured_in_the_sizes_of_its_configuration() -> None:
+    config = checks.load_config(STUDENT)
+    model, (unit,) = config.model, {side.unit for side in (config.text.source, config.text.target)}
+    sizes = sizes_of(parsed(["--student"]))
+    assert sizes_of(parsed([])) != sizes
+    assert (model.embedding.size, unit.options["size"]) == (sizes.embedding, sizes.symbols)
+    assert [part.options["size"] for part in (model.encoder, model.decoder)] == [sizes.encoder, sizes.decoder]
 
 
 @pytest.mark.slow
