@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
@@ -142,10 +143,10 @@ def plain(value: Any) -> Any:
 
 def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> Part:
     """Build the part that `spec` names from `parts` and its options. UserError if the kind or an option is invalid."""
-    found = problems(table, spec, ())
+    given, found = _checked(table, spec, ())
     if found:
         raise UserError("; ".join(str(problem) for problem in found))
-    return table[spec.kind](*parts, **_completed(table, spec))
+    return table[spec.kind](*parts, **given)
 
 
 def read(table: Mapping[str, Callable[..., Any]], text: str) -> Spec:
@@ -161,20 +162,7 @@ def read(table: Mapping[str, Callable[..., Any]], text: str) -> Spec:
 
 def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
     """The problems of the `spec` at `path`: an unknown kind, or otherwise those of its options."""
-    if spec.kind not in table:
-        return [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
-    known = _parameters(table[spec.kind])
-    found = []
-    for name, value in spec.options.items():
-        if name not in known:
-            hint = nearest(name, known) if known else f"'{spec.kind}' has no options"
-            found.append(Problem((*path, name), f"unknown key, {hint}"))
-        else:
-            found += [Problem((*path, name), message) for message in _validated(known[name], value)[1]]
-    for name, parameter in known.items():
-        if parameter.default is parameter.empty and name not in spec.options:
-            found.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
-    return found
+    return _checked(table, spec, path)[1]
 
 
 def options(constructor: Callable[..., Any]) -> list[str]:
@@ -184,17 +172,31 @@ def options(constructor: Callable[..., Any]) -> list[str]:
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
     """The same Spec with all options explicit, in the constructor's order; an invalid Spec is returned unchanged."""
-    return spec if problems(table, spec, ()) else Spec(spec.kind, _completed(table, spec))
+    given, found = _checked(table, spec, ())
+    return spec if found else Spec(spec.kind, given)
 
 
-def _completed(table: Mapping[str, Callable[..., Any]], spec: Spec) -> dict[str, Any]:
-    """Every option of a valid Spec, given or by default, as the constructor takes it."""
+def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> tuple[dict[str, Any], list[Problem]]:
+    """Every option of the `spec` at `path`, given or by default, as the constructor takes it, and what is wrong."""
+    if spec.kind not in table:
+        return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
     known = _parameters(table[spec.kind])
-    given = {name: _validated(known[name], value)[0] for name, value in spec.options.items()}
-    return {name: given.get(name, parameter.default) for name, parameter in known.items()}
+    given, found = {name: parameter.default for name, parameter in known.items()}, list[Problem]()
+    for name, value in spec.options.items():
+        if name not in known:
+            hint = nearest(name, known) if known else f"'{spec.kind}' has no options"
+            found.append(Problem((*path, name), f"unknown key, {hint}"))
+        else:
+            given[name], messages = _validated(known[name], value)
+            found += (Problem((*path, name), message) for message in messages)
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in spec.options:
+            found.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
+    return given, found
 
 
-def _parameters(constructor: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+@cache  # searches are built for each sentence
+def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """The keyword-only parameters with evaluated annotations (those of other parameters may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()
     found = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
