@@ -140,9 +140,9 @@ def parts(options: argparse.Namespace) -> dict[str, Part]:
     overrides = {"training.epochs": str(options.epochs), "training.batch.size": str(SENTENCES)}
     sentences = phrasebook(texts / "phrasebook", options.pairs, overrides)
     found = {"phrasebook": Part(mechanisms(), sentences)}
-    pairwise = documents(sentences, texts / "documents")
+    joined = documents(sentences, texts / "documents")
     longer = {**overrides, "training.epochs": str(2 * options.epochs)}  # half as many, so as many steps
-    found["documents"] = Part(of_documents(), pairwise._replace(overrides=longer))
+    found["documents"] = Part(of_documents(), joined._replace(overrides=longer))
     if options.alignments:
         files: Path = options.alignments
         found[files.name] = Part(aligners(), aligned(files, texts / files.name))

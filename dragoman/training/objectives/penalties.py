@@ -20,7 +20,7 @@ LEAST_VARIANCE = 0.01  # of a fertility: without a lower bound, density and loss
 class Penalty(nn.Module, ABC):
     """`weight` times a sum over the words of a batch, in nats like the loss that it is added to.
 
-    It counts from the update on that a share `begin` of the `length` of training, in updates, comes before.
+    `length` is the number of updates in training; for the first `begin` of them, a share, the weight is 0.
 
     The target's end symbol is excluded; words without a counterpart may attend to the source's. Parameters are trained
     and saved with the model's, but are not part of it. `state_size` is the size of an encoder state.
@@ -42,6 +42,7 @@ class Penalty(nn.Module, ABC):
         return weight * self.penalty(exact, memory, batch)
 
     def after_step(self, updated: bool) -> None:
+        """Called after a step, which counts if it `updated` the weights."""
         if self.begin:
             self.updates += int(updated)
 
