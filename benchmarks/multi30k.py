@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import dragoman
 from benchmarks import provenance, trainings
@@ -26,6 +27,15 @@ from dragoman.evaluation.metrics.sacre import Bleu, Chrf, Ter
 from dragoman.files import existing, read_lines
 from dragoman.training import checks
 
+
+class Diverse(NamedTuple):
+    """A model that learns from what other rows translate, too, and what its configuration has otherwise."""
+
+    model: str
+    teachers: tuple[str, ...]
+    overrides: dict[str, str]
+
+
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 FORM = ".lc.norm.tok"
 SETS = {"dev": "val", "test 2016": "test_2016_flickr", "test 2017": "test_2017_flickr"}
@@ -36,12 +46,15 @@ MODELS = {
     "Transformer-tiny": CONFIGS / "multi30k" / "transformer-tiny.yaml",
     "recurrent decoder": CONFIGS / "multi30k" / "recurrent-decoder.yaml",
 }
-TEACHER = "recurrent"  # what translates, and what learns from it
+TEACHER = "recurrent"  # what translates
 FORWARD = tuple(f"forward, 12 epochs, seed {seed}" for seed in (1, 2))
 BACKWARD = tuple(f"backward, 12 epochs, seed {seed}" for seed in (1, 2))
-DIVERSE = {  # the models that translate, and the epochs
-    f"{TEACHER}, diversified by 2": ((FORWARD[0], BACKWARD[0]), 8),
-    f"{TEACHER}, diversified by 4": ((*FORWARD, *BACKWARD), 5),
+BY_2, BY_4 = (FORWARD[0], BACKWARD[0]), (*FORWARD, *BACKWARD)
+DIVERSE = {
+    "recurrent, diversified by 2": Diverse("recurrent", BY_2, {"training.epochs": "8"}),
+    "recurrent, diversified by 4": Diverse("recurrent", BY_4, {"training.epochs": "5"}),
+    "Transformer-tiny, diversified by 2": Diverse("Transformer-tiny", BY_2, {}),
+    "Transformer-tiny, diversified by 4": Diverse("Transformer-tiny", BY_4, {}),
 }
 METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenise="none"), "chrF": Chrf(), "TER": Ter()}
 
@@ -52,13 +65,12 @@ def rows() -> list[Row]:
     teachers: dict[str, dict[str, str]] = {name: {} for name in FORWARD} | dict.fromkeys(BACKWARD, backward)
     return [
         *(Row(f"{name}, seed {seed}", MODELS[name], {"seed": str(seed)}) for name in MODELS for seed in SEEDS),
-        *(_recurrent(name, {"seed": name[-1], "training.epochs": "12", **sides}) for name, sides in teachers.items()),
-        *(_recurrent(name, {"training.epochs": str(epochs)}) for name, (_, epochs) in DIVERSE.items()),
+        *(
+            Row(name, MODELS[TEACHER], {"seed": name[-1], "training.epochs": "12", **sides})
+            for name, sides in teachers.items()
+        ),
+        *(Row(name, MODELS[each.model], each.overrides) for name, each in DIVERSE.items()),
     ]
-
-
-def _recurrent(name: str, overrides: dict[str, str]) -> Row:
-    return Row(name, MODELS[TEACHER], overrides)
 
 
 TABLE = Table(
@@ -99,7 +111,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
 
 
 def _teachers(row: Row) -> tuple[str, ...]:
-    return DIVERSE[row.name][0] if row.name in DIVERSE else ()
+    return DIVERSE[row.name].teachers if row.name in DIVERSE else ()
 
 
 def _translated(name: str, options: argparse.Namespace) -> Path:

@@ -19,18 +19,27 @@ TOGETHER = 4  # trainings with a term that are measured together, in turns
 
 
 class Peer(NamedTuple):
-    """Another toolkit: the package required, the module that measures it, and the works that it is measured in."""
+    """Another toolkit: the package required, the module that measures it, and the works and devices that it is
+    measured in.
+    """
 
     name: str
     package: str
     module: str
     works: frozenset[str]
+    devices: frozenset[str] = frozenset({"cpu", "cuda"})
 
 
 PEERS = (
     Peer("OpenNMT-py", "onmt", "benchmarks.peers.opennmt", frozenset({"train", "greedy", "beam"})),
     Peer("JoeyNMT", "joeynmt", "benchmarks.peers.joey", frozenset({"train"})),
-    Peer("CTranslate2, int8 Transformer", "ctranslate2", "benchmarks.peers.ctranslate", frozenset({"greedy", "beam"})),
+    Peer(
+        "CTranslate2, int8 Transformer",
+        "ctranslate2",
+        "benchmarks.peers.ctranslate",
+        frozenset({"greedy", "beam"}),
+        frozenset({"cpu"}),
+    ),
 )
 VERSION = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
 DISTRIBUTIONS = {"onmt": "OpenNMT-py"}  # a package that is published under another name
@@ -72,10 +81,11 @@ def peers(python: str, job: Job, installed: dict[Peer, str]) -> Iterator[Contend
 
 def look(python: str, device: str) -> tuple[dict[Peer, str], list[str]]:
     """Return the toolkits that an interpreter has, with their versions, and a line for each that is not measured."""
-    if device != "cpu":
-        return {}, [f"no other toolkits: they are measured on the processor, not on {device}"]
     installed, missing = {}, []
     for peer in PEERS:
+        if device not in peer.devices:
+            missing.append(f"{peer.name}: not measured on {device}")
+            continue
         asked = [python, "-c", VERSION, DISTRIBUTIONS.get(peer.package, peer.package)]
         try:
             answer = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=False)

@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 import dragoman
+from benchmarks.device_rounds import DeviceRounds
 from benchmarks.jobs import Job
-from benchmarks.rounds import Rounds, Updates, peak_memory
+from benchmarks.rounds import Updates
 from dragoman import devices
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
@@ -39,19 +40,6 @@ def load(job: Job) -> Config:
     device = {"name": job.device, "threads": str(job.threads), "precision": job.precision}
     overrides = {f"device.{name}": value for name, value in device.items()} | job.overrides
     return checks.load_config(Path(job.folder).parent / "config.yaml", overrides)
-
-
-class Devices(Rounds):
-    """Rounds that end when the device has finished, and measure its memory if it has its own."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._cuda = device.type == "cuda"
-        super().__init__(torch.cuda.max_memory_allocated if self._cuda else peak_memory)
-
-    def end(self) -> None:
-        if self._cuda:
-            torch.cuda.synchronize()
-        super().end()
 
 
 @final
@@ -95,7 +83,7 @@ def train(job: Job) -> None:
     meter = Meter(folder)
     run = session.assemble(load(job), folder, Workers(), meter, Stop())
     run.objective = meter.counted = Counted(run.objective)
-    meter.updates = Updates(Devices(run.device.torch_device), job.warm, job.updates)
+    meter.updates = Updates(DeviceRounds(job.device), job.warm, job.updates)
     trainer.train(run)
 
 
@@ -111,7 +99,7 @@ def decode(job: Job) -> None:
     length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol is added
     spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})
     task = Task(components.build(SEARCHES, spec))
-    rounds = Devices(translator.device.torch_device)
+    rounds = DeviceRounds(job.device)
 
     def work() -> None:
         for batch in batches:
@@ -125,7 +113,7 @@ def products(job: Job) -> None:
     """Measure square matrix products. A token here is a floating-point operation."""
     device = devices.choose(load(job).device)
     matrix = torch.randn(PRODUCT, PRODUCT, device=device.torch_device).to(device.precision)
-    rounds = Devices(device.torch_device)
+    rounds = DeviceRounds(job.device)
 
     def work() -> None:
         for _ in range(PRODUCTS):

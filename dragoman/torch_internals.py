@@ -21,6 +21,16 @@ def int8_product(a: Tensor, b: Tensor) -> Tensor:
     return torch._int_mm(a, b)
 
 
+def multiply(tensors: Sequence[Tensor], factor: float) -> None:
+    """Multiply tensors in place; on a GPU, many in a kernel."""
+    torch._foreach_mul_([*tensors], factor)
+
+
+def approach(tensors: Sequence[Tensor], others: Sequence[Tensor], share: float) -> None:
+    """Move tensors in place by this share of the way to others; on a GPU, many in a kernel."""
+    torch._foreach_lerp_([*tensors], [*others], share)
+
+
 def scan(
     turn: Callable[..., list[Tensor]], state: Sequence[Tensor], steps: Sequence[Tensor], parameters: Sequence[Tensor]
 ) -> tuple[Tensor, ...]:

@@ -117,12 +117,11 @@ def test_products_are_in_bfloat16_where_the_processor_has_instructions_for_it(
 
 
 @pytest.mark.usefixtures("_gpu")
-@pytest.mark.parametrize(("found", "kind"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_products_are_in_bfloat16_where_the_gpu_needs_not_imitate_it(
-    found: bool, kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("found", [True, False])
+def test_a_gpu_multiplies_in_float32_unless_told_otherwise(found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: found or including_emulation)
-    assert choose(DeviceConfig()).precision is kind
+    assert choose(DeviceConfig()).precision is torch.float32
+    assert choose(DeviceConfig(precision="bfloat16")).emulated is not found
 
 
 def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from dragoman import torch_internals
-from dragoman.torch_internals import CAPABILITIES, backward_pass, capabilities, int8_product, scan
+from dragoman.torch_internals import CAPABILITIES, approach, backward_pass, capabilities, int8_product, multiply, scan
 
 NAMES = {
     "torch._C._current_graph_task_id",
+    "torch._foreach_lerp_",
+    "torch._foreach_mul_",
     "torch._int_mm",
     "torch.ops.higher_order.scan",
     "torch.cpu._",  # its functions of one instruction
@@ -62,7 +64,7 @@ def test_no_other_module_uses_what_torch_keeps_to_itself(repository: Path) -> No
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("import torch\ntorch._foreach_mul_(x, 2)", "torch._foreach_mul_"),
+        ("import torch\ntorch._foreach_add_(x, 2)", "torch._foreach_add_"),
         ("import torch\ntorch.ops.aten.mm(x, x)", "torch.ops.aten.mm"),
         ("from torch import nn\nnn.functional._pad(x)", "torch.nn.functional._pad"),
         ("from torch import _dynamo\n_dynamo.reset()", "torch._dynamo.reset"),
@@ -94,6 +96,14 @@ def test_every_backward_pass_has_a_number_of_its_own() -> None:
     first, same, second, same_again = seen
     assert -1 != first == same != second == same_again != -1
     assert backward_pass() == -1
+
+
+def test_several_tensors_are_multiplied_and_moved_in_place() -> None:
+    tensors, others = [torch.ones(2), torch.zeros(1, 3)], [torch.full((2,), 5.0), torch.full((1, 3), 4.0)]
+    kept = list(tensors)
+    approach(tensors, others, 0.25)
+    multiply(tensors, 3.0)
+    assert [each.tolist() for each in kept] == [[6, 6], [[3, 3, 3]]]
 
 
 def test_products_of_small_integers_are_exact() -> None:

@@ -10,14 +10,15 @@ from joeynmt import builders  # type: ignore[import-not-found]
 from joeynmt.config import load_config  # type: ignore[import-not-found]
 from joeynmt.training import TrainManager, train  # type: ignore[import-not-found]
 
+from benchmarks.device_rounds import DeviceRounds
 from benchmarks.jobs import Job
-from benchmarks.rounds import Rounds, Updates
+from benchmarks.rounds import Updates
 
 CONFIG = """
 name: "benchmark"
 joeynmt_version: "2.3.0"
 model_dir: "{folder}/model"
-use_cuda: False
+use_cuda: {cuda}
 fp16: False
 random_seed: 1
 data:
@@ -65,7 +66,7 @@ class Plateau(torch.optim.lr_scheduler.ReduceLROnPlateau):
 def main(job: Job) -> None:
     builders.ReduceLROnPlateau = Plateau
     torch.set_num_threads(job.threads)
-    updates, step = Updates(Rounds(), job.warm, job.updates), TrainManager._train_step
+    updates, step = Updates(DeviceRounds(job.device), job.warm, job.updates), TrainManager._train_step
     last: list[tuple[int, int]] = []
 
     def counted(self: Any, batch: Any) -> Any:
@@ -77,7 +78,8 @@ def main(job: Job) -> None:
     TrainManager._train_step = counted
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "config.yaml"
-        path.write_text(CONFIG.format(data=job.folder, folder=folder, rows=job.rows), encoding="utf-8")
+        cuda = job.device == "cuda"
+        path.write_text(CONFIG.format(data=job.folder, folder=folder, rows=job.rows, cuda=cuda), encoding="utf-8")
         (Path(folder) / "model").mkdir()
         train(rank=0, world_size=1, cfg=load_config(path), skip_test=True)
 

@@ -14,8 +14,9 @@ from onmt.inference_engine import InferenceEnginePY  # type: ignore[import-not-f
 from onmt.trainer import Trainer  # type: ignore[import-not-found]
 from onmt.utils.parse import ArgumentParser  # type: ignore[import-not-found]
 
+from benchmarks.device_rounds import DeviceRounds
 from benchmarks.jobs import Job
-from benchmarks.rounds import Rounds, Updates
+from benchmarks.rounds import Updates
 
 CONFIG = """
 data:
@@ -52,18 +53,21 @@ valid_steps: 1000000
 save_checkpoint_steps: {updates}
 report_every: 1000000
 param_init: 0.1
+{device}
 """
 
 
 def run_training(job: Job, folder: str, updates: int) -> None:
     """Its own training, with a model and a checkpoint in `folder` after so many updates."""
     path = Path(folder) / "config.yaml"
-    path.write_text(CONFIG.format(data=job.folder, folder=folder, rows=job.rows, updates=updates), encoding="utf-8")
+    device = "world_size: 1\ngpu_ranks: [0]" if job.device == "cuda" else ""
+    filled = CONFIG.format(data=job.folder, folder=folder, rows=job.rows, updates=updates, device=device)
+    path.write_text(filled, encoding="utf-8")
     train.train(train._get_parser().parse_known_args(["-config", str(path)])[0])
 
 
 def measure_training(job: Job) -> None:
-    updates, step = Updates(Rounds(), job.warm, job.updates), Trainer._gradient_accumulation
+    updates, step = Updates(DeviceRounds(job.device), job.warm, job.updates), Trainer._gradient_accumulation
 
     def counted(self: Any, batches: list[Any], *rest: Any) -> None:
         step(self, batches, *rest)
@@ -83,13 +87,15 @@ def measure_decoding(job: Job) -> None:
         forced = ["-min_length", str(job.length - 1), "-max_length", str(job.length - 1)]  # the end symbol follows
         size = ["-beam_size", str(job.beam), "-batch_size", str(job.rows), "-batch_type", "sents"]
         files = ["-model", f"{folder}/model_step_1.pt", "-src", "none", "-output", f"{folder}/output"]
-        options = translate._get_parser().parse_args([*files, *size, *forced, "-gpu", "-1"])
+        options = translate._get_parser().parse_args(
+            [*files, *size, *forced, "-gpu", "0" if job.device == "cuda" else "-1"]
+        )
         ArgumentParser.validate_translate_opts(options)
         ArgumentParser._get_all_transform_translate(options)
         ArgumentParser._validate_transforms_opts(options)
         ArgumentParser.validate_translate_opts_dynamic(options)
         engine = InferenceEnginePY(options)
-        rounds = Rounds()
+        rounds = DeviceRounds(job.device)
 
         def decode() -> None:
             with torch.inference_mode():

@@ -44,7 +44,10 @@ class DeviceConfig(Section):
         0, description="processor threads; 0 = OMP_NUM_THREADS, or one for each core"
     )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="of matrix products in training: auto (bfloat16 where it is fast), float32, bfloat16"
+        "auto", description="of matrix products in training: auto (bfloat16 where it is faster), float32, bfloat16"
+    )
+    cuda_graphs: bool = Field(
+        True, description="true = training on a GPU with teacher_forcing launches the kernels of a pass at once"
     )
 
 

@@ -16,6 +16,8 @@ from dragoman.data.surfaces import ExtendedVocabulary, Numbering
 from dragoman.data.vocabulary import EOS, PAD
 from dragoman.text.mark import Symbol
 
+STEP = 8  # of the widths of rounded batches
+
 
 class Spelled(NamedTuple):
     """Sentences in which words outside the vocabulary are known by their characters.
@@ -98,11 +100,60 @@ class Batch(NamedTuple):
         symbols = None if portion is None else torch.from_numpy(portion)
         return self._replace(target=self.target._replace(portion=symbols))
 
+    def rounded(self) -> "Batch":
+        """The same pairs, padded to one of few shapes: four between a power of two and the next, but widths of at least
+        STEP. Further rows have a source of one symbol and no target.
+        """
+        rows = round_up(len(self.target.ids), 1)
+        sources = tuple(_padded_source(each, rows, round_up(each.mask.size(1), STEP)) for each in self.sources)
+        target = _padded(self.target, rows, round_up(self.target.ids.size(1), STEP))
+        shape = rows, target.ids.size(1), sources[0].mask.size(1)
+        return Batch(sources, target, self.rows, None if self.links is None else _extended(self.links, *shape))
+
     def reversed(self) -> "Batch":
         """The same pairs from target to source."""
         (source,) = self.sources
         assert isinstance(source, Sequence)
         return Batch((self.target,), source, self.rows, None if self.links is None else self.links.transpose(1, 2))
+
+
+def round_up(number: int, step: int) -> int:
+    """The next multiple of `step`, or of an eighth to a quarter of a larger number, so that few numbers remain."""
+    step = max(step, 1 << max(0, number.bit_length() - 3))
+    return -(-number // step) * step
+
+
+def _extended(tensor: Tensor, *sizes: int, value: int = 0) -> Tensor:
+    """A tensor with this value behind its first dimensions, up to these sizes."""
+    found = tensor.new_full((*sizes, *tensor.shape[len(sizes) :]), value)
+    found[tuple(map(slice, tensor.shape))] = tensor
+    return found
+
+
+def _padded(sentences: Sequence, rows: int, width: int) -> Sequence:
+    """Sentences with padding up to so many rows and positions."""
+
+    def padded(ids: Int64[Tensor, "B S"]) -> Int64[Tensor, "..."]:
+        return _extended(ids, rows, width, value=PAD)
+
+    ids, mask, extended, portion, spelled = sentences
+    return Sequence(
+        padded(ids),
+        _extended(mask, rows, width),
+        None if extended is None else padded(extended),
+        portion,
+        None if spelled is None else spelled._replace(ids=padded(spelled.ids)),
+    )
+
+
+def _padded_source(source: SourceBatch, rows: int, width: int) -> SourceBatch:
+    """The same of a source, with a real first position in further rows: attention to nothing is not a number."""
+    if isinstance(source, Features):
+        found: SourceBatch = Features(_extended(source.values, rows, width), _extended(source.mask, rows, width))
+    else:
+        found = _padded(source, rows, width)
+    found.mask[len(source.mask) :, 0] = True
+    return found
 
 
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:

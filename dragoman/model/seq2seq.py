@@ -36,6 +36,14 @@ class Parts(NamedTuple):
     emission: Emission = Direct()
 
 
+class Pass(NamedTuple):
+    """What teacher forcing computes of a batch before its loss: nested tuples of tensors."""
+
+    memories: tuple[Memory, ...]
+    state: State  # before the first target symbol
+    unrolled: Unrolled
+
+
 class StepState(NamedTuple):
     """The states of the parts that change from step to step."""
 
@@ -163,7 +171,13 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""
-        return self.unroll(self.begin(batch.sources), batch.target.ids)
+        return self.passed(batch).unrolled
+
+    def passed(self, batch: Batch) -> Pass:
+        """All that teacher forcing computes of a batch before its loss."""
+        memories = self.encode(batch.sources)
+        state = self.start(memories)
+        return Pass(memories, state, self.unroll(state, batch.target.ids))
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Score given pairs under teacher forcing."""

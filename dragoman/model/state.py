@@ -1,6 +1,6 @@
 """Operations on states: nested (named) tuples of tensors, batch first, passed in and returned."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 import torch
@@ -26,8 +26,8 @@ def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     raise TypeError(f"a state holds tensors in tuples, found {type(tree).__name__}")
 
 
-def first_tensor(tree: Any) -> Tensor:
-    """The first tensor of a nested tuple, which must have one."""
+def tensors_of(tree: Any) -> list[Tensor]:
+    """The tensors of a nested tuple, in order."""
     tensors: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
@@ -35,7 +35,18 @@ def first_tensor(tree: Any) -> Tensor:
         return tensor
 
     each_tensor(note, tree)
-    return tensors[0]
+    return tensors
+
+
+def with_tensors(tree: Tree, tensors: Iterable[Tensor]) -> Tree:
+    """The nested tuple with these tensors in the place of its own."""
+    rest = iter(tensors)
+    return each_tensor(lambda _: next(rest), tree)
+
+
+def first_tensor(tree: Any) -> Tensor:
+    """The first tensor of a nested tuple, which must have one."""
+    return tensors_of(tree)[0]
 
 
 def grown(old: Tree, start: Tree) -> Tree:

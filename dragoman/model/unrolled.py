@@ -1,5 +1,9 @@
 """A cell over whole sequences: a loop over steps, and two equivalent forms: torch's kernel and an exported scan."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -8,6 +12,18 @@ from dragoman import torch_internals
 from dragoman.model.linear import loop, plain
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Bool, Float
+
+_looping: ContextVar[bool] = ContextVar("looping", default=False)
+
+
+@contextmanager
+def loops() -> Iterator[None]:
+    """Context manager: no kernels. Theirs read lengths from the GPU, which a CUDA graph cannot."""
+    token = _looping.set(True)
+    try:
+        yield
+    finally:
+        _looping.reset(token)
 
 
 def run(
@@ -25,8 +41,9 @@ def run(
     """
     if torch.compiler.is_exporting():
         return scan(cell, inputs, real, backward=backward)
-    if mask is None and cell.norm_input is None and cell.kernel and _kernels_pay(inputs):
-        return _run_kernel(cell, inputs, real, backward=backward)
+    if mask is None and cell.norm_input is None and cell.kernel and _kernels_pay(cell, inputs):
+        with torch.autocast(inputs.device.type, enabled=False):
+            return _run_kernel(cell, inputs.to(cell.weight_input.dtype), real, backward=backward)
     state = cell.zeros(inputs)
     steps = list(zip(cell.project(inputs).unbind(1), real.unsqueeze(-1).unbind(1), strict=True))
     outputs = []
@@ -39,9 +56,15 @@ def run(
     return stacked * real.unsqueeze(-1), state
 
 
-def _kernels_pay(inputs: Tensor) -> bool:
-    """Kernels avoid the overhead of single steps; with gradients, the loop is as fast on a CPU."""
-    return plain() and not torch.is_grad_enabled() and not torch.is_autocast_enabled(inputs.device.type)
+def _kernels_pay(cell: Cell, inputs: Tensor) -> bool:
+    """Kernels avoid the overhead of single steps. With gradients, the loop is as fast on a CPU; and on a GPU, cuDNN has
+    gradients in training alone.
+    """
+    if not plain() or _looping.get():
+        return False
+    if inputs.is_cuda:
+        return cell.training or not torch.is_grad_enabled()
+    return not torch.is_grad_enabled() and not torch.is_autocast_enabled(inputs.device.type)
 
 
 def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:

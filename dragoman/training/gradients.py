@@ -8,6 +8,7 @@ import torch
 
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
+from dragoman.torch_internals import multiply
 from dragoman.training.training import Training
 
 TINY = 1e-6  # added to a norm before dividing by it
@@ -38,15 +39,17 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     total, symbols, asked, *parts = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(found)) / symbols
     share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
-    for gradient in found:
-        gradient.mul_(share / symbols)
+    multiply(found, share / symbols)
     return Summed(total, symbols, norm, bool(asked), parts)
 
 
 def _forget(run: Training) -> None:
-    """Begin without gradients; workers that add theirs up begin with zeros, since not all of them may get any."""
+    """Begin without gradients; or with zeros: workers that add theirs up, since not all of them may get any, and graphs
+    that find the gradients of several batches in the same memory.
+    """
+    added = run.workers.count > 1 or (run.replays and run.config.training.batch.accumulate > 1)
     for parameter in run.learner.parameters():
-        shared = run.workers.count > 1 and parameter.requires_grad
+        shared = added and parameter.requires_grad
         parameter.grad = torch.zeros_like(parameter) if shared else None
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.weights import weights
+from dragoman.torch_internals import approach
 
 FIRST: Final = 10  # steps by whose order the average follows the weights more closely at first
 
@@ -34,8 +35,8 @@ class MovingAverage:
     def update(self, step: int) -> None:
         """Take in the weights after step 1, 2, ..."""
         rate = 1 - min(self.decay, (1 + step) / (FIRST + step))
-        for name, each in self._own().items():
-            self.tensors[name].lerp_(each, rate)
+        own = self._own()
+        approach([self.tensors[name] for name in own], [*own.values()], rate)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:

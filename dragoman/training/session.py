@@ -18,13 +18,14 @@ from dragoman.model.weights import read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, floors, pretrained
 from dragoman.training.checks import CHECKS, complete
+from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened, write_config
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.consistency import CONSISTENCIES
-from dragoman.training.objectives.objective import Objective, ObjectiveContext
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, Passing
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
@@ -106,7 +107,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     torch.manual_seed(config.seed)
     model = build.build_for(config, data.sources, data.target).to(device.torch_device)
     steps = length(config, data)
-    objective = _objective(config, model, data, steps).to(device.torch_device)
+    graphs = CudaGraphs(journal.say) if CudaGraphs.wanted(config, device) else None
+    objective = _objective(config, model, data, steps, graphs or Seq2Seq.passed).to(device.torch_device)
     for each in (model, *objective.children()):
         if isinstance(each, Seq2Seq):
             freeze(each, config.training.freeze)
@@ -126,6 +128,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         workers,
         stop,
         Progress(),
+        replays=graphs is not None,
     )
     if objective.both_directions:
         assert isinstance(objective.reverse, Seq2Seq)
@@ -158,7 +161,7 @@ def _begin(run: Training) -> None:
         run.average.restart()
 
 
-def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int) -> Objective:
+def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, passed: Passing) -> Objective:
     training, size = config.training, model.readers[0].encoder.size
 
     def reversed_model() -> Seq2Seq:
@@ -174,6 +177,7 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int) -> Obj
         {spec.kind: components.build(METRICS, spec) for spec in config.metrics},
         {spec.kind: components.build(PENALTIES, spec, size, steps) for spec in training.penalties},
         components.build(CONSISTENCIES, training.consistency),
+        passed,
     )
     return components.build(OBJECTIVES, training.objective, context)
 

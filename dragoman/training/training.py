@@ -48,6 +48,7 @@ class Training(Direction):
     progress: Progress
     reverse: Direction | None = None  # from target to source, if both are trained together
     average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
+    replays: bool = False  # passes over batches of few shapes (`CudaGraphs`)
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
 

@@ -22,14 +22,19 @@ def test_toolkits_that_an_interpreter_has_not_are_named(monkeypatch: pytest.Monk
     assert missing == [f"Gone: not installed for {sys.executable}"]
 
 
-@pytest.mark.parametrize(
-    ("python", "device", "said"),
-    [("no/such/python", "cpu", "no/such/python: No such file"), (sys.executable, "cuda", "not on cuda")],
-)
-def test_where_no_toolkit_can_be_measured_a_line_says_so(python: str, device: str, said: str) -> None:
-    installed, (line,) = toolkits.look(python, device)
+def test_where_no_toolkit_can_be_measured_a_line_says_so() -> None:
+    installed, (line,) = toolkits.look("no/such/python", "cpu")
     assert not installed
-    assert said in line
+    assert "no/such/python: No such file" in line
+
+
+def test_a_toolkit_is_measured_on_its_devices_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = PEERS[0]._replace(name="numbers", package="numpy")
+    elsewhere = PEERS[1]._replace(name="Elsewhere", package="numpy", devices=frozenset({"cpu"}))
+    monkeypatch.setattr(toolkits, "PEERS", (here, elsewhere))
+    installed, missing = toolkits.look(sys.executable, "cuda")
+    assert list(installed) == [here]
+    assert missing == ["Elsewhere: not measured on cuda"]
 
 
 def test_toolkits_take_part_in_the_works_that_they_do() -> None:

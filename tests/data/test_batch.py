@@ -2,8 +2,10 @@
 
 import numpy as np
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, Features, Sequence, Spelled, pad, pad_regions, round_up
 from dragoman.data.vocabulary import PAD
 
 
@@ -34,3 +36,42 @@ def test_a_batch_moves_as_a_whole() -> None:
     moved = Batch((sentences,), sentences, np.array([7])).to(torch.device("meta"))
     assert {part.device.type for part in (*moved.sources[0], *moved.target) if part is not None} == {"meta"}
     assert moved.rows.tolist() == [7]
+
+
+@given(st.integers(1, 10**6), st.sampled_from([1, 8]))
+def test_few_numbers_remain_that_are_little_larger(number: int, step: int) -> None:
+    found = round_up(number, step)
+    assert number <= found < number + max(step, number / 4)
+    assert round_up(found, step) == found
+
+
+def test_there_are_four_numbers_between_powers_of_two() -> None:
+    assert sorted({round_up(number, 1) for number in range(65, 129)}) == [80, 96, 112, 128]
+    assert sorted({round_up(number, 8) for number in range(1, 65)}) == [8, 16, 24, 32, 40, 48, 56, 64]
+
+
+def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_rows() -> None:
+    texts, regions = pad([[5, 6, 2]] * 9), pad_regions([np.ones((3, 4), np.float32)] * 9, 4)
+    texts = texts._replace(extended=texts.ids + 1, spelled=Spelled(texts.ids, torch.ones(2, 5, dtype=torch.int64)))
+    target = pad([[7] * 8 + [2]] * 9)
+    batch = Batch((texts, regions), target, np.arange(9), torch.ones(9, 9, 3, dtype=torch.bool))
+    found = batch.rounded()
+    read, seen = found.sources
+    assert isinstance(read, Sequence)
+    assert isinstance(seen, Features)
+    assert read.extended is not None
+    assert read.spelled is not None
+    assert found.links is not None
+    assert found.rows is batch.rows
+    shapes = [each.shape for each in (read.ids, read.extended, read.spelled.ids, read.spelled.characters, seen.values)]
+    assert shapes == [(10, 8), (10, 8), (10, 8), (2, 5), (10, 8, 4)]
+    assert found.target.ids.shape == found.target.mask.shape == (10, 16)
+    assert found.links.shape == (10, 16, 8)
+    for padded, before in ((read, texts), (found.target, target)):
+        assert torch.equal(padded.ids[:9, : before.ids.size(1)], before.ids)
+        assert padded.ids.eq(PAD).sum() == padded.ids.numel() - before.ids.numel()
+    assert torch.equal(found.links[:9, :9, :3], torch.ones(9, 9, 3, dtype=torch.bool))
+    assert found.links.sum() == 9 * 9 * 3
+    assert found.target.mask.sum() == target.mask.sum()
+    for mask in (read.mask, seen.mask):
+        assert mask.sum(1).tolist() == [3] * 9 + [1], "attention to nothing is not a number"

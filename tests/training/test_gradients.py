@@ -50,6 +50,27 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
         torch.testing.assert_close(one, other, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("replays", [False, True])
+def test_gradients_in_memory_that_is_used_again_are_added_up(replays: bool, made: Made, assembled: Assembled) -> None:
+    """A replay finds the gradients of each batch where those of the one before are."""
+    run = assembled(made({"training.batch.accumulate": 2}))
+    run.replays = replays
+    batches = [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3)]
+    gradients(run, batches)
+    name, parameter = next((name, each) for name, each in run.learner.named_parameters() if each.grad is not None)
+    assert parameter.grad is not None
+    before = parameter.grad.clone()
+    kept = torch.empty_like(before)
+
+    def reused(gradient: torch.Tensor) -> torch.Tensor:
+        return kept.copy_(gradient).detach()
+
+    handle = parameter.register_hook(reused)
+    gradients(run, batches)
+    handle.remove()
+    assert torch.allclose(parameter.grad, before) is replays, name
+
+
 def test_what_an_objective_counts_is_of_all_batches_of_a_step(made: Made, assembled: Assembled) -> None:
     reinforce = {"model.attention.normaliser": "hard", "training.objective": "reinforce"}
     run = assembled(made(reinforce))

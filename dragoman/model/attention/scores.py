@@ -183,7 +183,7 @@ class _HalfTanh(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (halves,) = ctx.saved_tensors
-        return torch.addcmul(halves.new_tensor(0.25), halves, halves, value=-1).mul_(gradient)
+        return torch.addcmul(halves.new_full((), 0.25), halves, halves, value=-1).mul_(gradient)
 
 
 @final

@@ -101,7 +101,7 @@ class Reinforce(Objective):
         loss = model.output.loss(readout, symbols[real])
         with torch.no_grad():
             found = model.output.score_targets(readout, symbols[real]).log_probs
-            self.tally.add_(torch.stack([found.sum(), found.new_tensor(len(found))]))
+            self.tally.add_(torch.stack([found.sum(), found.new_full((), len(found))]))
             reward = torch.zeros_like(real, dtype=found.dtype).masked_scatter(real, found - self.mean)
             if self.reward == "rest":
                 reward = reward.flip(1).cumsum(1).flip(1)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from torch import Tensor, nn
 
@@ -15,9 +15,11 @@ from dragoman.evaluation.metrics.metric import Metric
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import Pass, Seq2Seq
 from dragoman.training.objectives.consistency import Consistency, Once
 from dragoman.training.objectives.penalties import Penalty
+
+Passing: TypeAlias = Callable[[Seq2Seq, Batch], Pass]
 
 
 class ObjectiveContext(NamedTuple):
@@ -30,6 +32,7 @@ class ObjectiveContext(NamedTuple):
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
     penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
     consistency: Consistency = Once()  # the same; one pass unless the objective is `consistent`
+    passed: Passing = Seq2Seq.passed  # or what replays it (`CudaGraphs`)
 
 
 class Objective(nn.Module, ABC):

@@ -11,7 +11,7 @@ from dragoman.data.batch import Batch, Sequence
 from dragoman.model.decoder.decoder import State
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Loss, Readout
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import Pass, Seq2Seq
 from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import Penalty
@@ -33,10 +33,16 @@ class Forced(NamedTuple):
 def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
     """`- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what it `reads` in its place."""
     memories = model.encode(batch.sources)
-    state, target = model.start(memories), batch.target
-    unrolled = model.unroll(state, reads(model, state, target) if reads else target.ids)
-    readout = model.readouts(unrolled, batch, state)
-    return Forced(model.output.loss(readout, target.labels[target.mask]), memories[0], unrolled.weights, readout)
+    state = model.start(memories)
+    read = reads(model, state, batch.target) if reads else batch.target.ids
+    return forced(model, batch, Pass(memories, state, model.unroll(state, read)))
+
+
+def forced(model: Seq2Seq, batch: Batch, made: Pass) -> Forced:
+    """The same of what a pass has computed."""
+    readout, target = model.readouts(made.unrolled, batch, made.state), batch.target
+    loss = model.output.loss(readout, target.labels[target.mask])
+    return Forced(loss, made.memories[0], made.unrolled.weights, readout)
 
 
 class Forcing(Objective):
@@ -82,5 +88,11 @@ class Forcing(Objective):
 class TeacherForcing(Forcing):
     """`- sum_t log P(y_t | y_<t, x)` with the reference as the decoder's input (AN: gold y replaces the prediction)."""
 
+    def __init__(self, context: ObjectiveContext) -> None:
+        super().__init__(context)
+        self.passed = (
+            Seq2Seq.passed if self.consistency.compares else context.passed
+        )  # a graph holds one pass at a time
+
     def force(self, model: Seq2Seq, batch: Batch) -> Forced:
-        return force(model, batch)
+        return forced(model, batch, self.passed(model, batch))
