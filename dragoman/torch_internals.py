@@ -4,10 +4,14 @@ tests/test_torch_internals.py tests what is expected of each, and that no other 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
+UNIQUE = {"_unique2", "unique_consecutive", "unique_dim"}
+WAITING = {"_linalg_check_errors", "_local_scalar_dense", "equal", "masked_select", "nonzero"} | UNIQUE
 CAPABILITIES = {"amx_bf16": "_is_amx_tile_supported", "avx512_bf16": "_is_avx512_bf16_supported"}
 
 
@@ -29,6 +33,21 @@ def multiply(tensors: Sequence[Tensor], factor: float) -> None:
 def approach(tensors: Sequence[Tensor], others: Sequence[Tensor], share: float) -> None:
     """Move tensors in place by this share of the way to others; on a GPU, many in a kernel."""
     torch._foreach_lerp_([*tensors], [*others], share)
+
+
+class WaitsForGpu(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Context manager: raises RuntimeError for an operation of which the result has to be known before the next one can
+    begin, such as `item` and `nonzero`. On a GPU, a program waits there.
+    """
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = func.overloadpacket.__name__
+        indices = args[1] if name in ("index", "index_put", "index_put_") else ()
+        if name in WAITING or any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
+            raise RuntimeError(f"a forward pass waits for the GPU ({name})")
+        return func(*args, **kwargs or {})
 
 
 def scan(

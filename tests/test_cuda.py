@@ -186,10 +186,10 @@ def test_a_replayed_pass_is_that_pass(options: dict[str, Any]) -> None:
     )
     for number, pairs in enumerate([batch] * SEEN + [other, batch, other]):
         losses, gradients = [], []
-        for passed in (Seq2Seq.passed, graphs):
+        for forward_pass in (Seq2Seq.forward_pass, graphs):
             model.zero_grad()
             torch.manual_seed(number)
-            loss: Loss = TeacherForcing(context(model, passed=passed))(model, pairs)
+            loss: Loss = TeacherForcing(context(model, forward_pass=forward_pass))(model, pairs)
             loss.total.backward()
             losses.append(loss.total.detach())
             del loss  # which keeps the nodes that graphs record

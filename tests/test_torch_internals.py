@@ -17,6 +17,7 @@ NAMES = {
     "torch._foreach_mul_",
     "torch._int_mm",
     "torch.ops.higher_order.scan",
+    "torch.utils._python_dispatch.TorchDispatchMode",
     "torch.cpu._",  # its functions of one instruction
 }
 

@@ -16,7 +16,7 @@ from dragoman.data.surfaces import ExtendedVocabulary, Numbering
 from dragoman.data.vocabulary import EOS, PAD
 from dragoman.text.mark import Symbol
 
-STEP = 8  # of the widths of rounded batches
+STEP = 8  # of the widths of rounded texts
 
 
 class Spelled(NamedTuple):
@@ -101,11 +101,13 @@ class Batch(NamedTuple):
         return self._replace(target=self.target._replace(portion=symbols))
 
     def rounded(self) -> "Batch":
-        """The same pairs, padded to one of few shapes: four between a power of two and the next, but widths of at least
-        STEP. Further rows have a source of one symbol and no target.
+        """The same pairs, padded so that rows and widths are few numbers (`round_up`). Further rows have a source of
+        one symbol and no target; a batch without pairs stays as it is.
         """
+        if not len(self.rows):
+            return self
         rows = round_up(len(self.target.ids), 1)
-        sources = tuple(_padded_source(each, rows, round_up(each.mask.size(1), STEP)) for each in self.sources)
+        sources = tuple(_padded_source(each, rows) for each in self.sources)
         target = _padded(self.target, rows, round_up(self.target.ids.size(1), STEP))
         shape = rows, target.ids.size(1), sources[0].mask.size(1)
         return Batch(sources, target, self.rows, None if self.links is None else _extended(self.links, *shape))
@@ -118,7 +120,7 @@ class Batch(NamedTuple):
 
 
 def round_up(number: int, step: int) -> int:
-    """The next multiple of `step`, or of an eighth to a quarter of a larger number, so that few numbers remain."""
+    """The next multiple of `step`; of four numbers between two powers of two, where these are further apart."""
     step = max(step, 1 << max(0, number.bit_length() - 3))
     return -(-number // step) * step
 
@@ -146,8 +148,9 @@ def _padded(sentences: Sequence, rows: int, width: int) -> Sequence:
     )
 
 
-def _padded_source(source: SourceBatch, rows: int, width: int) -> SourceBatch:
+def _padded_source(source: SourceBatch, rows: int) -> SourceBatch:
     """The same of a source, with a real first position in further rows: attention to nothing is not a number."""
+    width = round_up(source.mask.size(1), 1 if isinstance(source, Features) else STEP)
     if isinstance(source, Features):
         found: SourceBatch = Features(_extended(source.values, rows, width), _extended(source.mask, rows, width))
     else:

@@ -36,7 +36,7 @@ class Parts(NamedTuple):
     emission: Emission = Direct()
 
 
-class Pass(NamedTuple):
+class ForwardPass(NamedTuple):
     """What teacher forcing computes of a batch before its loss: nested tuples of tensors."""
 
     memories: tuple[Memory, ...]
@@ -171,13 +171,13 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def forward(self, batch: Batch) -> Unrolled:
         """Teacher forcing over a batch."""
-        return self.passed(batch).unrolled
+        return self.forward_pass(batch.sources, batch.target.ids).unrolled
 
-    def passed(self, batch: Batch) -> Pass:
-        """All that teacher forcing computes of a batch before its loss."""
-        memories = self.encode(batch.sources)
+    def forward_pass(self, sources: tuple[SourceBatch, ...], targets: Int[Tensor, "B T"]) -> ForwardPass:
+        """All that teacher forcing computes before its loss."""
+        memories = self.encode(sources)
         state = self.start(memories)
-        return Pass(memories, state, self.unroll(state, batch.target.ids))
+        return ForwardPass(memories, state, self.unroll(state, targets))
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Score given pairs under teacher forcing."""

@@ -13,17 +13,17 @@ from dragoman.model.linear import loop, plain
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Bool, Float
 
-_looping: ContextVar[bool] = ContextVar("looping", default=False)
+_kernels: ContextVar[bool] = ContextVar("kernels", default=True)
 
 
 @contextmanager
-def loops() -> Iterator[None]:
-    """Context manager: no kernels. Theirs read lengths from the GPU, which a CUDA graph cannot."""
-    token = _looping.set(True)
+def without_kernels() -> Iterator[None]:
+    """Context manager: loops alone. Kernels read lengths back from the GPU, which a CUDA graph cannot."""
+    token = _kernels.set(False)
     try:
         yield
     finally:
-        _looping.reset(token)
+        _kernels.reset(token)
 
 
 def run(
@@ -60,7 +60,7 @@ def _kernels_pay(cell: Cell, inputs: Tensor) -> bool:
     """Kernels avoid the overhead of single steps. With gradients, the loop is as fast on a CPU; and on a GPU, cuDNN has
     gradients in training alone.
     """
-    if not plain() or _looping.get():
+    if not plain() or not _kernels.get():
         return False
     if inputs.is_cuda:
         return cell.training or not torch.is_grad_enabled()

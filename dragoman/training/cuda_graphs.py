@@ -1,7 +1,7 @@
-"""CUDA graphs: all kernels of a pass launched at once.
+"""CUDA graphs: the kernels of a forward pass, and those of its backward pass, launched at once.
 
 A small model spends most of a training step on a GPU launching kernels, one after the other. A graph is recorded once
-for each shape of batches, and replayed from then on: the same kernels, of the same random numbers.
+for each shape of batches, and replayed from then on: the same kernels, with the random numbers that they would draw.
 """
 
 from collections import Counter
@@ -12,86 +12,108 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.config import Config
-from dragoman.data.batch import Batch
+from dragoman.data.batch import SourceBatch
 from dragoman.devices import Device
-from dragoman.model.seq2seq import Pass, Seq2Seq
+from dragoman.model.seq2seq import ForwardPass, Seq2Seq
 from dragoman.model.state import tensors_of, with_tensors
-from dragoman.model.unrolled import loops
+from dragoman.model.unrolled import without_kernels
+from dragoman.torch_internals import WaitsForGpu
 from dragoman.training.objectives.consistency import CONSISTENCIES
+from dragoman.training.objectives.table import OBJECTIVES
 
 SEEN: Final = 3  # batches of a shape after which it has a graph
-MOST: Final = 256  # graphs
+FREE: Final = 0.5  # share of the GPU's memory that must be free for another graph: each has gradients of its own
 
 
 class CudaGraphs:
-    """`Seq2Seq.passed` of one model in training, replayed; batches are to be `rounded`, so that they have few shapes.
+    """`Seq2Seq.forward_pass` of one model in training, replayed. Batches are to be `rounded`, so that they have few
+    shapes.
 
-    What a replay returns is overwritten by the next one of the same shape, and its gradients are computed in memory
-    that all graphs share: the backward pass of a batch has to precede the next batch. Where a model cannot be recorded
-    (it waits for the GPU), `say` is told why, once, and passes are made as without graphs.
+    The backward pass of a batch has to precede the forward pass of the next one: what a replay keeps for it is in
+    memory that all graphs share, and what it returns, gradients included, is overwritten by the next one of the same
+    shape. A parameter that a pass does not use has a gradient of zeros. Where a model cannot be recorded, `say` is told
+    why, once, and passes are made as without graphs.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say
         self.seen: Counter[Any] = Counter()
-        self.graphs: dict[Any, _Passed] = {}
+        self.graphs: dict[Any, _Recorded] = {}
         self.pool: Any = None
-        self.able = True
+        self.possible = True
 
     @staticmethod
     def wanted(config: Config, device: Device) -> bool:
-        """Whether a training is to have graphs. Passes that are compared would overwrite each other."""
-        compares = CONSISTENCIES[config.training.consistency.kind].compares
-        forces = config.training.objective.kind == "teacher_forcing"
-        return device.torch_device.type == "cuda" and config.device.cuda_graphs and forces and not compares
+        """Whether a training is to have graphs: on a GPU, if it goes through its model once a batch."""
+        once = not CONSISTENCIES[config.training.consistency.kind].compares
+        replays = OBJECTIVES[config.training.objective.kind].replays
+        return device.torch_device.type == "cuda" and config.device.cuda_graphs and replays and once
 
-    def __call__(self, model: Seq2Seq, batch: Batch) -> Pass:
-        given = (batch.sources, batch.target)
-        inputs = tensors_of(given)
+    def __call__(self, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor) -> ForwardPass:
+        if not self.possible:
+            return model.forward_pass(sources, targets)
+        inputs = tensors_of((sources, targets))
         shape = (model.training, torch.is_autocast_enabled("cuda"), *((each.shape, each.dtype) for each in inputs))
         if shape not in self.graphs:
             self.seen[shape] += 1
-            if not self.able or self.seen[shape] < SEEN or len(self.graphs) == MOST:
-                return model.passed(batch)
+            if self.seen[shape] < SEEN or not _room(targets.device):
+                with without_kernels():  # as in graphs
+                    return model.forward_pass(sources, targets)
             try:
-                self.graphs[shape] = self._record(model, batch)
+                self.graphs[shape] = self._record(model, sources, targets)
             except RuntimeError as error:
-                self.able = False
-                self.say(f"without CUDA graphs: {str(error).splitlines()[0]}")
-                return model.passed(batch)
-        passed = self.graphs[shape]
-        return with_tensors(passed.form, passed(*inputs))
+                self._give_up(targets.device, error)
+                return model.forward_pass(sources, targets)
+        recorded = self.graphs[shape]
+        return with_tensors(recorded.structure, recorded(*inputs))
 
-    def _record(self, model: Seq2Seq, batch: Batch) -> "_Passed":
-        """Record the kernels of the forward and of the backward pass, after a few passes that find the fastest ones."""
-        if self.pool is None:
-            self.pool = torch.cuda.graph_pool_handle()
-        passed = _Passed(model, batch)
-        passed.train(model.training)
-        inputs = tuple(each.clone() for each in tensors_of((batch.sources, batch.target)))
+    def _record(self, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor) -> "_Recorded":
+        """Record the kernels of both passes. RuntimeError if that is impossible; whatever can be known before is."""
+        recorded = _Recorded(model, sources)
+        recorded.train(model.training)
+        inputs = tuple(each.clone() for each in tensors_of((sources, targets)))
         kind = torch.get_autocast_dtype("cuda")
         cast = torch.autocast("cuda", kind, enabled=torch.is_autocast_enabled("cuda"), cache_enabled=False)
-        device = batch.target.ids.device
-        with torch.random.fork_rng([device]), cast, loops():
-            try:
-                torch.cuda.make_graphed_callables(passed, inputs, allow_unused_input=True, pool=self.pool)
-            except RuntimeError:
-                generator = torch.cuda.default_generators[device.index]
-                generator.graphsafe_set_state(generator.clone_state())  # its own would still be that of a recording
-                raise
-        return passed
+        with torch.random.fork_rng([targets.device]), cast, without_kernels():
+            with torch.no_grad(), WaitsForGpu():  # type: ignore[no-untyped-call]
+                recorded(*inputs)
+            if self.pool is None:
+                self.pool = torch.cuda.graph_pool_handle()
+            torch.cuda.make_graphed_callables(recorded, inputs, allow_unused_input=True, pool=self.pool)
+        if not any(each.requires_grad for each in tensors_of(recorded.structure)):
+            raise RuntimeError("nothing before the loss is trained")
+        return recorded
+
+    def _give_up(self, device: torch.device, error: RuntimeError) -> None:
+        """Go on without graphs, as if there had been none: a recording that failed leaves its stream and the state of
+        its random numbers behind.
+        """
+        self.possible = False
+        self.graphs.clear()
+        self.pool = None
+        torch.cuda.set_stream(torch.cuda.default_stream(device))
+        generator = torch.cuda.default_generators[device.index]
+        generator.graphsafe_set_state(generator.clone_state())
+        reason = str(error.__context__ or error).splitlines()[0]
+        self.say(f"without CUDA graphs: {reason}")
 
 
-class _Passed(nn.Module):
-    """`Seq2Seq.passed` as a function from tensors to tensors; `form` is what it returned last."""
+def _room(device: torch.device) -> bool:
+    """Whether there is memory for another graph."""
+    free, total = torch.cuda.mem_get_info(device)
+    return free >= FREE * total
 
-    def __init__(self, model: Seq2Seq, batch: Batch) -> None:
+
+class _Recorded(nn.Module):
+    """`Seq2Seq.forward_pass` as a function from tensors to tensors; `structure` is what it returned last."""
+
+    def __init__(self, model: Seq2Seq, sources: tuple[SourceBatch, ...]) -> None:
         super().__init__()
         self.model = model
-        self.batch = batch
-        self.form: Pass
+        self.sources = sources
+        self.structure: ForwardPass
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        sources, target = with_tensors((self.batch.sources, self.batch.target), inputs)
-        self.form = self.model.passed(self.batch._replace(sources=sources, target=target))
-        return tuple(tensors_of(self.form))
+        sources, targets = with_tensors((self.sources, inputs[-1]), inputs)
+        self.structure = self.model.forward_pass(sources, targets)
+        return tuple(tensors_of(self.structure))

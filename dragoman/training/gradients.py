@@ -44,10 +44,10 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
 
 
 def _forget(run: Training) -> None:
-    """Begin without gradients; or with zeros: workers that add theirs up, since not all of them may get any, and graphs
-    that find the gradients of several batches in the same memory.
+    """Begin without gradients; or with zeros: workers that add theirs up, since not all of them may get any, and
+    replays of several batches, since one overwrites the gradients of the one before if the shape is the same.
     """
-    added = run.workers.count > 1 or (run.replays and run.config.training.batch.accumulate > 1)
+    added = run.workers.count > 1 or (run.graphs is not None and run.config.training.batch.accumulate > 1)
     for parameter in run.learner.parameters():
         shared = added and parameter.requires_grad
         parameter.grad = torch.zeros_like(parameter) if shared else None

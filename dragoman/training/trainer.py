@@ -101,8 +101,8 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
     epoch = run.progress.epoch
     rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
     batches = (run.data.batch(run.workers.share(rows), epoch).within(portion) for rows, portion in rest)
-    if run.replays:
-        batches = (batch.rounded() for batch in batches)
+    if graphs := run.graphs:
+        batches = (batch.rounded() if graphs.possible else batch for batch in batches)
     with closing(prefetch(batches, AHEAD)) as ahead:
         while some := list(islice(ahead, run.config.training.batch.accumulate)):
             yield [batch.to(run.device.torch_device) for batch in some]

@@ -11,6 +11,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.devices import Device
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
+from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.journal import Journal
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.objective import Objective
@@ -48,7 +49,7 @@ class Training(Direction):
     progress: Progress
     reverse: Direction | None = None  # from target to source, if both are trained together
     average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
-    replays: bool = False  # passes over batches of few shapes (`CudaGraphs`)
+    graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
 

@@ -64,7 +64,7 @@ def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_ro
     assert found.links is not None
     assert found.rows is batch.rows
     shapes = [each.shape for each in (read.ids, read.extended, read.spelled.ids, read.spelled.characters, seen.values)]
-    assert shapes == [(10, 8), (10, 8), (10, 8), (2, 5), (10, 8, 4)]
+    assert shapes == [(10, 8), (10, 8), (10, 8), (2, 5), (10, 3, 4)]
     assert found.target.ids.shape == found.target.mask.shape == (10, 16)
     assert found.links.shape == (10, 16, 8)
     for padded, before in ((read, texts), (found.target, target)):
@@ -75,3 +75,8 @@ def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_ro
     assert found.target.mask.sum() == target.mask.sum()
     for mask in (read.mask, seen.mask):
         assert mask.sum(1).tolist() == [3] * 9 + [1], "attention to nothing is not a number"
+
+
+def test_a_share_without_pairs_stays_as_it_is() -> None:
+    batch = Batch((pad([]),), pad([]), np.arange(0))
+    assert batch.rounded() is batch

@@ -12,9 +12,10 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.devices import Device
 from dragoman.model.output.output import Loss
-from dragoman.model.seq2seq import Pass, Seq2Seq
-from dragoman.training import cuda_graphs
+from dragoman.model.seq2seq import Seq2Seq
+from dragoman.torch_internals import WaitsForGpu
 from dragoman.training.cuda_graphs import SEEN, CudaGraphs
+from dragoman.training.objectives.objective import MakePass
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model, context, pairs, settings, whole
 
@@ -30,10 +31,10 @@ GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
 OTHER = pairs([[4, 5, 6, 7]], [[5, 4]])
 
 
-def gradients(model: Seq2Seq, batch: Batch, passed: Callable[[Seq2Seq, Batch], Pass]) -> list[Tensor]:
+def gradients(model: Seq2Seq, batch: Batch, forward_pass: MakePass) -> list[Tensor]:
     """The loss, and the gradients of all parameters."""
     model.zero_grad()
-    loss: Loss = TeacherForcing(context(model, passed=passed))(model, batch)
+    loss: Loss = TeacherForcing(context(model, forward_pass=forward_pass))(model, batch)
     loss.total.backward()
     return [loss.total.detach(), *(each.grad.clone() for each in model.parameters() if each.grad is not None)]
 
@@ -41,7 +42,7 @@ def gradients(model: Seq2Seq, batch: Batch, passed: Callable[[Seq2Seq, Batch], P
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_a_rounded_batch_has_the_same_loss_and_gradients(options: dict[str, Any]) -> None:
     model = build_model(**options).train()
-    expected, found = (gradients(model, batch, Seq2Seq.passed) for batch in (BATCH, BATCH.rounded()))
+    expected, found = (gradients(model, batch, Seq2Seq.forward_pass) for batch in (BATCH, BATCH.rounded()))
     torch.testing.assert_close(found, expected)
     assert BATCH.rounded().target.ids.shape != BATCH.target.ids.shape
 
@@ -62,14 +63,17 @@ class Generator:
 class Recorder:
     """Instead of torch's recording, which needs a GPU: the function itself."""
 
-    def __init__(self, fault: str = "") -> None:
-        self.fault = fault
+    def __init__(self, fault: str = "", after: int = 0) -> None:
+        self.fault, self.after = fault, after
         self.recorded: list[nn.Module] = []
 
     def __call__(self, module: nn.Module, inputs: tuple[Tensor, ...], **options: Any) -> nn.Module:
         assert options["allow_unused_input"]
-        if self.fault:
-            raise RuntimeError(self.fault)
+        if self.fault and len(self.recorded) == self.after:
+            try:
+                raise RuntimeError(self.fault)
+            except RuntimeError:
+                raise RuntimeError("the recording failed")  # noqa: B904  # as torch does when it ends a recording
         module(*inputs)
         self.recorded.append(module)
         return module
@@ -79,6 +83,10 @@ class Recorder:
 def _gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "graph_pool_handle", object)
     monkeypatch.setattr(torch.random, "fork_rng", lambda *_: nullcontext())
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (80, 80))
+    monkeypatch.setattr(torch.cuda, "default_stream", lambda device: "default")
+    monkeypatch.setattr(torch.cuda, "set_stream", lambda stream: None)
+    monkeypatch.setattr(torch.cuda, "default_generators", {None: Generator()})
 
 
 @pytest.mark.usefixtures("_gpu")
@@ -88,37 +96,85 @@ def test_a_shape_that_comes_again_is_recorded_and_replayed(monkeypatch: pytest.M
     graphs = CudaGraphs(pytest.fail)
     for count in range(SEEN + 2):
         assert len(recorder.recorded) == (count >= SEEN)
-        expected, found = (gradients(model, BATCH, passed) for passed in (Seq2Seq.passed, graphs))
+        expected, found = (gradients(model, BATCH, each) for each in (Seq2Seq.forward_pass, graphs))
         torch.testing.assert_close(found, expected)
     gradients(model, OTHER, graphs)
     assert len(recorder.recorded) == 1
-    expected, found = (gradients(model, BATCH, passed) for passed in (Seq2Seq.passed, graphs))
+    expected, found = (gradients(model, BATCH, each) for each in (Seq2Seq.forward_pass, graphs))
     torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.usefixtures("_gpu")
-def test_there_is_an_end_to_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_leave_memory_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorder := Recorder())
-    monkeypatch.setattr(cuda_graphs, "MOST", 1)
     model = build_model().train()
     graphs = CudaGraphs(pytest.fail)
-    for batch in (*[BATCH] * SEEN, *[OTHER] * (SEEN + 1)):
-        assert graphs(model, batch).unrolled.features.shape[:2] == batch.target.ids.shape
+    for batch, free in ((BATCH, 80), (OTHER, 30)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 80))
+        for _ in range(SEEN + 1):
+            found = graphs(model, batch.sources, batch.target.ids)
+            assert found.unrolled.features.shape[:2] == batch.target.ids.shape
     assert len(recorder.recorded) == 1
 
 
 @pytest.mark.usefixtures("_gpu")
 def test_a_model_that_cannot_be_recorded_is_trained_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "make_graphed_callables", Recorder("operation not permitted\nmore about it"))
+    """Those that were recorded before are gone too: they would draw the same random numbers in every step."""
+    recorder = Recorder("operation not permitted\nmore about it", after=1)
+    monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorder)
     monkeypatch.setattr(torch.cuda, "default_generators", {None: (generator := Generator())})
     told = list[str]()
     model = build_model().train()
     graphs = CudaGraphs(told.append)
-    for _ in range(SEEN + 2):
-        expected, found = (gradients(model, BATCH, passed) for passed in (Seq2Seq.passed, graphs))
+    for batch in (*[BATCH] * SEEN, *[OTHER] * (SEEN + 1), BATCH):
+        expected, found = (gradients(model, batch, each) for each in (Seq2Seq.forward_pass, graphs))
         torch.testing.assert_close(found, expected)
     assert told == ["without CUDA graphs: operation not permitted"]
+    assert not graphs.possible
+    assert not graphs.graphs
     assert generator.state == "fresh"
+
+
+@pytest.mark.usefixtures("_gpu")
+@pytest.mark.parametrize(("frozen", "said"), [("output", []), ("all else", ["nothing before the loss is trained"])])
+def test_a_pass_without_gradients_is_not_replayed(
+    frozen: str, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There would be no graph of a backward pass."""
+    monkeypatch.setattr(torch.cuda, "make_graphed_callables", Recorder())
+    model = build_model().train()
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name.startswith("output.") is not (frozen == "output"))
+    told = list[str]()
+    graphs = CudaGraphs(told.append)
+    for _ in range(SEEN):
+        graphs(model, BATCH.sources, BATCH.target.ids)
+    assert told == [f"without CUDA graphs: {each}" for each in said]
+
+
+@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+def test_a_pass_that_does_not_wait_is_let_through(options: dict[str, Any]) -> None:
+    model = build_model(**options).train()
+    with WaitsForGpu():
+        model.forward_pass(BATCH.sources, BATCH.target.ids)
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda x: x.sum().item(),
+        lambda x: bool(x.any()),
+        lambda x: x[x > 0],
+        lambda x: x.nonzero(),
+        lambda x: x.unique(),
+        lambda x: x.masked_select(x > 0),
+        lambda x: torch.linalg.inv(x.expand(2, 2) + torch.eye(2)),
+        lambda x: x.index_put_((x > 0,), torch.zeros(())),
+    ],
+)
+def test_a_result_that_a_program_waits_for_is_noticed(wait: Callable[[Tensor], object]) -> None:
+    with pytest.raises(RuntimeError, match="a forward pass waits for the GPU"), WaitsForGpu():
+        wait(torch.ones(2))
 
 
 def test_graphs_are_for_single_passes_on_a_gpu() -> None:

@@ -11,6 +11,7 @@ import torch
 from dragoman.configuration.config import Config
 from dragoman.model.weights import read_tensors
 from dragoman.training import session
+from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.gradients import gradients
 from dragoman.training.plan import epoch_plan, length
 from dragoman.training.trainer import first_steps
@@ -52,9 +53,9 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
 
 @pytest.mark.parametrize("replays", [False, True])
 def test_gradients_in_memory_that_is_used_again_are_added_up(replays: bool, made: Made, assembled: Assembled) -> None:
-    """A replay finds the gradients of each batch where those of the one before are."""
+    """A replay has the gradients of a batch where those of the one before are, if that has the same shape."""
     run = assembled(made({"training.batch.accumulate": 2}))
-    run.replays = replays
+    run.graphs = CudaGraphs(pytest.fail) if replays else None
     batches = [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3)]
     gradients(run, batches)
     name, parameter = next((name, each) for name, each in run.learner.named_parameters() if each.grad is not None)

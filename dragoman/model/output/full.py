@@ -15,7 +15,7 @@ from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
 ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time, or as many as W has
-ON_A_GPU = 16  # times as many there, where small products wait for each other
+GPU_FACTOR = 16  # times as many on a GPU, which small products leave idle
 
 
 class Softmax(Output):
@@ -161,7 +161,7 @@ class _CrossEntropy(torch.autograd.Function):
             d_features = torch.empty_like(f, dtype=exact)
             d_weight = (-of_each * f_sum).expand(weight.shape).clone()
             d_bias = torch.full_like(bias, -of_each * len(targets), dtype=exact)
-            entries = ENTRIES * ON_A_GPU if f.is_cuda else ENTRIES
+            entries = ENTRIES * GPU_FACTOR if f.is_cuda else ENTRIES
             portion = max(entries // len(weight), f.size(1))
             shares = [torch.empty_like(part) for part in mixture]
             for first in range(0, len(targets), portion):

@@ -8,18 +8,18 @@ from torch import Tensor, nn
 
 from dragoman.configuration import components
 from dragoman.configuration.config import Config
-from dragoman.data.batch import Batch
+from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.evaluation.metrics.metric import Metric
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
-from dragoman.model.seq2seq import Pass, Seq2Seq
+from dragoman.model.seq2seq import ForwardPass, Seq2Seq
 from dragoman.training.objectives.consistency import Consistency, Once
 from dragoman.training.objectives.penalties import Penalty
 
-Passing: TypeAlias = Callable[[Seq2Seq, Batch], Pass]
+MakePass: TypeAlias = Callable[[Seq2Seq, tuple[SourceBatch, ...], Tensor], ForwardPass]
 
 
 class ObjectiveContext(NamedTuple):
@@ -32,7 +32,7 @@ class ObjectiveContext(NamedTuple):
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
     penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
     consistency: Consistency = Once()  # the same; one pass unless the objective is `consistent`
-    passed: Passing = Seq2Seq.passed  # or what replays it (`CudaGraphs`)
+    forward_pass: MakePass = Seq2Seq.forward_pass  # or what replays it (`CudaGraphs`)
 
 
 class Objective(nn.Module, ABC):
@@ -48,6 +48,7 @@ class Objective(nn.Module, ABC):
     penalised: ClassVar[bool] = False  # takes penalties on attention
     consistent: ClassVar[bool] = False  # takes several passes over a batch that are compared
     any_attention: ClassVar[bool] = False  # works with any attention: several sources, a sentinel, a cursor
+    replays: ClassVar[bool] = False  # makes one forward pass, which may be replayed (`CudaGraphs`)
     both_directions: ClassVar[bool] = False  # also trains a model from target to source, its `reverse`
 
     def __init__(self, context: ObjectiveContext) -> None:

@@ -11,7 +11,7 @@ from dragoman.data.batch import Batch, Sequence
 from dragoman.model.decoder.decoder import State
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Loss, Readout
-from dragoman.model.seq2seq import Pass, Seq2Seq
+from dragoman.model.seq2seq import ForwardPass, Seq2Seq
 from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import Penalty
@@ -35,14 +35,14 @@ def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
     memories = model.encode(batch.sources)
     state = model.start(memories)
     read = reads(model, state, batch.target) if reads else batch.target.ids
-    return forced(model, batch, Pass(memories, state, model.unroll(state, read)))
+    return forced(model, batch, ForwardPass(memories, state, model.unroll(state, read)))
 
 
-def forced(model: Seq2Seq, batch: Batch, made: Pass) -> Forced:
-    """The same of what a pass has computed."""
-    readout, target = model.readouts(made.unrolled, batch, made.state), batch.target
+def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> Forced:
+    """The same, given all that comes before the loss."""
+    readout, target = model.readouts(computed.unrolled, batch, computed.state), batch.target
     loss = model.output.loss(readout, target.labels[target.mask])
-    return Forced(loss, made.memories[0], made.unrolled.weights, readout)
+    return Forced(loss, computed.memories[0], computed.unrolled.weights, readout)
 
 
 class Forcing(Objective):
@@ -88,11 +88,11 @@ class Forcing(Objective):
 class TeacherForcing(Forcing):
     """`- sum_t log P(y_t | y_<t, x)` with the reference as the decoder's input (AN: gold y replaces the prediction)."""
 
+    replays = True
+
     def __init__(self, context: ObjectiveContext) -> None:
         super().__init__(context)
-        self.passed = (
-            Seq2Seq.passed if self.consistency.compares else context.passed
-        )  # a graph holds one pass at a time
+        self.forward_pass = context.forward_pass
 
     def force(self, model: Seq2Seq, batch: Batch) -> Forced:
-        return forced(model, batch, self.passed(model, batch))
+        return forced(model, batch, self.forward_pass(model, batch.sources, batch.target.ids))
