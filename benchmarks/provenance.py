@@ -7,6 +7,7 @@ import hashlib
 import json
 import platform
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,13 +58,19 @@ def of(*configs: Config) -> Provenance:
         commit=commit or "unknown",
         changed=bool(not commit or _git("status", "--porcelain", "--", *CODE)),
         configuration=digest(*configs),
-        processor=", ".join([*([str(name)] if name else []), platform.machine(), devices.processor()]),
+        processor=", ".join([*([str(name)] if name else []), platform.machine(), devices.processor(), *_gpu(configs)]),
         cores=threads.cores(),
         python=platform.python_version(),
         torch=torch.__version__,
         dragoman=dragoman.__version__,
         date=datetime.now(UTC).date().isoformat(),
     )
+
+
+def _gpu(configs: Sequence[Config]) -> Iterator[str]:
+    """Yield the name of the GPU, if there is one that these configurations use."""
+    if torch.cuda.is_available() and any(config.device.name != "cpu" for config in configs):
+        yield torch.cuda.get_device_name()
 
 
 def digest(*configs: Config) -> str:
