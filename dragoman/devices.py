@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import NamedTuple
@@ -16,6 +17,13 @@ from dragoman.torch_internals import capabilities
 # Batches have many shapes. By default, oneDNN caches compiled kernels for the last 1,024 of them, which is hundreds of
 # megabytes after an hour; compiling them again takes no measurable time.
 CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+
+# What torch says of a GPU that is as it should be: cuDNN copies the weights of a recurrent encoder into one piece, and
+# the nodes of a recorded pass belong to the stream on which it was recorded.
+EXPECTED = (
+    "RNN module weights are not part of single contiguous chunk",
+    "The AccumulateGrad node's stream does not match",
+)
 
 # Steps with fewer multiplications than this use one thread. A step is about twenty operations in sequence; with ten
 # million multiplications, each takes a fifth of a millisecond. Waking another thread takes as long, and ten times
@@ -77,6 +85,9 @@ def choose(config: DeviceConfig) -> Device:
         raise UserError("device.name: cuda was asked for, but torch finds no CUDA device; use auto or cpu")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda":
+        for begin in EXPECTED:
+            warnings.filterwarnings("ignore", begin)
     place = torch.device("cuda", threads.process().local_rank) if name == "cuda" else torch.device("cpu")
     precision = {"float32": torch.float32, "bfloat16": torch.bfloat16}.get(config.precision) or fastest(place)
     return Device(place, use_threads(config), precision)

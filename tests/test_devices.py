@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -12,7 +13,7 @@ import torch
 
 from dragoman import devices
 from dragoman.configuration.config import DeviceConfig
-from dragoman.devices import Device, choose
+from dragoman.devices import EXPECTED, Device, choose
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -122,6 +123,16 @@ def test_a_gpu_multiplies_in_float32_unless_told_otherwise(found: bool, monkeypa
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: found or including_emulation)
     assert choose(DeviceConfig()).precision is torch.float32
     assert choose(DeviceConfig(precision="bfloat16")).emulated is not found
+
+
+@pytest.mark.usefixtures("_gpu")
+def test_what_torch_says_of_a_gpu_that_is_as_it_should_be_is_not_repeated() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        choose(DeviceConfig())
+        for each in (*EXPECTED, "something else"):
+            warnings.warn(f"{each} of memory.", stacklevel=1)
+    assert [str(each.message) for each in told] == ["something else of memory."]
 
 
 def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
