@@ -4,9 +4,10 @@ The folder of `--data` has the files of Multi30k in the form in which the litera
 `test_2016_flickr` and `test_2017_flickr`, `.lc.norm.tok.en` and `.lc.norm.tok.de`, or `.gz`). A row is a training with
 a configuration of configs/. The rows of DIVERSE learn from the pairs and from what forward and backward models make of
 their texts (data diversification, Nguyen et al. 2020), in fewer steps than the row whose configuration they share; the
-models that translate are the rows of FORWARD and BACKWARD, and are trained for fewer epochs. The table has the scores
-of the development set; `--test` adds the test sets. Started again, it continues where it stopped. Minutes are of
-training alone.
+models that translate are the rows of FORWARD and BACKWARD, and are trained for fewer epochs. A recurrent model and a
+small student learn from the best model's translations (sequence-level distillation, Kim and Rush 2016), the student
+from nothing else. The table has the scores of the development set; `--test` adds the test sets. Started again, it
+continues where it stopped. Minutes are of training alone.
 """
 
 import argparse
@@ -29,11 +30,14 @@ from dragoman.training import checks
 
 
 class Diverse(NamedTuple):
-    """A model that learns from what other rows translate, too, and what its configuration has otherwise."""
+    """A model that learns from what other rows translate, from the pairs too unless `pairs` is false, and what its
+    configuration has otherwise.
+    """
 
     model: str
     teachers: tuple[str, ...]
     overrides: dict[str, str]
+    pairs: bool = True
 
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -45,16 +49,20 @@ MODELS = {
     "recurrent": CONFIGS / "multi30k-en-de.yaml",
     "Transformer-tiny": CONFIGS / "multi30k" / "transformer-tiny.yaml",
     "recurrent decoder": CONFIGS / "multi30k" / "recurrent-decoder.yaml",
+    "student": CONFIGS / "student.yaml",
 }
 TEACHER = "recurrent"  # what translates
 FORWARD = tuple(f"forward, 12 epochs, seed {seed}" for seed in (1, 2))
 BACKWARD = tuple(f"backward, 12 epochs, seed {seed}" for seed in (1, 2))
 BY_2, BY_4 = (FORWARD[0], BACKWARD[0]), (*FORWARD, *BACKWARD)
+BEST = "Transformer-tiny, diversified by 2"  # what others are distilled from
 DIVERSE = {
     "recurrent, diversified by 2": Diverse("recurrent", BY_2, {"training.epochs": "8"}),
     "recurrent, diversified by 4": Diverse("recurrent", BY_4, {"training.epochs": "5"}),
-    "Transformer-tiny, diversified by 2": Diverse("Transformer-tiny", BY_2, {}),
+    BEST: Diverse("Transformer-tiny", BY_2, {}),
     "Transformer-tiny, diversified by 4": Diverse("Transformer-tiny", BY_4, {}),
+    "recurrent, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6"}),
+    "student, distilled": Diverse("student", (BEST,), {}, pairs=False),
 }
 METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenise="none"), "chrF": Chrf(), "TER": Ter()}
 
@@ -80,17 +88,20 @@ TABLE = Table(
     folder="runs/multi30k-table",
     data="data/multi30k",
     epochs=None,
-    first=(*FORWARD, *BACKWARD),
+    first=(*FORWARD, *BACKWARD, BEST),
     flags={"--test": "also show the scores of the test sets"},
 )
 
 
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Return a row's configuration with its data and run folder."""
-    made = (_translated(name, options) for name in _teachers(row))
-    train = (options.data / f"train{FORM}", *made)
+    pairs = options.data / f"train{FORM}"
+    made = [_translated(name, options) for name in _teachers(row)]
+    train = [pairs, *made] if row.name not in DIVERSE or DIVERSE[row.name].pairs else made
     places = {"run": options.folder / row.slug, "data.dev": options.data / f"val{FORM}"}
-    given = {key: str(place) for key, place in places.items()} | {"data.train": json.dumps([*map(str, train)])}
+    given = {key: str(place) for key, place in places.items()} | {
+        "data.train": json.dumps([str(path) for path in train])
+    }
     return checks.load_config(row.config, {**given, "device.threads": "1", **row.overrides})
 
 
@@ -114,9 +125,13 @@ def _teachers(row: Row) -> tuple[str, ...]:
     return DIVERSE[row.name].teachers if row.name in DIVERSE else ()
 
 
+def _row(name: str) -> Row:
+    return next(row for row in rows() if row.name == name)
+
+
 def _translated(name: str, options: argparse.Namespace) -> Path:
     """Return the corpus of what a model makes of the training text."""
-    path: Path = options.folder / "texts" / Row(name, MODELS[TEACHER]).slug
+    path: Path = options.folder / "texts" / _row(name).slug
     return path
 
 
@@ -124,8 +139,8 @@ def diversify(learner: Row, name: str, options: argparse.Namespace) -> None:
     """Write what a model makes of the training text beside that text, unless it is there. UserError where the model
     that a row learns from was not trained.
     """
-    row, corpus = Row(name, MODELS[TEACHER]), _translated(name, options)
-    made, kept = SIDES[::-1] if name in FORWARD else SIDES
+    row, corpus = _row(name), _translated(name, options)
+    made, kept = SIDES if name in BACKWARD else SIDES[::-1]
     files = {side: corpus.with_name(f"{corpus.name}.{side}") for side in SIDES}
     if files[made].is_file():
         return
