@@ -7,11 +7,13 @@ their texts (data diversification, Nguyen et al. 2020), in fewer steps than the 
 models that translate are the rows of FORWARD and BACKWARD, and are trained for fewer epochs. A recurrent model and a
 small student learn from the best model's translations (sequence-level distillation, Kim and Rush 2016), the student
 from nothing else. The table has the scores of the development set; `--test` adds the test sets. Started again, it
-continues where it stopped. Minutes are of training alone.
+continues where it stopped. Minutes are of training alone, or of
+tuning.
 """
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import NamedTuple
 import dragoman
 from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
+from benchmarks.reranking import tuned
 from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.errors import UserError
@@ -27,6 +30,8 @@ from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf, Ter
 from dragoman.files import existing, read_lines
 from dragoman.training import checks
+from dragoman.translation.reranking import Reranker
+from dragoman.translation.translator import Translator
 
 
 class Diverse(NamedTuple):
@@ -38,6 +43,13 @@ class Diverse(NamedTuple):
     teachers: tuple[str, ...]
     overrides: dict[str, str]
     pairs: bool = True
+
+
+class Reranked(NamedTuple):
+    """A row whose translations are reranked, and the row that translates them back."""
+
+    model: str
+    reverse: str
 
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -64,6 +76,8 @@ DIVERSE = {
     "recurrent, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6"}),
     "student, distilled": Diverse("student", (BEST,), {}, pairs=False),
 }
+TUNED_BY = "{kind: bleu, tokenise: none}"
+RERANKED = {f"{BEST}, reranked": Reranked(BEST, BACKWARD[0])}
 METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenise="none"), "chrF": Chrf(), "TER": Ter()}
 
 
@@ -78,6 +92,7 @@ def rows() -> list[Row]:
             for name, sides in teachers.items()
         ),
         *(Row(name, MODELS[each.model], each.overrides) for name, each in DIVERSE.items()),
+        *(Row(name, MODELS[DIVERSE[each.model].model]) for name, each in RERANKED.items()),
     ]
 
 
@@ -88,7 +103,7 @@ TABLE = Table(
     folder="runs/multi30k-table",
     data="data/multi30k",
     epochs=None,
-    first=(*FORWARD, *BACKWARD, BEST),
+    first=((*FORWARD, *BACKWARD), (BEST,)),
     flags={"--test": "also show the scores of the test sets"},
 )
 
@@ -106,19 +121,33 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 
 def work(row: Row, options: argparse.Namespace) -> None:
-    """Train a row, after what it learns from was made, and write its scores."""
+    """Train a row, after what it learns from was made, or tune one; write its scores."""
     for name in _teachers(row):
         diversify(row, name, options)
     made = config(row, options)
     made_with = provenance.of(made)
-    run, minutes = trained(row, made, options)
-    model = dragoman.load(run, device=DeviceConfig(threads=1))
+    if row.name in RERANKED:
+        model, rerank, minutes = reranked(row, options)
+    else:
+        run, minutes = trained(row, made, options)
+        model, rerank = dragoman.load(run, device=DeviceConfig(threads=1)), None
     scores = {}
     for part in SETS:
         sources, references = (_read(SETS[part], side, options) for side in (model.source.name, model.target.name))
-        texts = [each.text for each in model.translate(sources)]
+        texts = [each.text for each in model.translate(sources, rerank=rerank)]
         scores[part] = {name: metric.corpus(texts, [references]).value for name, metric in METRICS.items()}
     provenance.write(result(row, options), {"scores": scores, "minutes": minutes}, made_with)
+
+
+def reranked(row: Row, options: argparse.Namespace) -> tuple[Translator, Reranker, float]:
+    """Return the model of a row with what ranks its translations, and the minutes that it took to find the weights."""
+    of = RERANKED[row.name]
+    run, reverse = (_run(row, name, options) for name in of)
+    source, reference = (existing(options.data / f"{SETS['dev']}{FORM}.{side}") for side in SIDES)
+    began = sum(os.times()[:4])
+    weights = tuned(options.folder / f"{row.slug}.yaml", run, reverse, source, reference, TUNED_BY)
+    model = dragoman.load(run, device=DeviceConfig(threads=1))
+    return model, weights.reranker(model), (sum(os.times()[:4]) - began) / 60
 
 
 def _teachers(row: Row) -> tuple[str, ...]:
@@ -127,6 +156,15 @@ def _teachers(row: Row) -> tuple[str, ...]:
 
 def _row(name: str) -> Row:
     return next(row for row in rows() if row.name == name)
+
+
+def _run(needing: Row, name: str, options: argparse.Namespace) -> Path:
+    """Return the run of a row that another one needs. UserError if that has no result."""
+    row = _row(name)
+    if not result(row, options).is_file():
+        raise UserError(f"{needing.name}: needs the row {name}; train it first")
+    path: Path = options.folder / row.slug
+    return path
 
 
 def _translated(name: str, options: argparse.Namespace) -> Path:
@@ -139,15 +177,13 @@ def diversify(learner: Row, name: str, options: argparse.Namespace) -> None:
     """Write what a model makes of the training text beside that text, unless it is there. UserError where the model
     that a row learns from was not trained.
     """
-    row, corpus = _row(name), _translated(name, options)
+    corpus = _translated(name, options)
     made, kept = SIDES if name in BACKWARD else SIDES[::-1]
     files = {side: corpus.with_name(f"{corpus.name}.{side}") for side in SIDES}
     if files[made].is_file():
         return
-    if not result(row, options).is_file():
-        raise UserError(f"{learner.name}: needs the row {name}; train it first")
+    model = dragoman.load(_run(learner, name, options), device=DeviceConfig(threads=1))
     texts = _read("train", kept, options)
-    model = dragoman.load(options.folder / row.slug, device=DeviceConfig(threads=1))
     write(files[kept], texts)
     write(files[made], (each.text for each in model.translate(texts)))
 

@@ -73,7 +73,7 @@ TABLE = Table(
     folder="runs/objectives-table",
     data="data/objectives",
     epochs=None,
-    first=(START,),
+    first=((START,),),
 )
 
 

@@ -111,7 +111,7 @@ TABLE = Table(
     folder="runs/rare-table",
     data="data",
     epochs=None,
-    first=SEEDS,
+    first=(SEEDS,),
     flags={"--test": "also show the scores of the test sets"},
 )
 

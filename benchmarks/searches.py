@@ -13,7 +13,6 @@ it continues where it stopped.
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -24,10 +23,10 @@ from typing import Any, NamedTuple
 import dragoman
 from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
+from benchmarks.reranking import CANDIDATES, tuned
 from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, DeviceConfig
-from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import existing, read_lines
@@ -41,9 +40,9 @@ from dragoman.translation.tuning import Weighted, own_alpha
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "multi30k-en-de-raw.yaml"
 TUNE = "tuned"
 FORWARD, REVERSE = ("seed 1", "seed 2", "seed 3"), "reverse"
+TRAINED = (*FORWARD, REVERSE)
 SETS = {"dev": "val", "test": "test_2016_flickr"}
 TUNED, SCORED = slice(0, None, 2), slice(1, None, 2)  # lines of the development set
-CANDIDATES = 20
 EXHAUSTIVE, WORDS, SENTENCES = "exhaustive", 12, 100
 LIKELY = Spec("sample", {"epsilon": 0.02})  # without symbols that are improbable
 
@@ -99,7 +98,7 @@ TABLE = Table(
     folder="runs/search-table",
     data="data/multi30k",
     epochs=8,
-    first=(*FORWARD, REVERSE),
+    first=(TRAINED,),
     flags={"--test": "also translate the test set, and show its scores"},
 )
 
@@ -118,7 +117,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
     made = config(row, options)
     made_with = provenance.of(made)
     found: dict[str, Any]
-    if row.name in TABLE.first:
+    if row.name in TRAINED:
         found = {"minutes": trained(row, made, options)[1]}
     elif row.name == EXHAUSTIVE:
         found = proved(options)
@@ -164,19 +163,10 @@ def _weights(name: str, model: Translator, options: argparse.Namespace) -> Weigh
     if name == REVERSE:
         weights = {MODEL: 1.0, criteria.REVERSE: 1.0}
         return Weighted(candidates=CANDIDATES, alpha=own_alpha(model), weights=weights, reverse=str(back))
-    path: Path = options.folder / "rerank.yaml"
-    if not path.is_file():
-        texts = {side: options.folder / f"tune.{side}" for side in ("en", "de")}
-        for side, text in texts.items():
-            write(text, _read("dev", side, options, TUNED))
-        command = [sys.executable, "-m", "dragoman", "tune", str(run), "--reverse", str(back), "--metric", "bleu"]
-        command += ["--source", str(texts["en"]), "--reference", str(texts["de"]), "--n-best", str(CANDIDATES)]
-        done = subprocess.run(
-            [*command, "--threads", "1", "-o", str(path)], stderr=subprocess.PIPE, text=True, check=False
-        )
-        if done.returncode:
-            raise UserError(done.stderr.strip())
-    return Weighted.read(path)
+    texts = {side: options.folder / f"tune.{side}" for side in ("en", "de")}
+    for side, text in texts.items():
+        write(text, _read("dev", side, options, TUNED))
+    return tuned(options.folder / "rerank.yaml", run, back, texts["en"], texts["de"], "bleu")
 
 
 def proved(options: argparse.Namespace) -> dict[str, int]:

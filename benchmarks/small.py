@@ -109,7 +109,7 @@ TABLE = Table(
     folder="runs/small-table",
     data="data/small",
     epochs=None,
-    first=(PLAIN, READER),
+    first=((PLAIN, READER),),
     flags={"--test": "also show the scores of the test strings"},
 )
 

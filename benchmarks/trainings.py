@@ -21,8 +21,8 @@ from dragoman.training import session
 
 class Table(NamedTuple):
     """A table's module, its rows for given options, and the defaults of its options. `epochs` is None if each row has
-    its own. The rows that are `first` are trained before the others, which need them. `flags` are further options, with
-    their help.
+    its own. The groups of rows in `first` are trained before the others, one group after the other. `flags` are further
+    options, with their help.
     """
 
     module: str
@@ -31,7 +31,7 @@ class Table(NamedTuple):
     folder: str
     data: str
     epochs: int | None
-    first: tuple[str, ...] = ()
+    first: tuple[tuple[str, ...], ...] = ()
     flags: Mapping[str, str] = MappingProxyType({})
 
 
@@ -69,10 +69,9 @@ def main(
         rest += [flag for flag in table.flags if vars(options)[flag.removeprefix("--").replace("-", "_")]]
         failed = 0
         todo = [row.name for row in every if not result(row, options).is_file()]
-        for wave in (
-            [name for name in todo if name in table.first],
-            [name for name in todo if name not in table.first],
-        ):
+        others = [name for name in todo if not any(name in group for group in table.first)]
+        for group in (*table.first, others):
+            wave = [name for name in todo if name in group]
             failed += apart(table.module, {name: ["--row", name, *rest] for name in wave}, options.workers, console)
         if done := [row for row in every if result(row, options).is_file()]:
             show(done, options)

@@ -37,6 +37,7 @@ from dragoman.errors import UserError
 from dragoman.files import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session
+from dragoman.translation.tuning import Weighted
 from tests import toy
 
 TINY = """
@@ -429,13 +430,25 @@ def test_a_model_learns_from_what_others_make_of_the_same_pairs(
     learnt = {name: Run.load(options.folder / every[name].slug).config.data.train for name in (four, student)}
     assert len(learnt[four]) == 5
     assert learnt[student] == (str(best),)
+    run = options.folder / every[multi30k.BEST].slug
+    shutil.copytree(options.folder / every[four].slug, run)
+    shutil.copy(options.folder / f"{every[four].slug}.json", f"{run}.json")
+    (again,) = multi30k.RERANKED
+    multi30k.work(every[again], options)
+    assert Weighted.read(options.folder / f"{every[again].slug}.yaml").reverse == str(
+        options.folder / every[multi30k.BACKWARD[0]].slug
+    )
+    scores = provenance.read(options.folder / f"{every[again].slug}.json")["scores"]
+    assert scores.keys() == multi30k.SETS.keys()
     assert multi30k.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", student]) == 0
     head, _, line = capsys.readouterr().out.splitlines()
     assert head == "|  | dev BLEU | dev chrF | dev TER | minutes |"
     assert line.startswith(f"| {student} | ")
 
 
-@pytest.mark.parametrize("row", multi30k.rows()[: -len(multi30k.DIVERSE)], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row", multi30k.rows()[: -len((*multi30k.DIVERSE, *multi30k.RERANKED))], ids=lambda row: row.name
+)
 def test_every_row_of_multi30k_is_a_sound_configuration(row: Row, tmp_path: Path) -> None:
     config = multi30k.config(row, Namespace(folder=tmp_path, data=tmp_path))
     assert [problem for problem in checks.problems(config) if "data" not in problem.path] == []
