@@ -383,11 +383,6 @@ class Config(Section):
         """Whether the model combines attention: to several sources, or to a source and a sentinel."""
         return self.data.several or bool(self.model.combination.options.get("sentinel"))
 
-    @property
-    def chained(self) -> bool:
-        """Whether each attended position is latent and depends on the previous one (hard attention of order 1)."""
-        return bool(self.model.attention.normaliser.options.get("order"))
-
 
 # What validation measures without translating, and whether higher is better.
 UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}

@@ -14,6 +14,7 @@ from dragoman.configuration.config import Config, DataConfig
 from dragoman.corpus.cleaning import key
 from dragoman.corpus.examples import corpus_files, is_blank, read_texts
 from dragoman.corpus.parts import divided, lot
+from dragoman.data.batching import Mixture
 from dragoman.errors import UserError
 from dragoman.evaluation.significance import FEWEST
 from dragoman.files import write_atomically
@@ -127,13 +128,14 @@ def _rows(corrections: Sequence[Corrected], sources: int, machine: int | None) -
 
 
 def _shares(data: DataConfig, every: Sequence[str]) -> list[float]:
-    """What share of the run's own pairs each of its corpora has."""
-    sizes: list[float] = list(data.weights)
-    if not sizes:
-        sizes = [float(sum(1 for _ in read_texts(place, tuple(every)))) for place in data.train]
-    if not all(sizes):
-        raise UserError(f"{data.train[sizes.index(0.0)]}: the corpus is empty")
-    return [size / sum(sizes) for size in sizes]
+    """What share of the run's own pairs each of its corpora is drawn with."""
+    weights = list(data.weights)
+    if not weights:
+        sizes = tuple(sum(1 for _ in read_texts(place, tuple(every))) for place in data.train)
+        if not all(sizes):
+            raise UserError(f"{data.train[sizes.index(0)]}: the corpus is empty")
+        weights = list(Mixture.tempered(sizes, data.temperature).weights)
+    return [weight / sum(weights) for weight in weights]
 
 
 def _write(parts: Mapping[str, Sequence[Row]], every: Sequence[str], folder: Path, *, going_on: bool) -> None:

@@ -44,11 +44,11 @@ class Validated(NamedTuple):
 class Progress:
     """Plain numbers, saved as JSON with each training state.
 
-    `step` counts updates, `position` batches done in the current `epoch`. `validations` holds the result of each
-    validation, `best` the best ones, best first. `seconds` is the total time, `updating` the part of it spent on
-    updates (not on validation) since the last row of metrics; `loss` (nats), its `parts` and `symbols` are sums over
-    the updates since then. `memory` is the peak memory of a process in bytes, `length` the planned number of steps when
-    training was last begun.
+    `step` counts steps, of which `skipped` updated nothing, `position` batches done in the current `epoch`.
+    `validations` holds the result of each validation, `best` the best ones, best first. `seconds` is the total time,
+    `updating` the part of it spent on updates (not on validation) since the last row of metrics; `loss` (nats), its
+    `parts` and `symbols` are sums over the updates since then. `memory` is the peak memory of a process in bytes,
+    `length` the planned number of steps when training was last begun.
     """
 
     step: Counter = 0

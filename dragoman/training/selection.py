@@ -29,13 +29,8 @@ class Selection:
             write_tensors(self.folder.weights("model-best"), tensors, note)
 
     def there(self, progress: Progress) -> list[int]:
-        """The steps whose weights are kept, the best first. Of the last ones, a run that goes on with other settings
-        has not kept all.
-        """
-        steps = self._steps(progress)
-        if self.settings.average_of == "best":
-            return steps
-        return [step for step in steps if self.folder.checkpoint(step).is_file()]
+        """The steps whose weights are kept, the best first. A run that goes on with other settings has not kept all."""
+        return [step for step in self._steps(progress) if self.folder.checkpoint(step).is_file()]
 
     def _steps(self, progress: Progress) -> list[int]:
         settings = self.settings

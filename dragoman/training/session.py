@@ -63,8 +63,10 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         run = assemble(config, folder, workers, journal, Stop())
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
-        for misfit in run.schedule.misfits(run.progress.length):
-            journal.say(f"training.schedule.{misfit}")
+        before = run.progress.length
+        of_schedule = (f"schedule.{misfit}" for misfit in run.schedule.misfits(before))
+        for misfit in (*of_schedule, *run.objective.misfits(before)):
+            journal.say(f"training.{misfit}")
         run.progress.length = run.schedule.length
         sizes = [sum(parameter.numel() for parameter in each.model.parameters()) for each in run.directions]
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")

@@ -35,6 +35,20 @@ def keep(
     kept.close()
 
 
+def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    corpus = toy.corpus(tmp_path)
+    toy.write(tmp_path, "small", toy.pairs(12, 5, 3))
+    toy.write(corpus, "dev", toy.pairs(40, 2, 3))
+    options = {"data.train": [str(corpus / "train"), "small"], "data.temperature": 2.0, "training.epochs": 1}
+    session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
+    made = [mixing.Corrected(f"{source} six", "", f"{target} six") for source, target in toy.pairs(20, 1)]
+    corrections, large, small = mixing.configure("run", made, {}).config.data.weights
+    assert corrections == mixing.CORRECTED
+    sizes = (len((corpus / "train.en").read_text("utf-8").splitlines()), 12)
+    assert large / small == pytest.approx((sizes[0] / sizes[1]) ** 0.5)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -38,7 +38,7 @@ def test_the_length_is_that_of_the_first_limit(
 def said(config: Config, capsys: pytest.CaptureFixture[str]) -> list[str]:
     capsys.readouterr()
     session.train(config)
-    return [line for line in capsys.readouterr().err.splitlines() if "training.schedule" in line]
+    return [line for line in capsys.readouterr().err.splitlines() if line.startswith("training.")]
 
 
 def test_a_schedule_that_does_not_fit_is_told_at_the_start(
@@ -68,6 +68,20 @@ def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
     assert not said(config(1), capsys)
     (line,) = said(config(2), capsys)
     assert line.startswith("training.schedule.steps: the cosine ends at step 8 now, and was to end at 4")
+    assert not said(config(2), capsys)
+
+
+def test_a_penalty_that_began_says_so_when_it_begins_later(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def config(epochs: int) -> Config:
+        late = {"training.penalties": {"kind": "coverage", "begin": 0.1}, "training.schedule": "constant"}
+        return toy.config(corpus, tmp_path / "run", {**WHOLE, **late, "training.epochs": epochs})
+
+    assert not said(config(1), capsys)
+    (line,) = said(config(2), capsys)
+    wanted = "begin: 0.1 of the training are 1 updates now, and were 0; the penalty counts from there"
+    assert line == f"training.penalties.coverage.{wanted}"
     assert not said(config(2), capsys)
 
 

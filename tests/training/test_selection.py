@@ -126,6 +126,19 @@ def test_more_of_the_last_are_averaged_as_far_as_they_are_kept(
     assert read_note(folder.weights()) == {"mean of steps": [12, 16], "of": "last"}
 
 
+@pytest.mark.slow
+def test_a_run_with_other_settings_averages_the_best_as_far_as_they_are_kept(
+    finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The earlier weights are the better ones here; of the last ones, none is among them."""
+    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
+    finished(average=2, average_of="last")
+    assert read_note(finished(average=2, average_of="best").weights()) == {"step": 4}
+    finished(average=1)
+    assert read_note(finished(average=3, epochs=5).weights()) == {"mean of steps": [20], "of": "best"}
+
+
 def test_the_best_is_used_where_the_mean_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.configuration.components import Positive
-from dragoman.configuration.config import Config, ModelConfig
+from dragoman.configuration.config import Config
 from dragoman.model.embedding import Embedding
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.shapes import Float
@@ -81,7 +81,7 @@ class RDrop(Consistency):
     def problems(cls, config: Config) -> Iterator[str]:
         """Two passes of the same model are alike unless something is drawn in each."""
         yield from super().problems(config)
-        if not any(_rates(config.model)) and config.training.objective.kind == "teacher_forcing":
+        if not any(_rates(config)) and config.training.objective.kind == "teacher_forcing":
             yield "'r_drop' compares two passes, which are alike without dropout (model.encoder.dropout, ...)"
 
     def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
@@ -145,9 +145,10 @@ def cut(model: nn.Module, rate: float) -> Iterator[None]:
         yield
 
 
-def _rates(model: ModelConfig) -> Iterator[float]:
+def _rates(config: Config) -> Iterator[float]:
     """The rates of dropout in a model that are not 0."""
-    parts = [model.encoder, model.features, model.decoder, *model.attention.chosen(), *model.attention.terms]
+    model = config.model
+    parts = [model.encoder, model.decoder, *([model.features] if config.data.features else [])]
     options = [model.embedding.model_dump(), *(part.options for part in parts)]
     return (value for each in options for name, value in each.items() if name.endswith("dropout") and value)
 

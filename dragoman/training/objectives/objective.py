@@ -61,6 +61,12 @@ class Objective(nn.Module, ABC):
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
+    def misfits(self, before: int) -> Iterator[str]:
+        """Options of `training` that do not fit the planned number of steps, or the number `before` (0 = none) that
+        training began with.
+        """
+        return iter(())
+
     def batch_statistics(self) -> tuple[Tensor, ...]:
         """Sums over the batches of a step that `after_step` needs and then clears; they are summed over all workers."""
         return ()

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar, Literal, final
 
 import torch
@@ -31,9 +32,10 @@ class Penalty(nn.Module, ABC):
     def __init__(self, state_size: int, length: int = 1, *, weight: Positive = 1.0, begin: Rate = 0.0) -> None:
         super().__init__()
         self.weight = weight
+        self.share = begin
         self.begin = round(begin * length)
         self.updates: Tensor
-        if self.begin:
+        if begin:
             self.register_buffer("updates", torch.zeros((), dtype=torch.long))
 
     def forward(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
@@ -43,8 +45,15 @@ class Penalty(nn.Module, ABC):
 
     def after_step(self, updated: bool) -> None:
         """Called after a step, which counts if it `updated` the weights."""
-        if self.begin:
+        if self.share:
             self.updates += int(updated)
+
+    def misfits(self, before: int) -> Iterator[str]:
+        """Options that do not fit the length `before` (0 = none) that training began with."""
+        was = round(self.share * before)
+        if before and was != self.begin:
+            now = f"{self.share:g} of the training are {self.begin:,} updates now"
+            yield f"begin: {now}, and were {was:,}; the penalty counts from there"
 
     @abstractmethod
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]: ...

@@ -1,7 +1,7 @@
 """Teacher forcing."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias, final
 
 import torch
@@ -78,10 +78,18 @@ class Forcing(Objective):
             parts.append(self.consistency.difference([model.output.log_probs(each.readout) for each in found]))
         return Loss(torch.stack(parts).sum(), sum(each.loss.symbols for each in found), tuple(parts))
 
+    def misfits(self, before: int) -> Iterator[str]:
+        for kind, penalty in self._penalties():
+            yield from (f"penalties.{kind}.{misfit}" for misfit in penalty.misfits(before))
+
     def after_step(self, updated: bool) -> None:
-        for penalty in self.penalties.values():
-            assert isinstance(penalty, Penalty)
+        for _, penalty in self._penalties():
             penalty.after_step(updated)
+
+    def _penalties(self) -> Iterator[tuple[str, Penalty]]:
+        for kind, penalty in self.penalties.items():
+            assert isinstance(penalty, Penalty)
+            yield kind, penalty
 
 
 @final

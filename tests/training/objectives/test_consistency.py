@@ -164,6 +164,7 @@ REFUSED = {
     "approximate": {"model.output": "nce", "training.consistency": "token_cutoff"},
     "spelled": {"model.output": "hybrid", "training.consistency": "token_cutoff"},
     "alike": {"training.consistency": "r_drop"},
+    "no pictures": {"model.features": {"kind": "projection", "dropout": 0.3}, "training.consistency": "r_drop"},
     "rate": {"training.consistency": {"kind": "token_cutoff", "rate": 1.0}},
 }
 
