@@ -37,10 +37,10 @@ class Branch(NamedTuple):
 
 
 @final
-class Trace:
-    """Takes down the trees of a search of some sentences, from the steps that it has kept anyway: `search(...,
-    trace=Trace())`. `trees` has the branches of each sentence, shorter ones first, then the finished ones, best first,
-    and those that were still open.
+class SearchTree:
+    """The trees of a search of some sentences, read off the steps that it has kept anyway: `search(...,
+    trace=SearchTree())`. `trees` has the branches of each sentence, shorter ones first, then the finished ones, best
+    first, and those that were still open.
     """
 
     def __init__(self) -> None:

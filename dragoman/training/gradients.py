@@ -35,7 +35,7 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     total, count, *shares = map(sum, zip(*found_in, strict=True))
     found = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
     sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
-    run.workers.add([*found, sums, *run.objective.batch_statistics()])
+    run.workers.all_reduce([*found, sums, *run.objective.batch_statistics()])
     total, symbols, asked, *parts = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(found)) / symbols
     share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))

@@ -39,7 +39,7 @@ class MovingAverage:
         approach([self.tensors[name] for name in own], [*own.values()], rate)
 
     @contextmanager
-    def in_place(self) -> Iterator[None]:
+    def swapped_in(self) -> Iterator[None]:
         """The module has the average as its weights, and its own ones again, to the last bit, when the block ends."""
         before = {name: each.detach().clone() for name, each in self._own().items()}
         self._fill(self.tensors)

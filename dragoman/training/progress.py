@@ -17,7 +17,7 @@ from dragoman.errors import UserError
 
 VERSION = 3  # of this format, and of the rule that forms batches (data/batching.py)
 
-Counter = Annotated[int, Field(ge=0, le=2**53)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -26,7 +26,7 @@ class Validated(NamedTuple):
 
     value: float
     loss: Amount
-    step: Counter
+    step: Count
 
     def rank(self, higher_is_better: bool) -> tuple[bool, float, float]:
         """A sort key, smaller is better: by the metric, with ties broken by the loss (BLEU stays 0 for long on a small
@@ -51,20 +51,20 @@ class Progress:
     `length` the planned number of steps when training was last begun.
     """
 
-    step: Counter = 0
-    epoch: Counter = 0
-    position: Counter = 0
+    step: Count = 0
+    epoch: Count = 0
+    position: Count = 0
     seconds: Amount = 0.0
     updating: Amount = 0.0
     loss: Amount = 0.0
     symbols: Amount = 0.0
     parts: list[Amount] = field(default_factory=list)
-    skipped: Counter = 0
-    skipped_in_a_row: Counter = 0
+    skipped: Count = 0
+    skipped_in_a_row: Count = 0
     validations: list[Validated] = field(default_factory=list)
     best: list[Validated] = field(default_factory=list)
-    memory: Counter = 0
-    length: Counter = 0
+    memory: Count = 0
+    length: Count = 0
     version: int = VERSION
 
     @property

@@ -84,7 +84,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
             train_to_the_end(run)
         if workers.leads:
             finish(run)
-        workers.wait()
+        workers.barrier()
     return folder
 
 
@@ -92,7 +92,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     """All parts of a run, with the saved state loaded if there is one."""
     device = devices.choose(config.device)
     if not workers.leads:
-        workers.wait()  # until the leader has prepared the corpus
+        workers.barrier()  # until the leader has prepared the corpus
     data = Dataset.prepare(
         config.data,
         config.text,
@@ -103,7 +103,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         surfaces=build.surfaces(config.model),
     )
     if workers.leads:
-        workers.wait()
+        workers.barrier()
     if folder.last_state.is_file():
         _check_shapes(config, data, folder.last_state)
     torch.manual_seed(config.seed)

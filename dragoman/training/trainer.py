@@ -56,7 +56,7 @@ def train(run: Training) -> None:
         _validate(run)
     _save(run)
     late = torch.tensor([float(run.stop.asked)])  # during the last validation
-    run.workers.add([late])
+    run.workers.all_reduce([late])
     if late:
         raise _interrupted(run)
 
@@ -100,7 +100,7 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
     """
     epoch = run.progress.epoch
     rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
-    batches = (run.data.batch(run.workers.share(rows), epoch).within(portion) for rows, portion in rest)
+    batches = (run.data.batch(run.workers.shard(rows), epoch).within(portion) for rows, portion in rest)
     if graphs := run.graphs:
         batches = (batch.rounded() if graphs.possible else batch for batch in batches)
     with closing(prefetch(batches, AHEAD)) as ahead:
@@ -175,8 +175,8 @@ def _validate(run: Training) -> None:
     """Validate on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
     _count_time(run)
-    with run.average.in_place() if run.average else nullcontext():
-        found = run.workers.agree(_measured(run) if run.workers.leads else "")
+    with run.average.swapped_in() if run.average else nullcontext():
+        found = run.workers.broadcast(_measured(run) if run.workers.leads else "")
         if isinstance(found, str):
             raise _diverged(run, found)
         progress.note(found, higher_is_better(settings.metric), settings.average)

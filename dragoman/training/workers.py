@@ -47,11 +47,11 @@ class Workers:
         if self.count > 1:
             dist.destroy_process_group()
 
-    def share(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def shard(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """This worker's rows of a global batch."""
         return rows[self.rank :: self.count]
 
-    def add(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         """Replace each tensor by its sum over all workers; tensors of one type are sent together."""
         if self.count == 1:
             return
@@ -62,13 +62,13 @@ class Workers:
             for tensor, total in zip(group, torch.split(flat, [tensor.numel() for tensor in group]), strict=True):
                 tensor.copy_(total.view_as(tensor))
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Wait until all workers have called this."""
         if self.count > 1:
             dist.barrier()
 
-    def agree(self, value: Value) -> Value:
-        """The leader's value."""
+    def broadcast(self, value: Value) -> Value:
+        """Return the leader's value on every worker."""
         if self.count == 1:
             return value
         box = [value]

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from dragoman.corpus.memory import Match
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
-from dragoman.search.tree import Trace
+from dragoman.search.tree import SearchTree
 from dragoman.translation import spans
 from dragoman.translation.codec import Pair
 from dragoman.translation.explaining import contrasted, explained
@@ -60,7 +60,7 @@ class Origin:
         """The hypotheses that the search kept, and all that finished; none if there was no search."""
         if self.searched is None:
             return ()
-        (task, sentence), trace, codec = self.searched, Trace(), self.generator.codec
+        (task, sentence), trace, codec = self.searched, SearchTree(), self.generator.codec
         self.generator.generate(task._replace(spare=EVERY, deadline=None, trace=trace), [sentence])
         nodes, said = list[BeamNode](), list[list[str]]()
         for each in trace.trees[0]:

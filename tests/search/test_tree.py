@@ -8,7 +8,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS
 from dragoman.search.beam import Beam
 from dragoman.search.table import SEARCHES
-from dragoman.search.tree import Branch, Fate, Trace
+from dragoman.search.tree import Branch, Fate, SearchTree
 from tests.builders import build_model, sentences
 from tests.search.toys import A, B, Chances, Prefix, Written
 
@@ -37,7 +37,7 @@ def said(tree: list[Branch], branch: Branch) -> Prefix:
 )
 def test_what_finished_is_the_n_best_list(search: Spec) -> None:
     """In a batch, and the search finds what it finds without a trace."""
-    built, trace = build(SEARCHES, search), Trace()
+    built, trace = build(SEARCHES, search), SearchTree()
     n_best = min(3, built.width)
     seeds = range(len(SOURCES))
     expected = built(MODEL, (sentences(*SOURCES),), n_best, seeds=seeds)
@@ -53,7 +53,7 @@ def test_what_finished_is_the_n_best_list(search: Spec) -> None:
 
 
 def test_every_hypothesis_continues_one_and_has_one_fate() -> None:
-    trace = Trace()
+    trace = SearchTree()
     Beam(size=3, **SHORT)(MODEL, (sentences(*SOURCES),), 2, EVERY, trace=trace)
     assert len(trace.trees) == len(SOURCES)
     for tree in trace.trees:
@@ -76,7 +76,7 @@ def test_the_beam_of_each_step_and_where_each_hypothesis_died() -> None:
             return {A: 0.01, B: 0.01, EOS: 0.98} if word == B else {A: 0.5, B: 0.5}
         return {A: 0.9, B: 0.1} if prefix == (A, A) else {A: 0.8, B: 0.2}
 
-    trace = Trace()
+    trace = SearchTree()
     search = Beam(size=2, normalisation="none", length_ratio=0.01, length_margin=3)
     search(Written(chances), (sentences([A], [B]),), 1, EVERY, trace=trace)
     first, second = trace.trees
@@ -97,7 +97,7 @@ def test_what_is_open_when_the_search_is_done() -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {EOS: 0.9, A: 0.1}
 
-    trace = Trace()
+    trace = SearchTree()
     Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), 1, EVERY, trace=trace)
     (tree,) = trace.trees
     assert [(said(tree, each), each.fate) for each in tree] == [((EOS,), Fate.FINISHED), ((A,), Fate.OPEN)]

@@ -63,7 +63,7 @@ def test_in_its_place_the_module_has_the_average_and_afterwards_its_own_weights(
         part.steps += 1
     average.update(1)
     before = {name: each.clone() for name, each in weights(part).items()}
-    with suppress(KeyboardInterrupt), average.in_place():
+    with suppress(KeyboardInterrupt), average.swapped_in():
         assert torch.equal(part.weight, average.tensors["weight"])
         assert int(part.steps) == 1
         raise KeyboardInterrupt

@@ -144,7 +144,7 @@ def test_shares_are_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("RANK", str(rank))
         workers = Workers()
         assert workers.leads == (rank == 0)
-        shares.append(workers.share(np.arange(7)).tolist())
+        shares.append(workers.shard(np.arange(7)).tolist())
     assert sorted(row for share in shares for row in share) == list(range(7))
     assert {len(share) for share in shares} == {2, 3}
 
@@ -162,9 +162,9 @@ def test_nobody_gives_up_while_the_leader_prepares_validates_or_finishes(monkeyp
 def test_alone_everything_is_as_it_was() -> None:
     with Workers() as workers:
         tensor = torch.tensor([1.0, 2.0])
-        workers.add([tensor])
-        workers.wait()
+        workers.all_reduce([tensor])
+        workers.barrier()
         assert tensor.tolist() == [1.0, 2.0]
-        assert workers.agree("value") == "value"
-        assert workers.share(np.arange(4)).tolist() == [0, 1, 2, 3]
+        assert workers.broadcast("value") == "value"
+        assert workers.shard(np.arange(4)).tolist() == [0, 1, 2, 3]
         assert workers.leads
