@@ -35,6 +35,8 @@ create table corrections (
 """,
     "create index by_source on corrections (source_language, target_language, source)",
 )
+# The first of the corrections that were added together; nothing for those from before this was kept.
+FIRST = "alter table corrections add column first_id integer"
 HISTORY = """
 create table if not exists translations (
     id integer primary key,
@@ -113,8 +115,8 @@ class Corrections:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
 
     def _prepare(self, path: Path) -> None:
-        """Make the tables, unless they are there. UserError for a database that is not ours."""
-        if self._form() != (APPLICATION, FORM):
+        """Make the tables and columns that are not there. UserError for a database that is not ours."""
+        if self._form() != (APPLICATION, FORM) or not self._has_first():
             self._database.execute("begin immediate")
             self._make(path)
             self._database.execute("commit")
@@ -132,8 +134,12 @@ class Corrections:
     def _form(self) -> tuple[object, object]:
         return self._pragma("application_id"), self._pragma("user_version")
 
+    def _has_first(self) -> bool:
+        found = self._database.execute("select name from pragma_table_info('corrections')").fetchall()
+        return ("first_id",) in found
+
     def _make(self, path: Path) -> None:
-        """Make the tables in a transaction, unless another process has just done so."""
+        """Make them in a transaction, unless another process has just done so."""
         form = self._form()
         (tables,) = self._database.execute("select count(*) from sqlite_master").fetchone()
         if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
@@ -144,6 +150,8 @@ class Corrections:
                 self._database.execute(each)
             self._pragma(f"application_id = {APPLICATION}")
             self._pragma(f"user_version = {FORM}")
+        if not self._has_first():
+            self._database.execute(FIRST)
 
     @classmethod
     def existing(cls, path: Path) -> "Corrections":
@@ -161,10 +169,11 @@ class Corrections:
         numbers follow each other.
         """
         with self._changing() as database:
+            (first,) = database.execute("select ifnull(max(id), 0) + 1 from corrections").fetchone()
             database.executemany(
-                "insert into corrections (source_language, target_language, source, machine, correction, author) "
-                "values (?, ?, ?, ?, ?, ?)",
-                [(*pair, each.source, each.machine, each.correction, each.author) for each in corrections],
+                "insert into corrections (source_language, target_language, source, machine, correction, author, "
+                "first_id) values (?, ?, ?, ?, ?, ?, ?)",
+                [(*pair, each.source, each.machine, each.correction, each.author, first) for each in corrections],
             )
 
     def forget(self, source: str | None = None, author: str | None = None) -> int:
@@ -172,13 +181,17 @@ class Corrections:
         text by an author. Return how many these were. NotKeptError if that cannot be.
         """
         with self._changing() as database:
-            every = database.execute("select id, source, author from corrections order by id").fetchall()
-            found, rest = list[tuple[int]](), ""  # what its sentences, which follow a text, have to be in
-            for number, sentence, by in every:
+            every = database.execute(
+                "select id, source, author, first_id, source_language, target_language, created from corrections "
+                "order by id"
+            ).fetchall()
+            found, rest, last = list[tuple[int]](), "", None  # what its sentences, which follow a text, have to be in
+            for number, sentence, by, first, *made in every:
+                together = first or (by, made)  # without a number, what corrections that were added together share
                 whole = source in (None, sentence)
-                if author in (None, by) and (whole or sentence in rest):
+                if author in (None, by) and (whole or (together == last and sentence in rest)):
                     found.append((number,))
-                    rest = (source or "") if whole else rest.partition(sentence)[2]
+                    rest, last = (source or "") if whole else rest.partition(sentence)[2], together
                 else:
                     rest = ""
             database.executemany("delete from corrections where id = ?", found)

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,52 @@ def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> Non
         one.add(PAIR, Correction("one", "un"), Correction("\ud800", "deux"))
     other.add(PAIR, Correction("two", "deux"))
     assert [each.source for each in one.all(PAIR)] == ["two"]  # all of the first, or none
+
+
+def without_numbers(path: Path) -> None:
+    """Leave a database as it was before it had the numbers of corrections that were added together, all of one
+    second.
+    """
+    with closing(sqlite3.connect(path)) as old, old:
+        old.execute("update corrections set created = '2026-01-31T12:00:00Z'")
+        old.execute("alter table corrections drop column first_id")
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path: Path, old: bool) -> None:
+    """Nor what the same user has, and where corrections have no number of those that were added together."""
+    kept = Corrections(tmp_path / "db")
+    kept.add(PAIR, Correction("One two. Three.", "Un deux et trois.", author="ann"))
+    kept.add(PAIR, Correction("One two.", "Un deux !", author="bob"))
+    kept.add(("en", "de"), Correction("Three.", "Drei!", author="ann"))
+    texts = ("One two. Three.", "One two.", "Three.")
+    kept.add(PAIR, *(Correction(text, text.upper(), author="eve") for text in texts))
+    if old:
+        kept.close()
+        without_numbers(tmp_path / "db")
+        kept = Corrections(tmp_path / "db")
+    else:
+        kept.add(PAIR, Correction("Three.", "Trois !", author="eve"))
+    assert kept.forget("One two. Three.") == 4
+    left = [(each.correction.source, each.correction.author) for each in kept.entries()]
+    assert left == [("One two.", "bob"), ("Three.", "ann"), *([] if old else [("Three.", "eve")])]
+
+
+def test_a_database_without_numbers_of_corrections_keeps_all_and_takes_more(tmp_path: Path) -> None:
+    """While a server that does not know them goes on writing."""
+    kept = Corrections(tmp_path / "db")
+    kept.add(PAIR, *(Correction(f"{number}.", "x") for number in range(100)))
+    kept.close()
+    without_numbers(tmp_path / "db")
+    with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as server:
+        with ThreadPoolExecutor(8) as pool:
+            *_, kept = pool.map(Corrections, [tmp_path / "db"] * 8)
+        server.execute(
+            "insert into corrections (source_language, target_language, source, machine, correction, author) "
+            "values ('en', 'fr', 'by the server', '', 'x', '')"
+        )
+    kept.add(PAIR, Correction("new. newer.", "y"), Correction("new.", "z"), Correction("newer.", "z"))
+    expected = [*(f"{number}." for number in range(100)), "by the server", "new. newer.", "new.", "newer."]
+    assert [each.source for each in kept.all(PAIR)] == expected
+    assert kept.forget("new. newer.") == 3
+    assert [each.source for each in kept.all(PAIR)] == expected[:-3]
