@@ -49,6 +49,15 @@ create table if not exists translations (
     unique (source_language, target_language, source, translation, model)
 ) strict;
 """
+# How often corrections have changed, whoever has the database open: it counts itself.
+VERSION = (
+    "create table if not exists version (id integer primary key, number integer not null) strict",
+    *(
+        f"create trigger if not exists after_{change} after {change} on corrections begin "
+        "insert into version values (1, 1) on conflict (id) do update set number = number + 1; end"
+        for change in ("insert", "update", "delete")
+    ),
+)
 # The last correction of each sentence, then, of other sentences, the last translation, both in the order of time.
 KEPT = """
 select source_language, target_language, source, correction, machine, author, '', created from corrections
@@ -107,7 +116,7 @@ class Corrections:
         self.threshold = threshold
         self._lock = threading.Lock()
         self._nearest: dict[tuple[str, str], Nearest] = {}
-        self._last: tuple[object, int] | None = None  # the changes by others, and our own, that they know
+        self._last: tuple[int] | None = None  # the version of the corrections that they know
         try:
             self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
@@ -120,7 +129,8 @@ class Corrections:
             self._database.execute("begin immediate")
             self._make(path)
             self._database.execute("commit")
-        self._database.execute(HISTORY)
+        for each in (HISTORY, *VERSION):
+            self._database.execute(each)
         end = time.monotonic() + BUSY
         while self._pragma("journal_mode") != "wal":
             try:
@@ -245,7 +255,7 @@ class Corrections:
         if self.threshold >= 1:
             return None
         with self._lock:
-            last = self._pragma("data_version"), self._database.total_changes
+            last = self._database.execute("select number from version").fetchone()
             if last != self._last:
                 self._last, self._nearest = last, {}
             if pair not in self._nearest:

@@ -8,9 +8,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.memory import Nearest
 from dragoman.errors import UserError
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 
@@ -58,6 +61,39 @@ def test_servers_see_what_others_keep(tmp_path: Path) -> None:
         match = other.found(PAIR, text)
         assert match is not None
         assert match.translation == "la voiture"
+
+
+def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for_translations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By other servers, too, and where a new correction takes the number of one that was removed."""
+    built = list[int]()
+
+    def counted(pairs: list[Pair], *rest: Any, **options: Any) -> Nearest:
+        built.append(len(pairs))
+        return Nearest(pairs, *rest, **options)
+
+    monkeypatch.setattr("dragoman.serving.corrections.Nearest", counted)
+    one, other = Corrections(tmp_path / "db", threshold=0.7), Corrections(tmp_path / "db", threshold=0.7)
+    one.add(PAIR, Correction("the red car stops here", "la voiture"))
+
+    def found() -> str | None:
+        match = one.found(PAIR, "the red car stops there")
+        return match and match.translation
+
+    assert found() == "la voiture"
+    for number, server in enumerate((one, other)):
+        server.note(PAIR, [Made(f"{number}", "x", "m")])
+        assert found() == "la voiture"
+    assert built == [1]
+    for text, server in (("auto", one), ("char", other), ("wagon", other)):
+        assert server.forget("the red car stops here") == 1
+        server.add(PAIR, Correction("the red car stops here", text))
+        assert found() == text
+    assert built == [1, 1, 1, 1]
+    with closing(sqlite3.connect(tmp_path / "db")) as by_hand, by_hand:
+        by_hand.execute("update corrections set correction = 'bagnole'")
+    assert found() == "bagnole"
 
 
 def test_many_servers_make_the_database_at_once(tmp_path: Path) -> None:
