@@ -62,10 +62,10 @@ class Guess(NamedTuple):
 
 class Service:
     """Models, and texts of any length that they translate. With `sentences`, texts are translated a sentence at a time,
-    otherwise a line. With `history`, all translations are kept beside the corrections. With `least`, sentences of which
-    a model is less sure are empty; UserError if one is not calibrated. `glossaries` hold for all translations;
-    UserError for one of languages between which no model translates directly. Languages that the identifier does not
-    know are never detected.
+    otherwise a line. With `history`, all translations are kept beside the corrections, except with a beginning or terms
+    of the request. With `least`, sentences of which a model is less sure are empty; UserError if one is not calibrated.
+    `glossaries` hold for all translations; UserError for one of languages between which no model translates directly.
+    Languages that the identifier does not know are never detected.
     """
 
     def __init__(
@@ -222,7 +222,8 @@ class Service:
         made = await self._along(route, new, options)
         if self.least is not None:
             made = [each.trusted(self.least) for each in made]
-        if isinstance(source, str) and not options.prefix:  # with a beginning that a user chose, it is no model's own
+        chosen = options.prefix or options.constraints  # with a beginning or terms of a user, it is no model's own
+        if isinstance(source, str) and not chosen:
             given = ((item, each) for item, each in zip(new, made, strict=True) if not each.withheld)
             await self._note((source, target), route, given)
         if options.attention:

@@ -337,8 +337,17 @@ def test_translations_are_kept_where_that_is_asked_for(opened: Open, tmp_path: P
         client.post("/suggest", json={"q": "six", "s": "seis", **PAIR})
         client.post("/translate", json={"q": ["one two", "one two", "six"], **PAIR})
         client.post("/v1/stream", json={"q": "two one", **PAIR})
+        for chosen in ({"prefix": "six"}, {"glossary": [["two", "PRIVATE"]]}):  # which are no model's own
+            for path in ("/v1/translate", "/v1/stream"):
+                assert client.post(path, json={"q": "one two", **PAIR, **chosen}).status_code == 200
+        client.post("/v1/translate", json={"q": "three", **PAIR, "glossary": []})
     found = [(each.correction.source, each.correction.correction, each.model) for each in entries(database)]
-    assert found == [("six", "seis", ""), ("one two", "deux un", "run"), ("two one", "un deux", "run")]
+    assert found == [
+        ("six", "seis", ""),
+        ("one two", "deux un", "run"),
+        ("two one", "un deux", "run"),
+        ("three", "trois", "run"),
+    ]
 
 
 def entries(database: Path) -> list[Entry]:
