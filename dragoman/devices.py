@@ -45,8 +45,10 @@ class Device(NamedTuple):
         return torch.autocast(self.torch_device.type, self.precision)
 
     def threads_for(self, multiplications: int) -> AbstractContextManager[None]:
-        """A context with one thread for steps below SMALL, and with all threads for others."""
-        return one_thread() if multiplications < SMALL else nullcontext()
+        """A context with one thread for steps below SMALL, and with all threads for others, whatever number the calling
+        thread has: torch gives a new one that of the last block, which may have been for small steps elsewhere.
+        """
+        return computing_with(1 if multiplications < SMALL else self.threads)
 
     def __str__(self) -> str:
         place = self.torch_device
@@ -61,13 +63,13 @@ class Device(NamedTuple):
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread inside the block, and with as many as before after it."""
+def computing_with(count: int) -> Iterator[None]:
+    """Compute with so many threads inside the block, and with as many as before after it."""
     before = torch.get_num_threads()
-    if before == 1:
+    if before == count:
         yield
         return
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import pytest
@@ -88,6 +89,21 @@ def test_small_steps_leave_the_number_of_threads_that_somebody_else_has_set(coun
     with device.threads_for(0):
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == count
+
+
+def test_large_steps_have_all_threads_where_a_thread_began_during_small_steps_of_another() -> None:
+    """As the thread of a model of a service does, whose first number of threads is what torch had last."""
+    device = choose(DeviceConfig(name="cpu", threads=3))
+
+    def large() -> int:
+        with device.threads_for(devices.SMALL):
+            return torch.get_num_threads()
+
+    with ThreadPoolExecutor(1) as pool:
+        with device.threads_for(0):
+            assert pool.submit(torch.get_num_threads).result() == 1
+        assert pool.submit(large).result() == 3
+    assert torch.get_num_threads() == 3
 
 
 @pytest.mark.parametrize(("precision", "kind"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])

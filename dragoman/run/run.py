@@ -63,7 +63,7 @@ class Run:
         """Return the model with these weights, in evaluation mode."""
         path = self.weights(weights)
         build.check(self.config, self.sources, self.target, read_shapes(path), path)
-        with devices.one_thread():  # initialising weights would keep several threads waiting for each other
+        with devices.computing_with(1):  # initialising weights would keep several threads waiting for each other
             model = build.build_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()
