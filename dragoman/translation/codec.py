@@ -213,7 +213,7 @@ class Codec:
             return found
         said = self.writing.named(sentence.encoded, sentence.prefix)
         begun = sentence.marked.text("".join(self.target.text.unit.surfaces(list(map(str, said)))))
-        terms = sentence.constraints.places(found.text) if sentence.constraints else []
+        terms = sentence.constraints.places(found) if sentence.constraints else []
         return sentence.detached.attached(found, len(begun), terms)
 
     def translation(

@@ -111,22 +111,26 @@ class SentenceConstraints:
         found = self._constraints.glossary.find(text)
         return [each._replace(forms=tuple(dict.fromkeys(map(normalise, each.forms)))) for each in found]
 
-    def lacking(self, text: str) -> frozenset[Forms]:
+    def lacking(self, found: Translation) -> frozenset[Forms]:
         """The forms of the terms that a translation does not have at all."""
-        places = zip(self.terms, terms.said(text, self.terms), strict=True)
+        places = zip(self.terms, self._said(found), strict=True)
         return frozenset(term.forms for term in self.terms) - {term.forms for term, place in places if place}
 
-    def places(self, text: str) -> list[Span]:
+    def places(self, found: Translation) -> list[Span]:
         """Where a translation has the terms."""
-        return [place for place in terms.said(text, self.terms) if place]
+        return [place for place in self._said(found) if place]
 
-    def searching(self, text: str) -> "SentenceConstraints | None":
+    def _said(self, found: Translation) -> list[Span | None]:
+        """Where a translation has each term: not in its protected spans, which are of the source."""
+        return terms.said(found.text, self.terms, [each.target for each in found.spans if each.target])
+
+    def searching(self, found: Translation) -> "SentenceConstraints | None":
         """The same for another search, which also sees to terms that this translation does not have; None if there are
         none that a search could see to.
         """
         if self._constraints.weight or self._searched is None:
             return None
-        more = frozenset(forms for forms in self.lacking(text) - self._searched if self._spelled(forms))
+        more = frozenset(forms for forms in self.lacking(found) - self._searched if self._spelled(forms))
         given = self._constraints, self._given, self._source, self._text, self._edges, self._known
         return SentenceConstraints(*given, self._searched | more) if more else None
 
@@ -186,17 +190,20 @@ class SentenceConstraints:
         own = tuple(log_prob - bonus for log_prob, bonus in zip(hypothesis.log_probs, added, strict=True))
         return replace(hypothesis, log_probs=own)
 
-    def applied(self, text: str) -> tuple[AppliedTerm, ...]:
+    def applied(self, found: Translation) -> tuple[AppliedTerm, ...]:
         """The terms of the text, and where a form of their translation stands. Of a term that a protected span cuts, it
-        stands there only if the model says it of itself.
+        stands there only if the span has it, or the model says it of itself.
         """
+        own = self._said(found)
+        lost = terms.said(found.text, self._lost, [target for target in own if target])
         there = [(self._given.place((each.begin, each.end)), each) for each in self.terms]
-        there = sorted([*there, *(((each.begin, each.end), each) for each in self._lost)], key=lambda found: found[0])
+        there += [((each.begin, each.end), each) for each in self._lost]
         name = self._source.name if self._source else ""
-        return tuple(
+        every = [
             AppliedTerm(each.text, name, place, target, each.forms)
-            for (place, each), target in zip(there, terms.said(text, [each for _, each in there]), strict=True)
-        )
+            for (place, each), target in zip(there, [*own, *lost], strict=True)
+        ]
+        return tuple(sorted(every, key=lambda each: each.place))
 
 
 def _over(place: Span, spans: Collection[Span]) -> bool:
@@ -238,4 +245,4 @@ def told(found: Translation, constraints: SentenceConstraints | None) -> Transla
     if constraints is None:
         return found
     others = tuple(told(each, constraints) for each in found.alternatives)
-    return replace(found, alternatives=others, terms=constraints.applied(found.text))
+    return replace(found, alternatives=others, terms=constraints.applied(found))

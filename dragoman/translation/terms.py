@@ -17,20 +17,22 @@ LEAST = 0.1  # of the attention of a word, for a term to take its place
 _LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 
 
-def said(text: str, terms: Sequence[FoundTerm]) -> list[Span | None]:
-    """Where each term is said in a translation, each in another place: the longest forms first."""
+def said(text: str, terms: Sequence[FoundTerm], taken: Sequence[Span] = ()) -> list[Span | None]:
+    """Where each term is said in a translation, each in another place, and none in one that is `taken`: the longest
+    forms first.
+    """
     wholes = Wholes(text)
     every = {forms: _places(wholes, forms) for forms in {term.forms for term in terms}}
-    found, taken = list[Span | None]([None] * len(terms)), list[Span]()
+    found, closed = list[Span | None]([None] * len(terms)), list(taken)
     for begin, end in sorted(
         {span for spans in every.values() for span in spans}, key=lambda each: (each[0] - each[1], each)
     ):
-        if not any(begin < last and first < end for first, last in taken):
+        if not any(begin < last and first < end for first, last in closed):
             waiting = (number for number, term in enumerate(terms) if (begin, end) in every[term.forms])
             number = next((number for number in waiting if found[number] is None), None)
             if number is not None:
                 found[number] = (begin, end)
-                taken.append((begin, end))
+                closed.append((begin, end))
     return found
 
 

@@ -201,7 +201,7 @@ class Translator:
         while sentences := [
             each._replace(constraints=more)
             for each in sentences
-            if (more := each.constraints and each.constraints.searching(found[each.number].text))
+            if (more := each.constraints and each.constraints.searching(found[each.number]))
         ]:
             found = self._searched(task, sentences, choose)
             for each in sentences:
@@ -407,4 +407,4 @@ def _reranked(
 
 def _lacking(sentence: Sentence, found: Translation) -> int:
     """How many terms a translation does not have."""
-    return len(sentence.constraints.lacking(found.text)) if sentence.constraints else 0
+    return len(sentence.constraints.lacking(found)) if sentence.constraints else 0

@@ -142,8 +142,7 @@ def test_terms_come_before_criteria(translator: Translator) -> None:
     sentences = [translator.codec.sentence(number, (text,), constraints=lexical) for number, text in enumerate(texts)]
     found = translator.translate(texts, constraints=lexical, n_best=20, rerank=reranker)
     orders = [
-        [len(each.constraints.lacking(one.text)) for one in best.n_best]
-        for each, best in zip(sentences, found, strict=True)
+        [len(each.constraints.lacking(one)) for one in best.n_best] for each, best in zip(sentences, found, strict=True)
     ]
     assert orders == [sorted(order) for order in orders]
     assert all(len(set(order)) > 1 for order in orders)

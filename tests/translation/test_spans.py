@@ -343,6 +343,26 @@ def test_a_term_that_a_span_cuts_is_told_as_not_applied(
     assert [each.target for each in read.terms] == [(0, 7)]
 
 
+@pytest.mark.parametrize("span", ["{cinq}", "cinq@two.fr", "https://two.fr/cinq/six"])
+def test_a_term_in_a_protected_span_is_not_said(
+    span: str, translator: Translator, runs: dict[str, Translator], free: dict[str, Translator]
+) -> None:
+    """Whether spans are learnt or detached: the term is searched for, and told where it stands beside them."""
+    lexical = LexicalConstraints(Glossary([Term("two", ("cinq",))]))
+    texts = [f"one two three {span}", f"{span} two", f"two {span} one"]
+    ways = (runs["word"], None), (runs["bpe"], None), (free["bpe"], FOUND), (translator, FOUND)
+    for model, protected in ways:
+        for found in model.translate(texts, constraints=lexical._replace(protection=protected)):
+            (kept,) = [each.target for each in found.spans]
+            (place,) = [each.target for each in found.terms]
+            assert kept
+            assert place, found.text
+            assert found.text[slice(*place)].lower() == "cinq"
+            assert place[1] <= kept[0] or kept[1] <= place[0]
+    (favoured,) = translator.translate(["two {cinq}"], constraints=LexicalConstraints(lexical.glossary, 1e-6, FOUND))
+    assert (favoured.text, favoured.terms[0].target) == ("deux {cinq}", None)
+
+
 def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translator: Translator) -> None:
     glossary = Glossary([Term("two", ("cinq",))])
     free, *_ = translator.translate(["one two three"])

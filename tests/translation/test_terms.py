@@ -143,6 +143,7 @@ def test_places_of_terms_do_not_overlap() -> None:
     assert said("Drucker Warteschlange des Geräts", [printer, queue]) == [None, (0, 21)]
     assert said("Lit et lit", [term("bed", "lit")] * 3) == [(0, 3), (7, 10), None]
     assert said("un Lit", [term("bed", "lit")]) == [None]
+    assert said("{lit} et lit", [term("bed", "lit")] * 2, [(0, 5)]) == [(9, 12), None]
 
 
 @pytest.mark.parametrize(
