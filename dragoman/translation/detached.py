@@ -81,9 +81,9 @@ class Detached:
         first = list[Back]()
         for group in self.beginning.groups if self.beginning else ():
             said = [group.text[begin - group.begin : end - group.begin] for begin, end in group.spans]
-            if not all(left.get(each) for each in said):
+            taken = [left[each].popleft() for each in said if left.get(each)]
+            if len(taken) < len(said):
                 return None
-            taken = [left[each].popleft() for each in said]
             first.append(Back(group, tuple(span for span, _ in taken), taken[0][1], group.offset))
         gone = {span for back in first for span in back.sources}
         others = list[Back]()

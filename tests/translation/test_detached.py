@@ -200,7 +200,7 @@ def test_the_words_of_a_text_full_of_spans_are_limited() -> None:
     assert all(found.text[slice(*each.target or ())] == each.text for each in found.spans)
 
 
-@pytest.mark.parametrize("prefix", ["{c}", "{a} {a}"])
+@pytest.mark.parametrize("prefix", ["{c}", "{a} {a}", "{a}{a}"])
 def test_a_beginning_has_no_other_spans_than_its_source(prefix: str) -> None:
     with pytest.raises(UserError, match="has a protected span that the source has not"):
         detached("one {a} two").begun(prefix)
