@@ -137,8 +137,9 @@ def _translated(translator: "Translator", path: Path, beam: int | None) -> Itera
     are left out, and their number is reported.
     """
     from dragoman.configuration.components import Spec
+    from dragoman.search.table import in_place_of
 
-    search = Spec("greedy") if beam == 1 else None
+    search = in_place_of(translator.search, Spec("greedy")) if beam == 1 else None
     full, cut = (line for line in read_lines(path, LONGEST_TEXT) if line.strip()), 0
     for portion in portions(full, PORTION):
         found = translator.translate(portion.lines, beam_size=None if search else beam, search=search)

@@ -23,10 +23,20 @@ def has_beam(kind: str) -> bool:
     return kind in SEARCHES and "size" in components.options(SEARCHES[kind])
 
 
+def in_place_of(own: Spec, other: Spec) -> Spec:
+    """The other search with those options of a run's own search that it has too and does not give: lengths of
+    translations, and how they are ranked.
+    """
+    known = components.options(SEARCHES[other.kind])
+    kept = {name: value for name, value in own.options.items() if name in known}
+    return Spec(other.kind, {**kept, **other.options})
+
+
 def with_beam(search: Spec, size: int) -> Spec:
     """The same search with a beam of this size; beam search in the place of one that has no beam."""
-    kind, options = (search.kind, search.options) if has_beam(search.kind) else ("beam", {})
-    return Spec(kind, {**options, "size": size})
+    if has_beam(search.kind):
+        return Spec(search.kind, {**search.options, "size": size})
+    return in_place_of(search, Spec("beam", {"size": size}))
 
 
 def with_width(search: Spec, width: int) -> Spec:

@@ -18,6 +18,7 @@ from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
+from dragoman.search.table import in_place_of
 from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.translation import gate, rest
 from dragoman.translation.loading import Engine, load
@@ -140,12 +141,12 @@ class Model:
     def _search(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         if options.work != "translate":
             return self._given(items, options, deadline)
-        groups = {"size": 1, "groups": options.n_best, "strength": DIFFERENT}
+        diverse = Spec("diverse", {"size": 1, "groups": options.n_best, "strength": DIFFERENT})
         return self.translator.translate(
             [item.text for item in items],
             to=options.to,
             n_best=options.n_best,
-            search=Spec("diverse", groups) if options.diverse else None,
+            search=in_place_of(self.translator.search, diverse) if options.diverse else None,
             constraints=options.constraints,
             prefix=[item.prefix for item in items],
             timeout=deadline,

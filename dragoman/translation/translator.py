@@ -25,7 +25,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
-from dragoman.search.table import SEARCHES, with_beam
+from dragoman.search.table import SEARCHES, in_place_of, with_beam
 from dragoman.search.tempered import NORMALISER, Tempered
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
@@ -235,7 +235,7 @@ class Translator:
         spec = search or self.search
         risk = isinstance(chooser, MinimumBayesRisk)
         if risk and search is None and beam_size is None and spec.kind != "sample":
-            spec = Spec("sample")
+            spec = in_place_of(spec, Spec("sample"))
         if beam_size is not None:
             spec = with_beam(spec, beam_size)
         if self.generator.several and spec.options.get("coverage_penalty"):

@@ -30,7 +30,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import Limit
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
-from dragoman.search.table import SEARCHES, has_beam, with_beam
+from dragoman.search.table import SEARCHES, has_beam, in_place_of, with_beam, with_width
 from tests.builders import BATCH, build_model, sentences
 from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
@@ -359,4 +359,14 @@ def test_a_beam_is_of_whatever_search_has_one(monkeypatch: pytest.MonkeyPatch) -
     assert [kind for kind in SEARCHES if has_beam(kind)] == ["beam", "diverse", "triangular"]
     assert with_beam(Spec("triangular", {"size": 6, "groups": 3}), 9) == Spec("triangular", {"size": 9, "groups": 3})
     assert with_beam(Spec("beam", {"alpha": 0.5}), 9) == Spec("beam", {"alpha": 0.5, "size": 9})
-    assert with_beam(Spec("greedy", {"length_ratio": 3.0}), 9) == Spec("beam", {"size": 9})
+    assert with_beam(Spec("greedy", {"length_ratio": 3.0}), 9) == Spec("beam", {"size": 9, "length_ratio": 3.0})
+
+
+def test_another_search_keeps_the_options_that_it_has_too() -> None:
+    """But for those that it gives itself."""
+    lengths = {"length_ratio": 0.5, "length_margin": 2, "min_length_ratio": 0.1, "min_length_margin": 1}
+    own = Spec("beam", {"size": 7, "alpha": 0.5, "coverage_penalty": 0.2, **lengths})
+    assert in_place_of(own, Spec("sample")) == Spec("sample", lengths)
+    assert in_place_of(own, Spec("greedy", {"length_ratio": 1.0})) == Spec("greedy", {**lengths, "length_ratio": 1.0})
+    assert in_place_of(own, Spec("diverse", {"size": 1})) == Spec("diverse", {"size": 1, "alpha": 0.5, **lengths})
+    assert with_width(Spec("exhaustive", {"beam": 3, **lengths}), 9) == Spec("beam", {"size": 9, **lengths})

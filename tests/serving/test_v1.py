@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import dragoman
+from dragoman.configuration.components import Spec
 from dragoman.run.folder import RunFolder
 from dragoman.serving.models import Model
 from dragoman.translation.calibration import Calibration, Fit, digest
@@ -44,6 +45,17 @@ def test_other_words_behind_a_prefix(client: TestClient) -> None:
     assert answer["text"] == "trois deux un"
     assert len({text.split()[1] for text in every if len(text.split()) > 1}) > 1
     assert all(text.startswith("trois") for text in every)
+
+
+def test_other_words_keep_the_lengths_of_the_runs_own_search(
+    opened: Callable[..., TestClient], run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Model.load(run)
+    monkeypatch.setattr(model.translator, "search", Spec("beam", {"length_ratio": 0, "length_margin": 2}))
+    monkeypatch.setattr(Model, "load", lambda _: model)
+    with opened() as client:
+        answer = post(client, q="one two three four five", alternatives=2, diverse=True)
+    assert [len(text.split()) <= 2 for text in (answer["text"], *answer["alternatives"])] == [True] * 3
 
 
 def test_terms(client: TestClient) -> None:

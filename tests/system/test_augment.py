@@ -35,6 +35,16 @@ def test_back_translation_makes_tagged_sources(copied: Shell) -> None:
 
 
 @pytest.mark.spec("E3")
+def test_greedy_search_keeps_the_lengths_of_the_runs_own(copied: Shell) -> None:
+    config = copied.folder / "runs/toy/config.yaml"
+    lengths = "length_ratio: 2.0\n  length_margin: 10", "length_ratio: 0.0\n  length_margin: 1"
+    config.write_text(config.read_text("utf-8").replace(*lengths), "utf-8")
+    copied.write("mono.en", "one two three four\n")
+    assert copied("augment", "back", "runs/toy", "mono.en", "-o", "short", "--tag", "", "--beam", "1").code == 0
+    assert [len(source.split()) for source, _ in pairs(copied, "short", "fr", "en")] == [1]
+
+
+@pytest.mark.spec("E3")
 def test_forward_translation_makes_targets(copied: Shell) -> None:
     copied.write("mono.en", "one two\nthree\n")
     assert copied("augment", "forward", "runs/toy", "mono.en", "-o", "ft", "--tag", "<self>").code == 0

@@ -38,6 +38,7 @@ from dragoman.training import session
 from dragoman.translation import codec, generator, inputs
 from dragoman.translation.codec import by_length
 from dragoman.translation.generator import Task
+from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.translation import Scored
@@ -266,6 +267,19 @@ def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translat
     assert [each.text for each in greedy] == [each.text for each in narrow]
     assert [each.score for each in greedy] == pytest.approx([each.log_prob for each in greedy])
     assert [each.score for each in narrow] == pytest.approx([each.log_prob for each in narrow])
+
+
+def test_a_search_in_the_place_of_the_runs_own_keeps_its_lengths(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translator, "search", Spec("greedy", {"length_ratio": 0, "length_margin": 2}))
+    risk, rerank = MinimumBayesRisk(METRICS["chrf"](), 20), Reranker((), {}, candidates=4)
+    every: list[dict[str, Any]] = [{"beam_size": 4}, {"risk": risk}, {"rerank": rerank}]
+    for asked in every:
+        (found,) = translator.translate(["one two three four five"], **asked)
+        assert len(found.words) <= 2, asked
+    (found,) = translator.translate(["one two three four five"], search=Spec("greedy"))
+    assert len(found.words) == 5
 
 
 @pytest.mark.parametrize("kind", ["words", *OTHERS])
