@@ -170,20 +170,10 @@ class Endpoints:
         return TranslateRequest(passage, source, target, options, least)
 
     async def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
-        """The text in its sentences, or several side by side; what the model reads; and the target language. Refusal if
-        there is no such model.
+        """The text in its sentences, or several side by side; what the model reads; and the target language. A list of
+        one name is that name where a model reads it alone. Refusal if there is no such model.
         """
-        names, several = parameters.texts("source")
-        if several:
-            return await self._several(parameters, names)
-        text, (source,), target = parameters.text("q"), names, parameters.text("target")
-        self.backend.check_size([text], _beside(parameters))
-        if not self.backend.service.routes.find(source, target):
-            raise Refusal(400, f"{source} to {target} is not supported")
-        (passage,) = await self.backend.service.passages([text], source)
-        return passage, source, target
-
-    async def _several(self, parameters: Parameters, names: Sequence[str]) -> tuple[Passage, Read, str]:
+        names, listed = parameters.texts("source")
         texts, _ = parameters.texts("q")
         target = parameters.text("target")
         self.backend.check_size(texts, _beside(parameters))
@@ -191,7 +181,11 @@ class Endpoints:
             raise Refusal(
                 400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
             )
-        sources = self.backend.service.routes.reading(names, target)
+        routes = self.backend.service.routes
+        if len(names) == 1 and routes.find(names[0], target):
+            (passage,) = await self.backend.service.passages(texts, names[0])
+            return passage, names[0], target
+        sources = routes.reading(names, target) if listed else ()
         if not sources:
             raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
         given = dict(zip(names, texts, strict=True))

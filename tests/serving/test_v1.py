@@ -35,6 +35,14 @@ def test_every_sentence_has_its_attention(client: TestClient) -> None:
         assert found.attention.shape == (len(found.words), len(found.source_words))
 
 
+def test_a_list_of_one_source_is_that_source(client: TestClient) -> None:
+    every = post(client, q=TEXT)
+    assert every["text"]
+    for more in ({"q": TEXT, "source": ["en"]}, {"q": [TEXT], "source": ["en"]}, {"q": [TEXT]}):
+        assert post(client, **more) == every
+    assert client.post("/v1/explain", json={**PAIR, "q": ["one two"], "source": ["en"]}).status_code == 200
+
+
 def test_a_translation_begins_as_it_is_told(client: TestClient) -> None:
     assert post(client, q="one two", prefix="six")["text"].startswith("six")
 
@@ -75,7 +83,8 @@ def test_terms(client: TestClient) -> None:
         ({"min_confidence": True}, "Invalid request: min_confidence is no number from 0 to 1"),
         ({"min_confidence": "0.5"}, "Invalid request: min_confidence is no number from 0 to 1"),
         ({"min_confidence": 0.5}, "Invalid request: min_confidence needs a calibrated run from en to fr"),
-        ({"q": ["one"]}, "Invalid request: q is no string"),
+        ({"q": ["one", "two"]}, "Invalid request: expected a text for each source once, found 2 for 1"),
+        ({"q": "one", "source": ["xx"]}, "xx to fr is not supported"),
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/stream"])
