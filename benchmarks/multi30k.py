@@ -74,6 +74,7 @@ DIVERSE = {
     BEST: Diverse("Transformer-tiny", BY_2, {}),
     "Transformer-tiny, diversified by 4": Diverse("Transformer-tiny", BY_4, {}),
     "recurrent, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6"}),
+    "recurrent, distilled, diversified by 4": Diverse("recurrent", (BEST, *BY_4), {"training.epochs": "4"}),
     "student, distilled": Diverse("student", (BEST,), {}, pairs=False),
 }
 TUNED_BY = "{kind: bleu, tokenise: none}"
