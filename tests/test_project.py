@@ -133,23 +133,41 @@ def test_what_runs_on_every_change_is_the_check(repository: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
-    """What is installed without the repository, made without a network."""
+def source(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a package is built of."""
     pytest.importorskip("setuptools", minversion="77", reason="needs setuptools 77 to build with")
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
+    source = tmp_path_factory.mktemp("above") / "dragoman"
     source.mkdir()
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(repository / name, source)
     for name in ("configs", "dragoman"):
         unwanted = shutil.ignore_patterns("__pycache__")
         shutil.copytree(repository / name, source / name, symlinks=True, ignore=unwanted)
-    made = f"from setuptools import build_meta; build_meta.build_wheel({str(folder)!r})"
+    return source
+
+
+def built(kind: str, source: Path, folder: Path) -> Path:
+    """The file that is installed, made without a network."""
+    made = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
     done = subprocess.run([sys.executable, "-c", made], cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (built,) = folder.glob("*.whl")
-    with ZipFile(built) as file:
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZipFile]:
+    """What is installed without the repository."""
+    with ZipFile(built("wheel", source, tmp_path_factory.mktemp("wheel"))) as file:
         yield file
+
+
+def test_an_editable_install_is_found_from_the_folder_above_the_checkout(source: Path, tmp_path: Path) -> None:
+    """There the checkout is a package without `__init__.py`, which a path goes before, and a finder does not."""
+    with ZipFile(built("editable", source, tmp_path)) as file:
+        (name,) = (name for name in file.namelist() if "/" not in name)
+        assert name.endswith(".pth")
+        assert file.read(name).decode().strip() == str(source)
 
 
 def test_the_wheel_holds_every_configuration(wheel: ZipFile, repository: Path) -> None:

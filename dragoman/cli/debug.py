@@ -109,7 +109,7 @@ def debug_config(
         ),
     ] = False,
 ) -> None:
-    """Check a configuration; show every option with an explanation, and the size of the model."""
+    """Check a configuration; show all its options, those that it leaves out too, and the size of the model."""
     file, given = overrides(config)
     from dragoman import inspection
     from dragoman.configuration import document
