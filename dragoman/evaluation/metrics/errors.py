@@ -55,7 +55,16 @@ class ErrorRate(LineMetric):
         """The number of errors in the tokens of a translation."""
 
 
-class TokenErrorRate(ErrorRate):
+class WordErrorRate(ErrorRate):
+    """Word error rate, WER: insertions, deletions and substitutions of words separated by white space."""
+
+    name = "WER"
+
+    def _errors(self, hypothesis: Sequence[str], reference: Sequence[str]) -> int:
+        return Levenshtein.distance(hypothesis, reference)
+
+
+class TokenErrorRate(WordErrorRate):
     """Insertions, deletions and substitutions of tokens, in percent of the reference's tokens: lower is better.
 
     Tokens are separated by white space, such as phones ("phone error rate"); with `unit: character` they are all
@@ -73,18 +82,6 @@ class TokenErrorRate(ErrorRate):
 
     def _tokens(self, line: str) -> Sequence[str]:
         return self._cased(line) if self.unit == "character" else super()._tokens(line)
-
-    def _errors(self, hypothesis: Sequence[str], reference: Sequence[str]) -> int:
-        return Levenshtein.distance(hypothesis, reference)
-
-
-class WordErrorRate(ErrorRate):
-    """Word error rate, WER: insertions, deletions and substitutions of words separated by white space."""
-
-    name = "WER"
-
-    def _errors(self, hypothesis: Sequence[str], reference: Sequence[str]) -> int:
-        return Levenshtein.distance(hypothesis, reference)
 
 
 class CharacterErrorRate(WordErrorRate):
