@@ -1,13 +1,10 @@
 """Configure a training that goes on from a run with corrections of its translations, and its own pairs mixed in."""
 
-import filecmp
 import json
 import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from dragoman.configuration.config import Config, DataConfig
@@ -19,8 +16,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.significance import FEWEST
 from dragoman.files import write_atomically
 from dragoman.run.folder import RunFolder
-from dragoman.training.checks import load_config
-from dragoman.training.starting import OPTIONS, embeddings
+from dragoman.training.starting import OPTIONS, configured, embeddings, own_folder
 from dragoman.training.transfer import Start
 
 MACHINE = "mt"  # the source of that name is what a model had made, where no source is edited
@@ -94,9 +90,7 @@ def configure(
     values |= {"data.train": [str(folder / "train"), *data.train], "data.dev": str(folder / "dev")}
     values["data.weights"] = [CORRECTED, *((1 - CORRECTED) * share for share in _shares(data, every))]
     written = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
-    config = load_config(old.folder.config, {**written, **given})
-    if Path(config.run).resolve() == old.folder.path.resolve():
-        raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
+    config = configured(old, {**written, **given})
     check(config)
     known = [row for row in read_texts(data.dev, every) if not any(map(is_blank, row))]
     if len(known) < 2 * FEWEST:
@@ -145,15 +139,8 @@ def _write(parts: Mapping[str, Sequence[Row]], every: Sequence[str], folder: Pat
     files = [f"{part}.{name}" for part in parts for name in every]
     if going_on and all((folder / file).is_file() for file in files):
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
-        made = Path(above) / folder.name
-        made.mkdir()
+    with own_folder(folder, files, "corrections") as made:
         for part, rows in parts.items():
             for number, name in enumerate(every):
                 with write_atomically(made / f"{part}.{name}") as file:
                     file.writelines(f"{row[number]}\n" for row in rows)
-        with suppress(OSError):  # it is there, perhaps since just now, from another worker
-            made.rename(folder)
-        if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != files:
-            raise UserError(f"{folder}: exists already and has other corrections; choose another folder with --run")

@@ -4,7 +4,7 @@ import filecmp
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,9 +63,7 @@ def configure(
     values["data.train"] = str(folder / "train") if aside else list(places)
     values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
-    config = load_config(old.folder.config, {**written, **given})
-    if Path(config.run).resolve() == old.folder.path.resolve():
-        raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
+    config = configured(old, {**written, **given})
     check(config)
     told = ""
     if aside:
@@ -77,6 +75,30 @@ def configure(
     limits = f"learning rate {rate}, at most {settings.epochs} epochs, patience {settings.patience}"
     limits += f", judged by {settings.metric}"
     return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
+
+
+def configured(old: Run, options: dict[str, str]) -> Config:
+    """The configuration of a run with other options. UserError if it has the same folder."""
+    config = load_config(old.folder.config, options)
+    if Path(config.run).resolve() == old.folder.path.resolve():
+        raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
+    return config
+
+
+@contextmanager
+def own_folder(folder: Path, files: Sequence[str], what: str) -> Iterator[Path]:
+    """A new folder for these files, which becomes `folder` when they are written. One that has the same stays as it is;
+    UserError, with `what` they are, if it has others.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
+        made = Path(above) / folder.name
+        made.mkdir()
+        yield made
+        with suppress(OSError):  # it is there, perhaps since just now, from another worker
+            made.rename(folder)
+        if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != [*files]:
+            raise UserError(f"{folder}: exists already and has other {what}; choose another folder with --run")
 
 
 def embeddings(config: Config) -> Iterator[tuple[str, Any]]:
@@ -121,14 +143,7 @@ def _set_aside(places: Sequence[str], names: tuple[str, str], folder: Path) -> C
     def pairs() -> Iterator[Pair]:
         return read_pairs(places, *names)
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
-        made = Path(above) / folder.name
-        made.mkdir()
+    files = [f"{part}.{name}" for part in PARTS for name in names]
+    with own_folder(folder, files, "pairs") as made:
         copied = copy(pairs, ", ".join(places), made, names, aside=True)
-        files = [f"{part}.{name}" for part in PARTS for name in names]
-        with suppress(OSError):  # it is there, perhaps since just now, from another worker
-            made.rename(folder)
-        if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != files:
-            raise UserError(f"{folder}: exists already and has other pairs; choose another folder with --run")
     return copied
