@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
@@ -11,7 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 from dragoman.documents.line import whole
 from dragoman.serving.refusal import Refusal
 
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+FORM, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
+FIELDS = 1000  # of a form, at most
 
 
 class Parameters:
@@ -35,9 +37,9 @@ class Parameters:
     @classmethod
     async def _read(cls, request: Request) -> "Parameters":
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in FORMS:
+        if kind in (FORM, PARTS):
             try:
-                form = await request.form(max_files=1)
+                form = _fields(await request.body()) if kind == FORM else await request.form(max_files=1)
             except (Refusal, ClientDisconnect):
                 raise
             except OSError:  # a large file is written to a temporary one meanwhile
@@ -133,6 +135,13 @@ class Parameters:
         if not isinstance(value, UploadFile):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
         return value
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    """The fields of a form. Bytes that are not percent-encoded are UTF-8 as well: starlette takes them for Latin-1.
+    ValueError if it is damaged.
+    """
+    return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS))
 
 
 def _lines(value: Any) -> Any:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -347,6 +348,28 @@ def test_requests(services: dict[str, TestClient], item: Item, way: str) -> None
 def test_bodies_that_are_no_object_of_json(client: TestClient, body: bytes) -> None:
     answer = client.post("/translate", content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()) == (400, {"error": "Invalid JSON format"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["q=He’s+in+Zoé’s%20café.".encode(), b"q=He%E2%80%99s+in+Zo%c3%a9\xe2\x80\x99s caf%C3%A9."],
+    ids=["as it is", "in part percent-encoded"],
+)
+def test_forms_are_utf_8(opened: Open, tmp_path: Path, body: bytes) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    key, form = Keys.make("ann", tmp_path / "keys"), b"&source=en&target=fr"
+    with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(tmp_path / "kept")) as client:
+        better = f"&s=Il est au café de Zoé.&api_key={key}".encode()
+        assert client.post("/suggest", content=body + better + form, headers=headers).json() == {"success": True}
+    (kept,) = Corrections(tmp_path / "kept").all(("en", "fr"))
+    assert (kept.source, kept.correction) == ("He’s in Zoé’s café.", "Il est au café de Zoé.")
+
+
+@pytest.mark.parametrize("text", [b"caf\xe9", b"caf%E9", b"one" + b"&a=" * 1000], ids=["bytes", "encoded", "fields"])
+def test_damaged_forms_are_refused(client: TestClient, text: bytes) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = client.post("/translate", content=b"source=en&target=fr&q=" + text, headers=headers)
+    assert (answer.status_code, answer.json()) == (400, {"error": "Invalid request: the form is damaged"})
 
 
 def test_line_ends_of_forms_count_as_one_character(client: TestClient) -> None:
