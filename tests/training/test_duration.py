@@ -204,6 +204,7 @@ def test_a_training_that_cannot_begin_is_told(made: Make, place: Path, tmp_path:
             "5.2 seconds a pass over the training pairs, 8.75 minutes for 100 passes, beside validations; cpu",
         ),
         (90.0, 100.0, "90 seconds a pass over the training pairs, 2.5 hours for 100 passes, beside validations; cpu"),
+        (99.5, 1.1, "100 seconds a pass over the training pairs, 109 seconds for 1.1 passes, beside validations; cpu"),
         (86_400.0, 1.0, "24 hours a pass over the training pairs, 24 hours for 1 pass, beside validations; cpu"),
         (86_400.0, 12.5, "24 hours a pass over the training pairs, 12.5 days for 12 passes, beside validations; cpu"),
         (300.0, 0.25, "5 minutes a pass over the training pairs, 75 seconds for 0.25 passes, beside validations; cpu"),
