@@ -152,6 +152,13 @@ class Subword(Unit):
                 break
         return surfaces
 
+    def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
+        found = list(symbols)
+        for number in range(max(1, begin), len(found)):
+            if symbols[number - 1] == SPACE:
+                found[number] = symbols[number].removeprefix(SPACE)
+        return found
+
     def learnt(self) -> bytes:
         model: bytes = self._processor.serialized_model_proto()
         return model

@@ -105,6 +105,12 @@ class Unit(ABC):
         """The text that the symbols spell: the inverse of `encode`. `<unk>` is written as is."""
         return "".join(self.surfaces(symbols))
 
+    def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
+        """The symbols, from number `begin` on without a space directly behind a symbol that is a space alone: a model
+        of subwords may write both, although no text that it has seen has two spaces in a row.
+        """
+        return list(symbols)
+
     @abstractmethod
     def learnt(self) -> bytes:
         """What `fit` has learnt, as the contents of a file."""

@@ -247,7 +247,8 @@ class Codec:
             hypothesis = sentence.constraints.without_bonus(hypothesis)
         marked, encoded = sentence.marked, sentence.encoded
         said = self.writing.symbols_of(encoded, hypothesis)
-        written, words = self.writing.written(encoded, said)
+        single_spaced = None if sentence.has_spaces_in_a_row else len(sentence.prefix)
+        written, words = self.writing.written(encoded, said, single_spaced)
         weights = tuple(part[:-1] for part in hypothesis.attention)
         figures = {name: each.tolist() for name, each in hypothesis.figures.items() if name != NORMALISER}
         sure = None if self.temperature is None else calibrated(hypothesis, self.temperature)

@@ -31,12 +31,16 @@ class ModelOutputs:
         symbols = self.target.text.encode(text[:LONGEST_TEXT])[:longest]
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
 
-    def written(self, encoded: list[Encoded], symbols: list[Symbol]) -> tuple[list[str], WordsOf]:
+    def written(
+        self, encoded: list[Encoded], symbols: list[Symbol], single_spaced: int | None = None
+    ) -> tuple[list[str], WordsOf]:
         """The symbols of the text that the model's symbols stand for; its words, and the word of each symbol of the
-        model, or -1.
+        model, or -1. Those that a model writes itself may be `single_spaced` from a number on, as units have it.
         """
         if self.edited is None:
             spelt = list(map(str, symbols))
+            if single_spaced is not None:
+                spelt = self.target.text.unit.single_spaced(spelt, single_spaced)
             return spelt, self.target.text.words(spelt)
         made = list(applied(spelled(encoded[self.edited]), symbols))
         spelt = [symbol for symbol, _ in made]

@@ -1,5 +1,6 @@
 """A text on its way from what the user gives to the search for its translation."""
 
+import re
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from dragoman.translation.detached import Detached
 from dragoman.translation.inputs import Encoded
 from dragoman.translation.lexical import SentenceConstraints
 from dragoman.translation.spans import Marked
+
+_SPACES = re.compile(r"\s\s")
 
 
 class Sentence(NamedTuple):
@@ -31,6 +34,11 @@ class Sentence(NamedTuple):
     def read(self) -> tuple[Given, ...]:
         """What a model reads of what is given."""
         return self.detached.read if self.detached else self.given
+
+    @property
+    def has_spaces_in_a_row(self) -> bool:
+        """Whether a text has two spaces in a row, which its translation may have as well."""
+        return any(_SPACES.search(text) for text in self.given if isinstance(text, str))
 
     @property
     def stays(self) -> bool:

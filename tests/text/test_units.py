@@ -1,5 +1,6 @@
 """Units of text: lossless, deterministic, with nothing that a user's text could be mistaken for."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -61,6 +62,17 @@ def test_every_unit_is_tested() -> None:
 def test_decoding_restores_every_text(kind: str, text: str) -> None:
     unit = fitted(kind)
     assert unit.decode(unit.encode(text)) == text
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@given(words=st.lists(st.sampled_from(["the", "cat", "☃", ".", "", ""])), begin=st.integers(0, 9))
+def test_a_space_alone_and_that_of_the_next_word_are_one(kind: str, words: list[str], begin: int) -> None:
+    unit, text = fitted(kind), " ".join(words)
+    symbols = unit.encode(text)
+    assert unit.decode(unit.single_spaced(symbols)) == re.sub(" +", " ", f" {text}")[1:]
+    kept = unit.single_spaced(symbols, begin)
+    assert kept[:begin] == symbols[:begin]
+    assert unit.decode(kept).split() == text.split()
 
 
 @pytest.mark.parametrize("kind", UNITS)

@@ -181,6 +181,33 @@ def test_other_texts_in_the_batch_change_nothing(
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("source", "prefix", "text"),
+    [
+        ("one two", "", "un deux trois"),
+        ("one  two", "", "  un  deux   trois"),
+        ("one two", "  un ", "  un deux trois"),
+    ],
+    ids=["none in the source", "some in the source", "some that a user began with"],
+)
+def test_subwords_write_two_spaces_only_for_a_source_that_has_them(
+    source: str, prefix: str, text: str, others: dict[str, Translator]
+) -> None:
+    codec = others["subwords"].codec
+    symbols = codec.target.text.encode("  un  deux   trois")
+    ids = tuple(codec.target.vocabulary.ids(symbols))
+    begun = ids[: len(codec.target.text.encode(prefix))]
+    sentence = codec.sentence(0, (source,))._replace(prefix=begun)
+    attention = np.ones((len(ids) + 1, len(sentence.encoded[0]) + 1), np.float32)
+    hypothesis = Hypothesis(ids, 0.0, (0.0,) * (len(ids) + 1), (attention,), (None,) * len(ids))
+    found = codec.translation(sentence, [hypothesis], 1)
+    assert found.text == text
+    assert found.words == ["un", "deux", "trois"]
+    assert [step.symbol for step in found.steps] == [*symbols, "</s>"]
+    words = codec.target.text.words(symbols).word_of
+    assert [step.word for step in found.steps[:-1]] == words
+
+
 @pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\x00", "\ufeff", "\u2028", " \x07 \u0085"])
 def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -> None:
     before, empty, after = translator.translate(["one two", text, "two three"], n_best=2)
