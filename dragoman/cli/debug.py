@@ -1,19 +1,24 @@
 """`dragoman debug`: check corpora and configurations before training."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Configuration, Threads, overrides
+from dragoman.cli.options import OVERRIDES, Configuration, Threads, files_and_overrides, overrides
 from dragoman.cli.streams import one_line
+from dragoman.errors import UserError
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
-    from dragoman.configuration.config import LanguageConfig
+    from dragoman.configuration.config import Config, LanguageConfig
 
 CHARACTERS = 200  # assumed size of the vocabulary where only the data say how large it is
 NUMBERS = 2048  # assumed size of a region
+EXPECTED = (
+    "expected a configuration (.yaml), a file with both languages (.tsv, .tmx, ...) or two texts: corpus.en corpus.de"
+)
 
 app = typer.Typer()
 debug = typer.Typer(no_args_is_help=True, help="Check a corpus or a configuration before training.")
@@ -23,26 +28,24 @@ app.add_typer(debug, name="debug")
 @debug.command("data", context_settings=OVERRIDES)
 def debug_data(config: Configuration, threads: Threads = None) -> None:
     """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
-    training will take here; or of a file with both languages.
+    training will take here; or of a corpus: a file with both languages, or two texts.
     """
-    file, given = overrides(config)
+    files, given = files_and_overrides(config)
     from dragoman.corpus import formats
 
-    if str(file).endswith(formats.ENDINGS):
+    if len(files) == 2 or (len(files) == 1 and files[0].endswith(formats.ENDINGS)):
         if given:
-            raise typer.BadParameter(f"--{next(iter(given))}: is for a configuration, and {file} is a corpus")
-        _tell_corpus(str(file))
+            raise typer.BadParameter(f"--{next(iter(given))}: is for a configuration, and {files[0]} is a corpus")
+        _tell_corpus(*files)
         return
+    file, given = overrides(config)
     from dragoman.cli.outlook import outlook
-    from dragoman.configuration import document
     from dragoman.corpus import statistics
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
-    from dragoman.run.folder import RunFolder
     from dragoman.text.protection import Protection
 
-    RunFolder.check_config(file)
-    found = document.load(file, given)  # the parts of the model, which need torch, are checked after the corpora
+    found = _load(file, given)  # the parts of the model, which need torch, are checked after the corpora
     protection = Protection.of(found.text.protect)
     data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
     for pair in data.language_pairs:
@@ -68,6 +71,20 @@ def debug_data(config: Configuration, threads: Threads = None) -> None:
         _tell(line)
 
 
+def _load(file: Path, given: Mapping[str, str]) -> "Config":
+    """A configuration. What seems to be no name of one may be meant for a corpus."""
+    from dragoman.configuration import document
+    from dragoman.run.folder import RunFolder
+
+    RunFolder.check_config(file)
+    try:
+        return document.load(file, given)
+    except UserError as error:
+        if file.suffix in (".yaml", ".yml") or str(file) == "-":
+            raise
+        raise UserError(f"{error}; {EXPECTED}") from None
+
+
 def _tell_headers(key: str, places: Sequence[str], names: Sequence[str]) -> None:
     """What the first lines of files with columns seem to be."""
     from dragoman.configuration.config import COLUMNS
@@ -78,12 +95,15 @@ def _tell_headers(key: str, places: Sequence[str], names: Sequence[str]) -> None
             _tell(f"{key}: {place}: {one_line(header)}\n")
 
 
-def _tell_corpus(place: str) -> None:
-    """The statistics of a file with both languages."""
+def _tell_corpus(*files: str) -> None:
+    """The statistics of a file with both languages, or of two texts whose names differ in their ending."""
     from dragoman.corpus import statistics
-    from dragoman.corpus.corpora import corpora
+    from dragoman.corpus.corpora import corpora, side_by_side
 
-    _, names, told = corpora([place])
+    places, names, told = corpora(files) if len(files) == 1 else side_by_side(*map(Path, files))
+    if not places:
+        raise UserError(f"{' and '.join(files)}: {EXPECTED}")
+    (place,) = places
     for line in told:
         _tell(one_line(line))
     _tell(str(statistics.describe(place, *names)))

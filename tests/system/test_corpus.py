@@ -76,6 +76,16 @@ def test_a_corpus_is_looked_at_without_a_configuration(shell: Shell, golden: Gol
     assert shell("debug", "data", "x.tsv", "--seed", "3").code == 2
 
 
+def test_two_texts_are_looked_at_without_a_configuration(shell: Shell, golden: Golden) -> None:
+    shell.write("text.en", "".join(f"{source}\n" for source, _ in SMALL))
+    shell.write("text.de", "".join(f"{target}\n" for _, target in SMALL))
+    looked = shell("debug", "data", "text.en", "text.de")
+    assert (looked.code, looked.lines[0]) == (0, "pairs: 5")
+    for words in ("text", "text.en", "text.en other.de", "same.en same.en"):
+        golden(shell.fails("debug", "data", *words.split()), words)
+    assert shell("debug", "data", "text.en", "text.de", "--seed", "3").code == 2
+
+
 def test_two_files_of_keys_are_a_corpus(shell: Shell) -> None:
     for language, text in (("en", "Open"), ("de", "Öffnen")):
         shell.write(f"{language}.json", json.dumps({"menu": {"open": text}}))
