@@ -1,5 +1,6 @@
 """`dragoman augment`: more training pairs from existing data."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,8 @@ from dragoman.files import LONGEST_TEXT, read_lines, shown, write_atomically
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
+
+CUT, BLANK, UNTRANSLATED = "too long to be read whole", "blank", "without a translation"
 
 app = typer.Typer()
 augment = typer.Typer(no_args_is_help=True, help="Make more training pairs from existing data.")
@@ -81,7 +84,7 @@ def copy(
 ) -> None:
     """Copied texts (Currey et al. 2017): TARGET is its own source."""
     lines = _whole(((line,) for line in read_lines(text, LONGEST_TEXT)), text)
-    pairs = ((_tagged(tag, line), line) for _, (line,) in lines if line.strip())
+    pairs = ((_tagged(tag, line), line) for _, (line,) in lines)
     _write(output, (source_name, target_name), pairs, (text,))
 
 
@@ -109,8 +112,7 @@ def noise(options: NoiseOptions) -> None:
     noisy = Noise(options.drop, options.blank, options.shuffle)
     one_stream(options.source, options.target)
     pairs = _whole(parallel(options.source, options.target), options.source)
-    full = ((number, pair) for number, pair in pairs if all(text.strip() for text in pair))
-    found = ((_tagged(options.tag, noisy(pair[0], (options.seed, number))), pair[1]) for number, pair in full)
+    found = ((_tagged(options.tag, noisy(pair[0], (options.seed, number))), pair[1]) for number, pair in pairs)
     names = options.source_name, options.target_name
     _write(options.output, names, found, (options.source, options.target))
 
@@ -133,36 +135,52 @@ def _of_one_source(run: Path) -> "Translator":
 
 
 def _translated(translator: "Translator", path: Path, beam: int | None) -> Iterator[tuple[str, str]]:
-    """Yield each line that is not blank with its translation. Pairs whose translation is blank or not of the whole line
-    are left out, and their number is reported.
+    """Yield each line with its translation. Lines that are blank, or were not read whole, are left out, as are those
+    whose translation is blank; the number of each is reported.
     """
     from dragoman.configuration.components import Spec
     from dragoman.search.table import in_place_of
 
     search = in_place_of(translator.search, Spec("greedy")) if beam == 1 else None
-    full, cut = (line for line in read_lines(path, LONGEST_TEXT) if line.strip()), 0
-    for portion in portions(full, PORTION):
+    left = Counter[str]()
+    for portion in portions(_worded(read_lines(path, LONGEST_TEXT), left), PORTION):
         found = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
-        cut += sum(each.left_out > 0 for each in found)
-        whole = (("" if each.left_out else one_line(each.text)) for each in found)
-        yield from ((line, text) for line, text in zip(portion.lines, whole, strict=True) if text.strip())
-    _tell(cut, path)
+        for line, each in zip(portion.lines, found, strict=True):
+            if each.left_out:
+                left[CUT] += 1
+            elif (text := one_line(each.text)).strip():
+                yield line, text
+            else:
+                left[UNTRANSLATED] += 1
+    _tell(left, path)
+
+
+def _worded(lines: Iterable[str], left: Counter[str]) -> Iterator[str]:
+    """Yield the lines that are not blank, and count the others."""
+    for line in lines:
+        if line.strip():
+            yield line
+        else:
+            left[BLANK] += 1
 
 
 def _whole(rows: Iterable[tuple[str, ...]], path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the rows that were read whole, with their numbers; report how many were not."""
-    cut = 0
+    """Yield the rows that were read whole and have no blank text, with their numbers; report how many are not so."""
+    left = Counter[str]()
     for number, row in enumerate(rows):
         if max(map(len, row)) > LONGEST_TEXT:
-            cut += 1
+            left[CUT] += 1
+        elif not all(text.strip() for text in row):
+            left[BLANK] += 1
         else:
             yield number, row
-    _tell(cut, path)
+    _tell(left, path)
 
 
-def _tell(cut: int, path: Path) -> None:
-    if cut:
-        tell(f"{shown(path)}: {cut:,} lines are too long to be read whole, and left out")
+def _tell(left: Counter[str], path: Path) -> None:
+    """Report how many lines were left out, and why."""
+    for why, count in left.items():
+        tell(f"{shown(path)}: {count:,} {'line is' if count == 1 else 'lines are'} {why}, and left out")
 
 
 def _write(

@@ -23,7 +23,10 @@ def test_back_translation_makes_tagged_sources(copied: Shell) -> None:
     copied.write("mono.en", "one two\n\nthree\n")
     done = copied("augment", "back", "runs/toy", "mono.en", "-o", "more/bt")
     assert done.code == 0, done.err
-    assert done.err == "more/bt.fr, more/bt.en: 2 pairs. Add more/bt to data.train\n"
+    assert done.err.splitlines() == [
+        "mono.en: 1 line is blank, and left out",
+        "more/bt.fr, more/bt.en: 2 pairs. Add more/bt to data.train",
+    ]
     translated = copied("translate", "runs/toy", "mono.en").lines
     assert pairs(copied, "more/bt", "fr", "en") == [
         (f"<bt> {translated[0]}", "one two"),
@@ -55,7 +58,7 @@ def test_forward_translation_makes_targets(copied: Shell) -> None:
 @pytest.mark.spec("E3")
 def test_copies_are_their_own_sources(shell: Shell) -> None:
     shell.write("mono.fr", "un deux\n \ntrois\n")
-    assert shell("augment", "copy", "mono.fr", "-o", "copies", *NAMES).code == 0
+    assert "mono.fr: 1 line is blank, and left out\n" in shell("augment", "copy", "mono.fr", "-o", "copies", *NAMES).err
     assert pairs(shell, "copies", "en", "fr") == [("<copy> un deux", "un deux"), ("<copy> trois", "trois")]
     assert shell("augment", "copy", "mono.fr", "-o", "tagged", *NAMES, "--tag", "two\nlines").code == 0
     assert pairs(shell, "tagged", "en", "fr")[0] == ("two lines un deux", "un deux")
@@ -94,13 +97,13 @@ def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monk
     monkeypatch.setattr("dragoman.translation.inputs.LONGEST", 3)
     copied.write("long.en", "one two\none two three four\n")
     done = copied("augment", "forward", "runs/toy", "long.en", "-o", "ft")
-    assert "long.en: 1 lines are too long to be read whole, and left out\n" in done.err
+    assert "long.en: 1 line is too long to be read whole, and left out\n" in done.err
     assert len(pairs(copied, "ft", "en", "fr")) == 1
     for name in ("cut.en", "cut.fr"):
         copied.write(name, f"one\n{'x' * 50_001}\n{'y' * 50_000}\n")
     for words in (("copy", "cut.fr"), ("noise", "cut.en", "cut.fr")):
         done = copied("augment", *words, *NAMES, "-o", words[0])
-        assert f"{words[1]}: 1 lines are too long to be read whole, and left out\n" in done.err
+        assert f"{words[1]}: 1 line is too long to be read whole, and left out\n" in done.err
         assert [target for _, target in pairs(copied, words[0], "en", "fr")] == ["one", "y" * 50_000]
 
 
