@@ -166,6 +166,8 @@ class Corrections:
     @classmethod
     def existing(cls, path: Path) -> "Corrections":
         """The same of a file that has to be there. UserError if there is none."""
+        if not path.exists():
+            raise UserError(f"{shown(path)}: no such file")
         if not path.is_file() or not path.stat().st_size:
             raise UserError(f"{shown(path)}: is no database of corrections")
         return cls(path)

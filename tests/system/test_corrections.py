@@ -42,9 +42,12 @@ def test_a_table_has_what_post_editing_learns_from(database: Path, trained: Shel
     assert path.read_text("utf-8").splitlines()[1].split("\t")[2] == "un deux"
 
 
-@pytest.mark.parametrize("words", ["kept.sqlite -o x.txt", "kept.sqlite -o x.tmx --source de", "none -o x.tmx"])
+@pytest.mark.parametrize(
+    "words", ["kept.sqlite -o x.txt", "kept.sqlite -o x.tmx --source de", "none -o x.tmx", "empty -o x.tmx"]
+)
 def test_what_cannot_be_is_told(words: str, database: Path, copied: Shell, golden: Golden) -> None:
     (copied.folder / "kept.sqlite").write_bytes(database.read_bytes())
+    copied.write("empty", "")
     golden(copied.fails("corrections", *words.split()))
     assert not (copied.folder / "none").exists()
 
