@@ -54,7 +54,8 @@ class Device(NamedTuple):
         place = self.torch_device
         name = torch.cuda.get_device_name(place) if place.type == "cuda" else f"cpu ({processor()})"
         slow = " (slow here: precision auto is float32)" if self.emulated else ""
-        return f"{name}, {self.threads} threads, {str(self.precision).removeprefix('torch.')}{slow}"
+        threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
+        return f"{name}, {threads}, {str(self.precision).removeprefix('torch.')}{slow}"
 
     @property
     def emulated(self) -> bool:

@@ -130,7 +130,7 @@ def test_products_are_in_bfloat16_where_the_processor_has_instructions_for_it(
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
     assert choose(DeviceConfig(name="cpu")).precision is kind
     assert choose(DeviceConfig(name="cpu", precision="float32")).precision is torch.float32
-    assert choose(DeviceConfig(name="cpu", precision="bfloat16")).precision is torch.bfloat16
+    assert choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16")).precision is torch.bfloat16
 
 
 @pytest.mark.usefixtures("_gpu")
@@ -168,7 +168,7 @@ def test_a_processor_is_told_by_its_instructions(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delattr(torch.cpu, "_is_amx_tile_supported")
     assert devices.processor() == "AVX512"
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU number {device.index}")
-    assert str(Device(torch.device("cuda", 1), 1, torch.float32)) == "GPU number 1, 1 threads, float32"
+    assert str(Device(torch.device("cuda", 1), 1, torch.float32)) == "GPU number 1, 1 thread, float32"
 
 
 def test_caches_are_small_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,5 +204,5 @@ def test_bfloat16_that_a_processor_has_to_emulate_is_told(
     monkeypatch: pytest.MonkeyPatch, known: dict[str, bool], told: str
 ) -> None:
     monkeypatch.setattr(devices, "capabilities", lambda: known)
-    assert str(choose(DeviceConfig(name="cpu", precision="bfloat16"))).endswith(f" threads, {told}")
-    assert str(choose(DeviceConfig(name="cpu", precision="float32"))).endswith(" threads, float32")
+    assert str(choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16"))).endswith(f" threads, {told}")
+    assert str(choose(DeviceConfig(name="cpu", threads=2, precision="float32"))).endswith(" threads, float32")

@@ -211,4 +211,4 @@ def _write(
         for path in paths:
             path.unlink(missing_ok=True)
         raise
-    tell(f"{paths[0]}, {paths[1]}: {count:,} pairs. Add {prefix} to data.train")
+    tell(f"{paths[0]}, {paths[1]}: {count:,} pair{'s' * (count != 1)}. Add {prefix} to data.train")

@@ -48,7 +48,7 @@ def corrections(
             count = Corrections.existing(database).forget(forget, forget_author)
         except NotKeptError as error:
             raise UserError(f"{shown(database)}: nothing is removed ({error})") from None
-        tell(f"{shown(database)}: {count:,} corrections are removed")
+        tell(f"{shown(database)}: {count:,} {'correction is' if count == 1 else 'corrections are'} removed")
         return
     if output is None:
         raise UserError("-o FILE, --forget TEXT or --forget-author NAME is missing")
@@ -70,5 +70,6 @@ def corrections(
     with write_atomically(output) as file:
         file.writelines(exporting.tmx(entries) if ending == ".tmx" else exporting.table(entries, pairs[0]))
     left = 0 if ending == ".tmx" else sum(not exporting.fits_a_row(each) for each in entries)
-    remark = f"; {left:,} of several lines are left out" if left else ""
-    tell(f"{output}: {len(entries) - left:,} pairs of {shown(database)}{remark}")
+    remark = f"; {left:,} of several lines {'is' if left == 1 else 'are'} left out" if left else ""
+    count = len(entries) - left
+    tell(f"{output}: {count:,} pair{'s' * (count != 1)} of {shown(database)}{remark}")

@@ -117,9 +117,10 @@ def _copied(
     copied = copy(pairs, named, folder, names, aside=not dev)
     corpus = Corpus(str(folder / "train"), dev or str(folder / "dev"), *names)
     if dev:
-        told = f"{copied.train:,} pairs copied to {corpus.train}; development pairs: {dev}"
+        told = f"{copied.train:,} pair{'s' * (copied.train != 1)} copied to {corpus.train}; development pairs: {dev}"
     else:
-        told = f"no development pairs given (--dev) or found: {copied.dev:,} pairs set aside in {corpus.dev}"
+        aside = f"{copied.dev:,} pair{'s' * (copied.dev != 1)} set aside in {corpus.dev}"
+        told = f"no development pairs given (--dev) or found: {aside}"
     return corpus, told + copied.left_out
 
 

@@ -36,7 +36,8 @@ class Distribution(NamedTuple):
         return cls(float(values.mean()), float(median), float(most), float(values.max()))
 
     def __str__(self) -> str:
-        return f"mean {self.mean:.1f}, median {self.median:.6g}, 95 % {self.most:.6g}, max {self.maximum:.6g}"
+        median, most, maximum = (f"{round(each, 1):.6g}" for each in (self.median, self.most, self.maximum))
+        return f"mean {self.mean:.1f}, median {median}, 95 % {most}, max {maximum}"
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,12 @@ def configure(
     told = ""
     if aside:
         copied = _set_aside(places, names, folder)
-        told = f"{copied.train:,} pairs of {', '.join(places)} and {copied.dev:,} for development, "
-        told += f"both in {folder}{copied.left_out}; "
+        told = f"{copied.train:,} pair{'s' * (copied.train != 1)} of {', '.join(places)} and {copied.dev:,} for "
+        told += f"development, both in {folder}{copied.left_out}; "
     rate = config.training.optimiser.options["learning_rate"]
     settings = config.training
-    limits = f"learning rate {rate}, at most {settings.epochs} epochs, patience {settings.patience}"
-    limits += f", judged by {settings.metric}"
+    limits = f"learning rate {rate}, at most {settings.epochs} epoch{'s' * (settings.epochs != 1)}"
+    limits += f", patience {settings.patience}, judged by {settings.metric}"
     return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.corpus.statistics import CorpusReport, describe, describe_links
+from dragoman.corpus.statistics import CorpusReport, Distribution, describe, describe_links
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -64,6 +64,7 @@ def test_lengths_and_ratios(tmp_path: Path) -> None:
     assert told.target_characters.maximum == 9
     assert told.ratio == pytest.approx((1.75, 2.0, 2.0, 2.0))
     assert str(told.ratio) == "mean 1.8, median 2, 95 % 2, max 2"
+    assert str(Distribution(0.7, 9 / 13, 4 / 3, 120)) == "mean 0.7, median 0.7, 95 % 1.3, max 120"
 
 
 def test_offenders_are_named_by_line(tmp_path: Path) -> None:

@@ -436,7 +436,7 @@ def test_debug_data_tells_of_headers_and_of_lines_that_are_too_long(shell: Shell
 FLOORS = r"without a model: copying en BLEU\S* [\d.]+, chrF2 [\d.]+; nearest neighbour BLEU\S* [\d.]+, chrF2 [\d.]+"
 DURATION = (
     r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 2 passes, beside validations"
-    r"(?: and \S+ \w+ of looking up similar pairs)?; cpu .*1 threads"
+    r"(?: and \S+ \w+ of looking up similar pairs)?; cpu .*1 thread"
 )
 
 

@@ -184,7 +184,7 @@ def test_the_same_command_makes_the_run_and_says_what_it_does(
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
-    assert "1 threads, float32" in lines[0]
+    assert "1 thread, float32" in lines[0]
     assert "60 of 60 pairs" in lines[0]
     assert lines[1].startswith("without a model: copying en BLEU-2 ")
     assert lines[2].split()[:2] == ["step", "1"]
