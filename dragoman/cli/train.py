@@ -65,7 +65,7 @@ def train(
 
         learn(start, from_memory, words, trained)
         return
-    if not config:
+    if not config and not start:
         raise typer.BadParameter("expected a configuration: dragoman train config.yaml")
     checked = _started(start, words, seeds) if start else _configured(words)
     if seeds:

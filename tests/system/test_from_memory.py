@@ -61,6 +61,7 @@ def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkey
         "train --from-memory db --start runs/toy --run runs/toy",
         "gate runs/toy --against runs/toy --source dev.en --reference dev.fr",
         "train",
+        "train --start runs/toy",
     ],
 )
 def test_what_cannot_be_is_told(words: str, corrected: Shell, golden: Golden) -> None:
