@@ -103,7 +103,10 @@ def configure(
     for row in rows:
         parts[aside.get(lot(key(row[0]), SEED), "train")].append(row)
     if not parts["train"]:
-        raise UserError(f"{old.folder.path}: {len(rows)} corrections are too few to learn from")
+        few = "1 correction is" if len(rows) == 1 else f"{len(rows)} corrections are"
+        raise UserError(
+            f"{old.folder.path}: {few} too few to learn from; expected some of 2 different sentences or more"
+        )
     going_on = RunFolder(Path(config.run)).last_state.is_file()
     _write(parts, every, folder, going_on=going_on)
     told = f"{config.run}: starts from {place}; {len(rows):,} corrections in {folder}, {CORRECTED:.0%} of each epoch"

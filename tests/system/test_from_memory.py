@@ -100,7 +100,7 @@ def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monke
     options |= {"training.metric": "loss", "model.combination": "hierarchical", "training.epochs": 1}
     session.train(checks.load_config("toy.yaml", {key: json.dumps(each) for key, each in options.items()}), quiet=True)
     made = [mixing.Corrected("one two", "un deux", "deux un"), mixing.Corrected("six", "", "six")]
-    with pytest.raises(UserError, match="1 corrections are too few"):
+    with pytest.raises(UserError, match="1 correction is too few to learn from; expected some of 2 "):
         mixing.configure("runs/edit", made, {})
     made += [mixing.Corrected(f"{source} six", f"six {target}", f"{target} six") for source, target in toy.pairs(20, 1)]
     config = mixing.configure("runs/edit", made, {}).config
