@@ -103,9 +103,11 @@ def write(path: Path, shown: WordMap) -> None:
 
 
 def form(path: Path) -> Callable[[WordMap], str | bytes]:
-    """What makes the contents of a file of this name. UserError as above."""
+    """What makes the contents of a file of this name. UserError as above, or if it needs a library that is missing."""
     if path.suffix not in FORMATS:
         raise UserError(f"{path}: expected a name that ends in {', '.join(FORMATS)}")
+    if path.suffix == ".png":
+        pictures.load()
     return FORMATS[path.suffix]
 
 

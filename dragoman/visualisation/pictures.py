@@ -19,7 +19,7 @@ def png(values: Weights, source: Sequence[str], target: Sequence[str], scale: Sc
     """Draw values (T, S) in the colours of `heatmap.svg`, with a legend. Letters that none of the installed FONTS has
     are boxes. UserError if matplotlib is not installed.
     """
-    matplotlib = _matplotlib()
+    matplotlib = load()
     columns, rows = [[visible(word) for word in words] for words in (source, target)]
     left, top = (LETTER * max(map(width, words), default=0.0) for words in (rows, columns))
     across, down = CELL * max(1, len(columns)), CELL * max(1, len(rows))
@@ -57,7 +57,8 @@ def png(values: Weights, source: Sequence[str], target: Sequence[str], scale: Sc
     return written.getvalue()
 
 
-def _matplotlib() -> Any:
+def load() -> Any:
+    """Import matplotlib. UserError if it is not installed."""
     try:
         import matplotlib
         import matplotlib.colors

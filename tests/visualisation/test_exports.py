@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.visualisation import pictures
-from dragoman.visualisation.exports import FORMATS, WordMap, latex, svg, to_csv, to_json, write
+from dragoman.visualisation.exports import FORMATS, WordMap, form, latex, svg, to_csv, to_json, write
 from dragoman.visualisation.scale import Scale
 from tests.golden import Golden
 
@@ -89,6 +89,8 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, golden: Golden, monkeypa
     with pytest.raises(UserError) as refused:
         write(tmp_path / "map.png", WEIGHTS)
     golden(str(refused.value))
+    with pytest.raises(UserError):
+        form(tmp_path / "map.png")
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match="there are 1 target and 4 source words"):
         to_json(WEIGHTS._replace(target=["la"]))
