@@ -87,8 +87,8 @@ def configured(old: Run, options: dict[str, str]) -> Config:
 
 @contextmanager
 def own_folder(folder: Path, files: Sequence[str], what: str) -> Iterator[Path]:
-    """A new folder for these files, which becomes `folder` when they are written. One that has the same stays as it is;
-    UserError, with `what` they are, if it has others.
+    """A new folder for these files, which becomes `folder` when they are written. A `folder` that has the same files
+    stays as it is. Raises UserError if its files differ; `what` is in them.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:

@@ -35,7 +35,7 @@ class ModelOutputs:
         self, encoded: list[Encoded], symbols: list[Symbol], single_spaced: int | None = None
     ) -> tuple[list[str], WordsOf]:
         """The symbols of the text that the model's symbols stand for; its words, and the word of each symbol of the
-        model, or -1. Those that a model writes itself may be `single_spaced` from a number on, as units have it.
+        model, or -1. From index `single_spaced` on, `Unit.single_spaced` applies; None: nowhere.
         """
         if self.edited is None:
             spelt = list(map(str, symbols))
