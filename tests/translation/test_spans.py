@@ -137,12 +137,12 @@ def test_each_span_stands_in_the_translation_once_and_no_other(
 
 @pytest.fixture(scope="module")
 def many() -> list[str]:
-    return lines(KNOWN, 2_000)
+    return lines(KNOWN, 10_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("unit", "search"), WAYS, ids=str)
-def test_of_two_thousand_translations_all_have_each_span_once(
+def test_of_ten_thousand_translations_all_have_each_span_once(
     runs: dict[str, Translator], many: list[str], unit: str, search: Spec
 ) -> None:
     texts = many[WAYS.index((unit, search)) :: len(WAYS)]
