@@ -13,6 +13,7 @@ from dragoman.configuration.components import Spec
 from dragoman.data.batch import pad
 from dragoman.data.language import Language
 from dragoman.devices import Device
+from dragoman.errors import UserError
 from dragoman.model import linear
 from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
@@ -88,6 +89,13 @@ class SequenceGenerator:
     def scorer(self) -> Seq2Seq | Ensemble:
         """The model or ensemble that scores given pairs, and predicts unless another engine does."""
         return self._given if isinstance(self._given, Seq2Seq | Ensemble) else self._given()
+
+    @property
+    def model(self) -> Seq2Seq:
+        """The model of a single run. UserError for an ensemble."""
+        if isinstance(self.scorer, Ensemble):
+            raise UserError("several runs that translate together have no one model, which this needs")
+        return self.scorer
 
     def threads(self, rows: int) -> AbstractContextManager[None]:
         """The threads for steps with this many rows; for 0, those for next to no work."""

@@ -5,30 +5,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch
 from dragoman.data.language import Language
-from dragoman.data.source import Source, only_text, the_text
+from dragoman.data.source import Source, the_text
 from dragoman.devices import Device
 from dragoman.errors import UserError
-from dragoman.model.attention.terms.streaming import Shift
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.search.constraints import All
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES, in_place_of, with_beam
 from dragoman.search.tempered import NORMALISER, Tempered
-from dragoman.text.mark import Mark, Symbol
-from dragoman.text.pipeline import WordsOf
+from dragoman.text.mark import Mark
 from dragoman.translation import inputs
 from dragoman.translation.attended import SHORT
 from dragoman.translation.codec import Codec, Pair, listed
@@ -41,7 +35,7 @@ from dragoman.translation.origin import Origin, Searched, Similar, explain
 from dragoman.translation.reranking import Reranker
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
-from dragoman.translation.streaming import ArrivingText, spoken
+from dragoman.translation.simultaneous import SimultaneousTranslator
 from dragoman.translation.translation import Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
@@ -99,9 +93,7 @@ class Translator:
     @property
     def model(self) -> Seq2Seq:
         """The model of a single run. UserError for an ensemble."""
-        if isinstance(self.scorer, Ensemble):
-            raise UserError("several runs that translate together have no one model, which this needs")
-        return self.scorer
+        return self.generator.model
 
     @property
     def edited(self) -> int | None:
@@ -296,55 +288,7 @@ class Translator:
         other than torch, for candidates, for a model that copies source words or reads or spells characters, and for
         hard attention of order 1.
         """
-        if wait is not None and wait < 1:
-            raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-        if not only_text(self.sources) or self.edited is not None:
-            raise UserError("a source that is still arriving has to be the only one, and translated")
-        if self.generator.predictor or self.generator.backend or self.generator.candidates:
-            raise UserError("a source that is still arriving is translated by engine torch, without candidates")
-        if self.codec.reading.protection:
-            raise UserError(
-                "a text is not translated while the source arrives by a run with text.protect: spans are whole"
-            )
-        if self.codec.writing.extends:
-            raise UserError("a text is not translated while the source arrives by an output that says words of it")
-        if self.codec.surfaces.sources or self.codec.surfaces.target:
-            raise UserError(
-                "a text is not translated while the source arrives by a model that reads or spells characters"
-            )
-        if not self.model.emission.direct:
-            raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
-        limit = components.build(SEARCHES, self.search).limit
-        mark = self.codec.mark(to)
-        text = ArrivingText(words, self.source, mark)
-        rest = self.model, text, limit, self.device.torch_device
-        model: StreamingPredictor
-        if wait is not None:
-            model = WaitK(*rest, wait)
-        elif any(isinstance(part, Shift) for part in self.model.modules()):
-            model = Adaptive(*rest)
-        else:
-            raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
-        decided = self._one_by_one(stream(model, All(self.generator.of_symbols(mark, [self.codec.attends]))))
-        return spoken(decided, self.target, text, partial(self._streamed, text.symbols))
-
-    def _streamed(
-        self, source: list[Symbol], unknown: list[int], words: WordsOf, attention: NDArray[np.float64]
-    ) -> dict[int, str]:
-        """What words of these numbers become while the source arrives."""
-        if self.codec.unknown is None:
-            return {}
-        seen, _ = self.codec.reading.seen(("",), [source], words, (attention,))
-        return {word: text for word, (text, _) in self.codec.unknown.replaced(unknown, seen).items()}
-
-    def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
-        """The same symbols, each computed with the threads for one row."""
-        while True:
-            with self.generator.threads(1):
-                found = next(decided, None)
-            if found is None:
-                return
-            yield found
+        return SimultaneousTranslator(self.generator, self.search, wait).translate(words, to)
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read because it has more than LONGEST."""

@@ -1,0 +1,89 @@
+"""Simultaneous translation: which runs can translate a text that is still arriving, and when a model reads."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
+from dragoman.data.source import only_text, the_text
+from dragoman.errors import UserError
+from dragoman.model.attention.terms.streaming import Shift
+from dragoman.search.constraints import All
+from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
+from dragoman.search.table import SEARCHES
+from dragoman.text.mark import Symbol
+from dragoman.text.pipeline import WordsOf
+from dragoman.translation.generator import SequenceGenerator
+from dragoman.translation.streaming import ArrivingText, spoken
+from dragoman.translation.translation import StreamedWord
+
+
+class SimultaneousTranslator:
+    """Translates texts while their words arrive, with the model of a generator and the limits of a search. `wait` is
+    the k of wait-k; without it, the model decides when to read. UserError for what needs the whole text.
+    """
+
+    def __init__(self, generator: SequenceGenerator, search: Spec, wait: int | None = None) -> None:
+        _check(generator, wait)
+        self.generator = generator
+        self.codec = generator.codec
+        self.limit = components.build(SEARCHES, search).limit
+        self.wait = wait
+
+    def translate(self, words: Iterable[str], to: str | None = None) -> Iterator[StreamedWord]:
+        """Yield each target word as soon as the next one begins. UserError if nothing says when to read."""
+        mark = self.codec.mark(to)
+        text = ArrivingText(words, the_text(self.codec.reading.sources), mark)
+        model = self._predictor(text)
+        decided = self._one_by_one(stream(model, All(self.generator.of_symbols(mark, [self.codec.attends]))))
+        return spoken(decided, self.codec.target, text, partial(self._replaced, text.symbols))
+
+    def _predictor(self, text: ArrivingText) -> StreamingPredictor:
+        """The model, which reads as `wait` says or as it decides."""
+        model = self.generator.model
+        reading = model, text, self.limit, self.generator.device.torch_device
+        if self.wait is not None:
+            return WaitK(*reading, self.wait)
+        if any(isinstance(part, Shift) for part in model.modules()):
+            return Adaptive(*reading)
+        raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
+
+    def _replaced(
+        self, source: list[Symbol], unknown: list[int], words: WordsOf, attention: NDArray[np.float64]
+    ) -> dict[int, str]:
+        """What words of these numbers become, by the attention to what has arrived."""
+        if self.codec.unknown is None:
+            return {}
+        seen, _ = self.codec.reading.seen(("",), [source], words, (attention,))
+        return {word: text for word, (text, _) in self.codec.unknown.replaced(unknown, seen).items()}
+
+    def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
+        """The same symbols, each computed with the threads for one row."""
+        while True:
+            with self.generator.threads(1):
+                found = next(decided, None)
+            if found is None:
+                return
+            yield found
+
+
+def _check(generator: SequenceGenerator, wait: int | None) -> None:
+    """UserError unless a model, read with this `wait`, can begin before its source has ended."""
+    codec = generator.codec
+    if wait is not None and wait < 1:
+        raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
+    if not only_text(codec.reading.sources) or codec.edited is not None:
+        raise UserError("a source that is still arriving has to be the only one, and translated")
+    if generator.predictor or generator.backend or generator.candidates:
+        raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+    if codec.reading.protection:
+        raise UserError("a text is not translated while the source arrives by a run with text.protect: spans are whole")
+    if codec.writing.extends:
+        raise UserError("a text is not translated while the source arrives by an output that says words of it")
+    if codec.surfaces.sources or codec.surfaces.target:
+        raise UserError("a text is not translated while the source arrives by a model that reads or spells characters")
+    if not generator.model.emission.direct:
+        raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
