@@ -1,96 +1,116 @@
 """`dragoman serve`: runs as a service that speaks the HTTP of LibreTranslate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from dragoman.cli.options import Engines, Threads
+from dragoman.cli.options import Engines, Threads, command
 from dragoman.errors import UserError
+
+if TYPE_CHECKING:
+    from dragoman.serving.backend import Backend
 
 app = typer.Typer()
 
 
-@app.command()
-def serve(
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.")] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen at; 0.0.0.0 is every one of this machine.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = 5000,
-    keys: Annotated[Path | None, typer.Option(help="File of API keys; without one, everybody may ask.")] = None,
+class Options(NamedTuple):
+    """Arguments and options of `dragoman serve`."""
+
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.")] = None
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 is every one of this machine.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = 5000
+    keys: Annotated[Path | None, typer.Option(help="File of API keys; without one, everybody may ask.")] = None
     make_key: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end.")
-    ] = None,
+    ] = None
     corrections: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Database of what users correct; made if there is none."),
-    ] = None,
+    ] = None
     history: Annotated[
         bool, typer.Option("--history", help="Keep every translation in that database, too: texts of users.")
-    ] = False,
+    ] = False
     similar: Annotated[
         float,
         typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
-    ] = 1.0,
+    ] = 1.0
     glossary: Annotated[
         list[str] | None,
         typer.Option(metavar="SOURCE,TARGET=FILE", help="Terms and their translations, for all; may be repeated."),
-    ] = None,
+    ] = None
     min_confidence: Annotated[
         float | None,
         typer.Option(
             min=0, max=1, metavar="X", help="Leave a sentence empty if a calibrated run is less confident of it."
         ),
-    ] = None,
-    rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None,
-    characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000,
-    texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000,
+    ] = None
+    rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None
+    characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000
+    texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000
     file_bytes: Annotated[
-        int, typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files.")
-    ] = 10_000_000,
+        int,
+        typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files."),
+    ] = 10_000_000
     seconds: Annotated[
         float, typer.Option(min=0.001, help="Most seconds in which a request arrives, and of a translation.")
-    ] = 60.0,
-    connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 2_000,
-    lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False,
-    engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch,
-    threads: Threads = None,
-) -> None:
+    ] = 60.0
+    connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 2_000
+    lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False
+    engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch
+    threads: Threads = None
+
+
+@command(app)
+def serve(options: Options) -> None:
     """Serve runs over HTTP, as LibreTranslate does: its clients work unchanged."""
     try:
         from dragoman.serving import app as application
         from dragoman.serving import server
-        from dragoman.serving.backend import Backend
-        from dragoman.serving.corrections import Corrections
-        from dragoman.serving.glossaries import Glossaries
-        from dragoman.serving.limits import AccessControl, Keys, Limits
-        from dragoman.serving.measures import Measures
-        from dragoman.serving.models import Model, names_of
-        from dragoman.serving.service import Service
+        from dragoman.serving.limits import Keys
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is not installed; pip install 'dragoman[serve]' brings it") from error
-    if make_key is not None:
-        if keys is None:
+    if options.make_key is not None:
+        if options.keys is None:
             raise UserError("--make-key goes with --keys FILE, which it is added to")
-        typer.echo(Keys.make(make_key, keys))
+        typer.echo(Keys.make(options.make_key, options.keys))
         return
-    if not runs:
+    if not options.runs:
         raise UserError("RUN: expected the folder of a run, or of several")
-    if history and corrections is None:
+    if options.history and options.corrections is None:
         raise UserError("--history goes with --corrections FILE, where translations are kept")
-    body = 20 * characters + 100_000
-    allowed = Limits(body, characters, texts, seconds=seconds, rate=rate, file=file_bytes)
-    access = AccessControl(allowed, Keys(keys) if keys else None)
-    kept = Corrections(corrections, threshold=similar) if corrections else None
-    models = [Model.load(run, name=name, engine=engine.value) for run, name in zip(runs, names_of(runs), strict=True)]
-    service = Service(
-        models,
-        sentences=not lines,
-        corrections=kept,
-        history=history,
-        least=min_confidence,
-        glossaries=Glossaries.named(glossary or ()),
+    backend = _backend(options, options.runs)
+    made, service = application.create(backend), backend.service
+    server.run(made, options.host, options.port, service.renew, service.stop, options.connections)
+
+
+def _backend(options: Options, runs: list[Path]) -> "Backend":
+    """The runs as a service, with what it takes of its clients."""
+    from dragoman.serving.backend import Backend
+    from dragoman.serving.corrections import Corrections
+    from dragoman.serving.glossaries import Glossaries
+    from dragoman.serving.limits import AccessControl, Keys, Limits
+    from dragoman.serving.measures import Measures
+    from dragoman.serving.models import Model, names_of
+    from dragoman.serving.service import Service
+
+    limits = Limits(
+        body=20 * options.characters + 100_000,
+        characters=options.characters,
+        texts=options.texts,
+        seconds=options.seconds,
+        rate=options.rate,
+        file=options.file_bytes,
     )
-    made = application.create(Backend(service, allowed, access, Measures()))
-    server.run(made, host, port, service.renew, service.stop, connections)
+    access = AccessControl(limits, Keys(options.keys) if options.keys else None)
+    kept = Corrections(options.corrections, threshold=options.similar) if options.corrections else None
+    named = zip(runs, names_of(runs), strict=True)
+    service = Service(
+        [Model.load(run, name=name, engine=options.engine.value) for run, name in named],
+        sentences=not options.lines,
+        corrections=kept,
+        history=options.history,
+        least=options.min_confidence,
+        glossaries=Glossaries.named(options.glossary or ()),
+    )
+    return Backend(service, limits, access, Measures())
