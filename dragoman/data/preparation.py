@@ -1,38 +1,29 @@
-"""Prepare a corpus: learn units and vocabularies from the user's files, and write a store of ids."""
+"""Prepare a corpus: learn units and vocabularies from the user's files, and write a store, unless both are there."""
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from dragoman.configuration.config import DataConfig, LanguagePair, TextConfig
-from dragoman.corpus.examples import alignment_files, corpus_files, feature_files, read_aligned, sides
-from dragoman.corpus.features import FeatureFiles, FeatureSource
-from dragoman.corpus.filters import Filters, Numbers, Report
-from dragoman.corpus.pharaoh import Gold
+from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.corpus.examples import alignment_files, corpus_files, feature_files
+from dragoman.corpus.features import FeatureSource
+from dragoman.corpus.filters import Filters, Report
+from dragoman.data.binariser import Binariser
 from dragoman.data.language import Language
-from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in, texts_of
+from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
-from dragoman.data.recall import Recall, keep, recall
+from dragoman.data.recall import keep, recall
 from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
-from dragoman.data.surfaces import BETWEEN, joined
-from dragoman.data.vocabulary import EOS, UNK
+from dragoman.data.surfaces import BETWEEN
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
-from dragoman.text.edits import operations
-from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
 from dragoman.text.protection import Protection
-from dragoman.text.unit import flat
 
 STORE = "data"
-BLOCK = 10_000  # pairs in memory at a time
-SMALL = np.iinfo(np.uint16).max + 1  # the number of ids that fit into two bytes
 
 
 def prepare(
@@ -122,31 +113,20 @@ def _write(
         source = sources[side]
         assert isinstance(source, FeatureSource)
         source.check(files.size, files.files[0].path)
-    # For an array, the store has the number of its line; the array stays in its file.
-    columns: dict[str, npt.DTypeLike] = dict.fromkeys(arrays, np.uint32)
-    columns |= {side: _dtype(language) for side, language in languages.items()}
-    # Subword dropout segments a sentence anew in every epoch, so its text is kept.
-    sampled = [side for side, language in languages.items() if language.text.unit.samples]
-    columns |= {f"{side}.text": np.uint8 for side in sampled}
-    if surfaces:
-        columns |= {f"{side}.surfaces": np.uint8 for side in languages}
-    if data.alignments:
-        columns["links"] = np.uint32
     memory = None
     if data.recalled:
         keep(data, folder.parent)
         memory = recall(data, sources.values(), folder.parent)
-    protection = Protection.of(text.protect)
+    binariser = Binariser(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
     reports, parts = [], list[int]()
     vocabulary = languages["target"].vocabulary
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
     tally = _Tally(languages)
-    with new_store(folder, columns) as store:
+    with new_store(folder, binariser.columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
             kept = [0] * len(pair.train)
-            reading = data, pair, languages, arrays, filters, surfaces
-            for corpus, block in _blocks(*reading, memory, protection):
+            for corpus, block in binariser.blocks(pair, filters):
                 store.append(block)
                 kept[corpus] += len(block["target"].lengths)
                 tally.add(block)
@@ -191,136 +171,3 @@ class _Tally:
             found = set().union(*map(self._characters.__getitem__, same_words), *language.text.unit.inventory)
         characters = tuple(sorted(found - {BETWEEN}))
         return replace(language, counts=tuple(self._counts[side].tolist()), characters=characters)
-
-
-def _blocks(
-    data: DataConfig,
-    pair: LanguagePair,
-    languages: dict[Side, Language],
-    arrays: dict[Side, FeatureFiles],
-    filters: Filters,
-    surfaces: bool,
-    memory: Recall | None,
-    protection: Protection | None,
-) -> Iterator[tuple[int, dict[str, Rows]]]:
-    """The columns of the store for the examples of a pair that pass the filters, in blocks, each with the number of its
-    corpus among those of the pair.
-    """
-    sampled = [side for side, language in languages.items() if language.text.unit.samples]
-    gold: list[Gold] = []
-    remembered = [side for side, name in names(data).items() if name in data.recalled]
-    mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]]) if data.pairs else []
-    for corpus, block in _read(data, pair, gold):
-        every = _recalled(data, block, memory) if memory else block
-        given = dict(zip(languages, _masked(every, protection) if protection else every, strict=True))
-        texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
-        # Text that is too long for any model is not segmented; it is filtered as too long for this one.
-        cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
-        rows = {side: language.rows(cut[side]) for side, language in languages.items()}
-        for side in remembered:  # one that is too long is missing; its pair is not to blame
-            long = rows[side].lengths - 1 > data.max_length
-            texts[side] = cut[side] = ["" if far else text for text, far in zip(cut[side], long, strict=True)]
-            rows[side] = languages[side].rows(cut[side])
-        unknown = {side: _unknown(languages[side], cut[side], rows[side]) for side in languages} if surfaces else {}
-        if data.edited is not None:
-            target, before = languages["target"].vocabulary, texts[data.sides[data.edited]]
-            said = _edits(languages["target"], before, texts["target"], data.max_length)
-            rows["target"] = Rows(*flat([[*target.ids(each), EOS] for each in said]))
-            unknown |= {"target": map(target.unknown, said)} if surfaces else {}
-        written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
-        lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
-        for side in languages:
-            lengths[side][[len(text) > LONGEST_TEXT for text in given[side]]] = data.max_length + 1
-        count = len(lengths["target"])
-        numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
-        for side, files in arrays.items():
-            there = np.array([len(files[int(number)]) > 0 for number in numbers])
-            lengths[side] = there * lengths["target"]  # regions are not symbols: they count as long as their target
-            rows[side] = Rows(numbers, np.ones(count, np.int64))
-        read = [lengths[side] for side in data.sides if side not in remembered]
-        kept = filters.keep(*_with_neighbours(read), lengths["target"])
-        rows |= {f"{side}.text": _bytes(texts[side]) for side in sampled}
-        rows |= {f"{side}.surfaces": _bytes(list(map(joined, words))) for side, words in unknown.items()}
-        if mark:
-            rows["source"] = rows["source"].behind(mark)
-        if data.alignments:
-            rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
-            gold.clear()
-        yield corpus, {name: each.chosen(kept) for name, each in rows.items()}
-
-
-def _read(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[int, tuple[list[str], ...]]]:
-    """Blocks of the training texts of a pair, each from one corpus, whose number comes with it."""
-    for number, place in enumerate(pair.train):
-        for block in sides(_examples(data, pair._replace(train=(place,)), gold), BLOCK):
-            yield number, block
-
-
-def _recalled(data: DataConfig, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
-    """The sides of a block with those that the memory fills before the target. A pair is no answer to itself."""
-    asked = block[texts_in(data, data.trained[0]).index(memory.asked)]
-    found = (memory.texts(source, target) for source, target in zip(asked, block[-1], strict=True))
-    return (*block[:-1], *map(list, zip(*found, strict=True)), block[-1])
-
-
-def _masked(block: tuple[list[str], ...], protection: Protection) -> tuple[list[str], ...]:
-    """The sides of a block, the target last, with marks for the spans that come through."""
-    found = [protection.masked_pair(sources, target).texts for *sources, target in zip(*block, strict=True)]
-    return tuple(map(list, zip(*found, strict=True)))
-
-
-def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:
-    """The out-of-vocabulary symbols of each normalised text, whose ids are `rows`."""
-    for text, here in zip(texts, rows.holding(UNK), strict=True):
-        yield language.vocabulary.unknown(language.text.unit.encode(text)) if here else []
-
-
-def _edits(target: Language, before: list[str], after: list[str], longest: int) -> list[Sequence[Symbol]]:
-    """The operations that turn each text `before` into `after`. If a side is too long, so are they; the longer side
-    then stands in for them until the filters remove the pair.
-    """
-    found = list[Sequence[Symbol]]()
-    for texts in zip(before, after, strict=True):
-        old, new = map(target.text.encode, texts)
-        longer = max(old, new, key=len)
-        found.append(operations(old, new) if len(longer) <= longest else longer)
-    return found
-
-
-def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
-    """Lengths of several sources; a missing source counts as long as the sentence's longest."""
-    longest = np.maximum.reduce(sources)
-    return [np.where(lengths > 0, lengths, longest) for lengths in sources]
-
-
-def _examples(data: DataConfig, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
-    """The training texts of a pair; its links, if wanted, are appended to `gold`."""
-    if not data.alignments:
-        yield from texts_of(data, pair)
-        return
-    for texts, links in read_aligned(pair.train, pair.sources[0], pair.target):
-        gold.append(links)
-        yield texts
-
-
-def _words(language: Language, texts: list[str]) -> list[int]:
-    """The number of words of each normalised text, as `TextPipeline.words` counts them."""
-    return [len(language.text.tokenise(text)) or bool(text) for text in texts]
-
-
-def _links(gold: list[Gold], sources: list[int], targets: list[int]) -> Rows:
-    """Source word and target word of every link, sure or possible. UserError if one is beyond its pair's words."""
-    for each, source, target in zip(gold, sources, targets, strict=True):
-        each.check(source, target)
-    values, lengths = flat([[word for link in sorted(each.possible) for word in link] for each in gold])
-    return Rows(values, lengths)
-
-
-def _bytes(texts: list[str]) -> Rows:
-    encoded = [text.encode() for text in texts]
-    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    return Rows(np.frombuffer(b"".join(encoded), np.uint8), lengths)
-
-
-def _dtype(language: Language) -> npt.DTypeLike:
-    return np.uint16 if len(language.vocabulary) <= SMALL else np.uint32

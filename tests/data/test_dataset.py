@@ -20,7 +20,7 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DataConfig, TextConfig
 from dragoman.corpus.examples import Example
 from dragoman.corpus.filters import Report
-from dragoman.data import learning, preparation, store
+from dragoman.data import binariser, learning, preparation, store
 from dragoman.data.batching import Plan, prefetch
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
@@ -93,7 +93,7 @@ def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
     tmp_path: Path, unit: Mapping[str, Any], joint: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without what filters leave out, in as many blocks as there are; ends and unknown symbols too."""
-    monkeypatch.setattr(preparation, "BLOCK", 7)
+    monkeypatch.setattr(binariser, "BLOCK", 7)
     unit = unit if joint or "size" not in unit else {**unit, "size": 280}
     data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
     for language, lines in ((data.sources[0], SOURCE), (data.target, TARGET)):
@@ -115,7 +115,7 @@ def test_what_is_kept_of_each_corpus_is_counted(tmp_path: Path, monkeypatch: pyt
         update={"train": (whole, *(str(tmp_path / name) for name in ("some", "none")), whole)}
     )
     one = Dataset.prepare(several, text("word"), 1, tmp_path / "one")
-    monkeypatch.setattr(preparation, "BLOCK", 7)
+    monkeypatch.setattr(binariser, "BLOCK", 7)
     other = Dataset.prepare(several, text("word"), 1, tmp_path / "other")
     parts = [len(KEPT), sum(row < 10 for row in KEPT), 0, len(KEPT)]
     assert one.train.notes["parts"] == other.train.notes["parts"] == parts
@@ -350,7 +350,7 @@ def prepare_and_die(where: object, name: str, calls: int) -> None:
         return whole(*arguments, **options)
 
     setattr(where, name, deadly)
-    preparation.BLOCK = 10
+    binariser.BLOCK = 10
     Dataset.prepare(DataConfig.model_validate(HERE), text("character"), 1, Path("run"))
 
 
