@@ -1,49 +1,18 @@
-"""A trained model as ONNX graphs, in float32 or with matrices of 8-bit integers."""
+"""The export of a run: its model as ONNX graphs in a folder, in float32 or with matrices of 8-bit integers."""
 
 import json
-import logging
-import tempfile
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Tensor, nn
 
-from dragoman.data.batch import Sequence
 from dragoman.data.source import only_text
-from dragoman.deployment import graphs
+from dragoman.deployment import tracing
 from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, digest, is_export, needed
 from dragoman.errors import UserError
 from dragoman.files import write_atomically
-from dragoman.model.decoder.decoder import State
 from dragoman.model.decoder.inputs import PreviousSymbol
-from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import each_tensor
 from dragoman.run.run import Run
-
-ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
-Axes = dict[int, torch.export.Dim]
-INT8 = ["MatMul", "Gemm"]  # operations done in 8-bit integers if one operand is constant
-WHOLE = 1 << 40  # bytes: constants of any size are folded when the graph is made
-SENTENCES_TRACED, POSITIONS_TRACED, STEPS_TRACED = 3, 5, 3  # sizes of the state that a step is traced with
-PREDICTED = ["features", "weights"]  # outputs of a step beside the next state
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Silence the exporter and the quantiser, whose advice is for programmers."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
 
 
 def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
@@ -62,7 +31,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     _begin(folder)
     try:
-        made = export(model)
+        made = tracing.trace(model)
     except torch.onnx.OnnxExporterError as error:
         raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
     files = {}
@@ -105,223 +74,3 @@ def _begin(folder: Path) -> None:
         raise UserError(f"{folder}: exists, and is no export; move it elsewhere")
     with write_atomically(folder / NOTE) as text:
         json.dump(BEGUN, text)
-
-
-class Graphs(NamedTuple):
-    """ONNX models, and the names of the state's tensors that are passed between them."""
-
-    start: Any
-    step: Any
-    output: Any
-    step_state: list[str]
-    source_state: list[str]
-
-    def models(self, *, int8: bool) -> dict[str, Any]:
-        """Return all graphs by name."""
-        every = {"start": self.start, "step": self.step, "output": self.output}
-        found = {name: quantised(graph) if int8 else graph for name, graph in every.items()}
-        return found | {"best": graphs.with_best(found["step"], found["output"])}
-
-
-@_quietly()
-@torch.no_grad()
-def export(model: Seq2Seq) -> Graphs:
-    """Export a model in evaluation mode. Tensors of its state that no step reads are left out."""
-    (ids, mask), state = _source(SENTENCES_TRACED, POSITIONS_TRACED), _state(model)
-    step_state, source_state = _state_inputs(model, state)
-    source: Axes = {0: SENTENCES, 1: POSITIONS}
-    start = _traced(
-        _Start(model), [Input("ids", ids, source), Input("mask", mask, source)], _names([*step_state, *source_state])
-    )
-    symbols = Input("symbols", ids[:, 0], {0: SENTENCES})
-    rows = map(_two_rows, [symbols, *step_state])
-    step = _traced(_Step(model, state), [*rows, *source_state], [*PREDICTED, *map(_following, _names(step_state))])
-    features = Input("features", model.step(ids[:, 0], state).features, {0: ROWS})
-    output = _traced(_Output(model), [features], ["log_probs"])
-    return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state)))
-
-
-def _without_unread(made: Graphs) -> Graphs:
-    """Return the graphs without the tensors of the state that no step reads except for their sizes."""
-    graphs.measure_by(made.step, ["symbols", *made.source_state])
-    read = graphs.read_inputs(made.step, PREDICTED, {name: _following(name) for name in made.step_state})
-    step_state, source_state = (
-        [name for name in names if name in read] for names in (made.step_state, made.source_state)
-    )
-    graphs.keep(made.start, [*step_state, *source_state])
-    graphs.keep(made.step, [*PREDICTED, *map(_following, step_state)])
-    return made._replace(step_state=step_state, source_state=source_state)
-
-
-@_quietly()
-def quantised(model: Any) -> Any:
-    """Quantise the constant matrices of a graph to 8-bit integers, with a scale for each column. What they multiply is
-    quantised at each call (dynamic quantisation), with one scale for all rows.
-    """
-    from onnx import load
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-    from onnxruntime.quantization.quant_utils import add_pre_process_metadata
-
-    del model.graph.value_info[:]  # shapes that become wrong while the graph is rewritten
-    add_pre_process_metadata(model)  # the exporter has already folded constants and inferred shapes
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "quantised.onnx"
-        quantize_dynamic(
-            model,
-            path,
-            op_types_to_quantize=INT8,
-            per_channel=True,
-            weight_type=QuantType.QInt8,
-            extra_options={"EnableSubgraph": True},  # the encoder's loop
-        )
-        return load(path)
-
-
-class Input(NamedTuple):
-    """An input of a graph: its name, an example to trace with, and the names of its dynamic axes."""
-
-    name: str
-    example: Tensor
-    axes: Axes
-
-
-def _names(inputs: list[Input]) -> list[str]:
-    return [each.name for each in inputs]
-
-
-def _following(name: str) -> str:
-    """Return the name of the output of a step that becomes this input of the next."""
-    return f"next.{name}"
-
-
-def _two_rows(one: Input) -> Input:
-    """Return the input with two rows for each sentence."""
-    return Input(one.name, torch.cat([one.example, one.example]), {**one.axes, 0: ROWS})
-
-
-def _source(sentences: int, positions: int) -> tuple[Tensor, Tensor]:
-    """Return a source to trace with; every sentence but the first has padding."""
-    mask = torch.ones(sentences, positions, dtype=torch.bool)
-    mask[1:, 2:] = False
-    return torch.ones(sentences, positions, dtype=torch.long), mask
-
-
-def _state(
-    model: Seq2Seq,
-    *,
-    sentences: int = SENTENCES_TRACED,
-    positions: int = POSITIONS_TRACED,
-    steps: int = STEPS_TRACED,
-) -> State:
-    """Return a state after some steps; before the first step, axes may have length 0, which cannot be traced."""
-    ids, mask = _source(sentences, positions)
-    state = model.begin((Sequence(ids, mask),))
-    for _ in range(steps):
-        state = model.step(ids[:, 0], state).state
-    return state
-
-
-def _state_inputs(model: Seq2Seq, state: State) -> tuple[list[Input], list[Input]]:
-    """Return the tensors of a state: those that change from step to step, and those of the source.
-
-    The meaning of an axis is found by comparison with states of fewer sentences, shorter sentences, and fewer steps.
-    """
-    smaller = [
-        _state(model, sentences=SENTENCES_TRACED - 1),
-        _state(model, positions=POSITIONS_TRACED - 1),
-        _state(model, steps=STEPS_TRACED - 1),
-    ]
-
-    def inputs(name: str, tree: Any, others: list[Any]) -> list[Input]:
-        every = zip(_leaves(tree), *map(_leaves, others), strict=True)
-        return [
-            Input(f"{name}.{number}", tensor, _axes(tensor, compared))
-            for number, (tensor, *compared) in enumerate(every)
-        ]
-
-    return (
-        inputs("step_state", state.step_state, [each.step_state for each in smaller]),
-        inputs("source_state", state.source_state, [each.source_state for each in smaller]),
-    )
-
-
-def _axes(tensor: Tensor, smaller: list[Tensor]) -> Axes:
-    """Return the meaning of the axes whose sizes differ in a state of fewer sentences, positions or steps."""
-    return {
-        axis: counted
-        for counted, other in zip((SENTENCES, POSITIONS, STEPS), smaller, strict=True)
-        for axis in range(tensor.dim())
-        if tensor.size(axis) != other.size(axis)
-    }
-
-
-def _leaves(tree: Any) -> list[Tensor]:
-    """Return the tensors of a state, in the order of `each_tensor`."""
-    found: list[Tensor] = []
-
-    def note(tensor: Tensor) -> Tensor:
-        found.append(tensor)
-        return tensor
-
-    each_tensor(note, tree)
-    return found
-
-
-class _Start(nn.Module):
-    """Maps ids and mask (B, S) to the tensors of the first state."""
-
-    def __init__(self, model: Seq2Seq) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        ids, mask = given
-        state = self.model.begin((Sequence(ids, mask),))
-        return tuple(_leaves((state.step_state, state.source_state)))
-
-
-class _Step(nn.Module):
-    """Maps symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
-
-    def __init__(self, model: Seq2Seq, like: State) -> None:
-        super().__init__()
-        self.model = model
-        self.like = like
-
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        symbols, *tensors = given
-        rest = iter(tensors)
-        step_state, source_state = each_tensor(lambda _: next(rest), (self.like.step_state, self.like.source_state))
-        features, weights, state = self.model.step(
-            symbols, self.like._replace(step_state=step_state, source_state=source_state)
-        )
-        return features, weights, *_leaves(state.step_state)
-
-
-class _Output(nn.Module):
-    """Maps features (R, F) to log-probabilities of all symbols."""
-
-    def __init__(self, model: Seq2Seq) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, *given: Tensor) -> Tensor:
-        (features,) = given
-        return self.model.output.log_probs(Readout(features))
-
-
-def _traced(module: nn.Module, inputs: list[Input], outputs: list[str]) -> Any:
-    """Trace a module with these inputs to a graph with these names of outputs."""
-    from onnxscript.optimizer import fold_constants
-
-    # The exporter need not infer how many rows a sentence has.
-    traced = torch.export.export(
-        module.eval(),
-        tuple(each.example for each in inputs),
-        dynamic_shapes=(tuple(each.axes for each in inputs),),
-        prefer_deferred_runtime_asserts_over_guards=True,
-    )
-    program = torch.onnx.export(traced, input_names=_names(inputs), output_names=outputs, dynamo=True, verbose=False)
-    graph = cast(torch.onnx.ONNXProgram, program).model_proto
-    fold_constants(graph, input_size_limit=WHOLE, output_size_limit=WHOLE)
-    return graph

@@ -1,11 +1,31 @@
-"""Analysis, pruning and joining of ONNX graphs: what their outputs depend on, and what can be left out."""
+"""Analysis, pruning, joining and quantisation of ONNX graphs: what outputs depend on, and what can be left out."""
 
+import logging
+import tempfile
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dragoman.data.vocabulary import SPECIALS
+
+INT8 = ["MatMul", "Gemm"]  # operations done in 8-bit integers if one operand is constant
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Silence the exporter and the quantiser, whose advice is for programmers."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def keep(model: Any, outputs: list[str]) -> None:
@@ -54,6 +74,30 @@ def with_best(step: Any, output: Any) -> Any:
     graph.output.append(helper.make_tensor_value_info("ids", TensorProto.INT64, ["C"]))
     keep(made, ["best.log_probs", "ids", *others])
     return made
+
+
+@quietly()
+def quantised(model: Any) -> Any:
+    """Quantise the constant matrices of a graph to 8-bit integers, with a scale for each column. What they multiply is
+    quantised at each call (dynamic quantisation), with one scale for all rows.
+    """
+    from onnx import load
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from onnxruntime.quantization.quant_utils import add_pre_process_metadata
+
+    del model.graph.value_info[:]  # shapes that become wrong while the graph is rewritten
+    add_pre_process_metadata(model)  # the exporter has already folded constants and inferred shapes
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "quantised.onnx"
+        quantize_dynamic(
+            model,
+            path,
+            op_types_to_quantize=INT8,
+            per_channel=True,
+            weight_type=QuantType.QInt8,
+            extra_options={"EnableSubgraph": True},  # the encoder's loop
+        )
+        return load(path)
 
 
 def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> set[str]:

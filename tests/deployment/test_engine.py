@@ -17,7 +17,7 @@ import dragoman
 from dragoman.cli.lexicon import lexicon
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.deployment import engine, export
+from dragoman.deployment import engine, export, tracing
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import Additive
 from dragoman.model.weights import read_tensors, write_tensors
@@ -56,7 +56,7 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         graph.doc_string = "again"
     start, step, output = graphs
     monkeypatch.setattr(
-        export, "export", lambda model: export.Graphs(start, step, output, note.step_state, note.source_state)
+        tracing, "trace", lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state)
     )
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
 from dragoman.data.batch import Sequence
-from dragoman.deployment import export
+from dragoman.deployment import tracing
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.scores import SCORES
@@ -136,7 +136,7 @@ MODELS |= {kind: {"score": kind} for kind in SCORES if kind not in HAVE}
 
 def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
     """The model as it is exported into a folder."""
-    graphs = export.export(model)
+    graphs = tracing.trace(model)
     for name, graph in graphs.models(int8=int8).items():
         (tmp_path / f"{name}.onnx").write_bytes(graph.SerializeToString())
     note = Note(
@@ -196,7 +196,7 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
 @pytest.mark.slow
 def test_trees_are_refused_as_onnx_has_no_inverse_of_a_matrix() -> None:
     with pytest.raises(torch.onnx.OnnxExporterError):
-        export.export(build_model(encoder={"trees": True}).float())
+        tracing.trace(build_model(encoder={"trees": True}).float())
 
 
 def test_the_sample_has_every_entry_of_the_tables() -> None:

@@ -145,13 +145,13 @@ def stand_in_operators() -> Any:
 
 def _hasten_export(graphs: Path) -> None:
     """Graphs are made before the first command, and read by all: making them takes long and is no act of a command."""
-    from dragoman.deployment import export
+    from dragoman.deployment import tracing
     from dragoman.run.run import Run
 
     if not graphs.exists():
-        graphs.write_bytes(pickle.dumps(export.export(Run.load(Path("runs/toy")).model(None))))
+        graphs.write_bytes(pickle.dumps(tracing.trace(Run.load(Path("runs/toy")).model(None))))
     found = pickle.loads(graphs.read_bytes())
-    vars(export)["export"] = lambda model: found
+    vars(tracing)["trace"] = lambda model: found
 
 
 def _hasten_demo() -> None:
