@@ -16,9 +16,10 @@ from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.search.banks import by_progress
-from dragoman.search.constraints import Constraint, Progress, Refusals, constrained
+from dragoman.search.constraints import Constraint, Progress
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import forbid, number, withhold
+from dragoman.search.masking import Refusals, constrained
 
 Limits = Callable[[], Sequence[int]]
 

@@ -13,11 +13,12 @@ from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Continuations, Narrowed, Prediction, Predictor
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import Constraint, Prefix, Progress, constrained
+from dragoman.search.constraints import Constraint, Prefix, Progress
 from dragoman.search.decoding import Deadline, Proposals, Sentence, Strategy
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy, OneHypothesis
 from dragoman.search.limits import Limit
+from dragoman.search.masking import constrained
 from dragoman.search.search import Search
 from dragoman.search.spans import Accepted
 from tests.builders import build_model, sentences
