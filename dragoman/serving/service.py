@@ -13,11 +13,11 @@ from dragoman.documents.kept import PROTECTED, WITHIN
 from dragoman.documents.passages import Passage, beside, split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
-from dragoman.evaluation.languages import Identifier
 from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
+from dragoman.serving.registry import ModelRegistry
 from dragoman.text.protection import Protection
 from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translation import Translation
@@ -78,80 +78,31 @@ class Service:
         least: float | None = None,
         glossaries: Glossaries | None = None,
     ) -> None:
-        for model in models if least is not None else ():
-            model.check_calibrated()
-        self.routes = Routes(models)
-        self.glossaries = glossaries or Glossaries()
-        for source, target in self.glossaries.pairs:
-            if len(self.routes.find(source, target)) != 1:
-                raise UserError(f"--glossary: no model translates directly from {source} to {target}")
+        self.registry = ModelRegistry(models, glossaries or Glossaries(), calibrated=least is not None)
         self.least = least
         self.sentences = sentences
         self.corrections = corrections
         self.history = history
-        self.identifier = Identifier(list(self.routes.targets), skip_unknown=True)
-        self._renewing = asyncio.Lock()
-        self._retired: dict[Model, asyncio.Task[None]] = {}
+
+    @property
+    def routes(self) -> Routes:
+        """The routes between languages that there are now."""
+        return self.registry.routes
 
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
-        for model in (*self.routes.models, *self._retired):
-            model.stop()
+        self.registry.stop()
 
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
-        for task in self._retired.values():
-            task.cancel()
-        await asyncio.gather(*(model.close() for model in (*self.routes.models, *self._retired)))
+        await self.registry.close()
         if self.corrections:
             self.corrections.close()
 
-    async def renew(self) -> None:
-        """Take in the runs whose folders have changed, and read the glossaries again. Requests that have begun end with
-        the models that they began with. What cannot be read, or a run that may not serve, is told in the log, and the
-        one before goes on.
-        """
-        async with self._renewing:
-            try:
-                await asyncio.to_thread(self.glossaries.renew)
-            except UserError as error:
-                log.error("glossaries are not taken in: %s", error)
-            models = [await self._renewed(model) for model in self.routes.models]
-            if models == list(self.routes.models):
-                return
-            try:
-                routes = Routes(models)
-                identifier = Identifier(list(routes.targets), skip_unknown=True)
-            except UserError as error:
-                log.error("nothing is taken in: %s", error)
-                return
-            old, self.routes, self.identifier = self.routes, routes, identifier
-            for model in old.models:
-                if model not in models:
-                    self._retired[model] = asyncio.create_task(self._retire(model))
-
-    async def _renewed(self, model: Model) -> Model:
-        try:
-            new = await asyncio.to_thread(model.renewed)
-            if new is not None and self.least is not None:
-                new.check_calibrated()
-        except UserError as error:
-            log.error("not taken in: %s", error)
-            return model
-        except Exception:  # whatever is wrong with a run, those that serve go on
-            log.exception("%s: not taken in", model.name)
-            return model
-        if new is not None:
-            log.info("%s: taken in", new.name)
-        return new or model
-
-    async def _retire(self, model: Model) -> None:
-        await model.retire()
-        del self._retired[model]
-
     def detect(self, text: str) -> list[Guess]:
         """The languages of the models that a text may be in, the most probable first."""
-        return [Guess(*each) for each in self.identifier.ranked(text)] if self.identifier.languages else []
+        identifier = self.registry.identifier
+        return [Guess(*each) for each in identifier.ranked(text)] if identifier.languages else []
 
     async def translate(
         self, texts: Sequence[str], source: str, target: str, options: RequestOptions = DEFAULTS
@@ -373,7 +324,7 @@ class Service:
         """The same with the terms of a model's languages, and with what is protected in every text."""
         constraints = shared.constraints._replace(protection=PROTECTED)
         if isinstance(leg.direction.source, str):
-            terms = self.glossaries.of((leg.direction.source, leg.direction.target), constraints.glossary)
+            terms = self.registry.glossaries.of((leg.direction.source, leg.direction.target), constraints.glossary)
             constraints = constraints._replace(glossary=terms)
         return shared._replace(constraints=constraints)
 

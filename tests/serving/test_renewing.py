@@ -48,11 +48,11 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> None:
         first = Model.load(copied)
         service = Service([first])
-        await service.renew()
+        await service.registry.renew()
         assert service.routes.models == (first,)  # nothing has changed
         spoil(copied)
         with first.used():
-            await service.renew()
+            await service.registry.renew()
             (second,) = service.routes.models
             assert second is not first
             (other,) = await service.translate([TEXT], "en", "fr")
@@ -61,8 +61,8 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
             (item,) = await first.translate([Item(TEXT)], SharedOptions(), 10.0)
             assert item.text == "trois deux un"
         for _ in range(100):
-            await asyncio.sleep(0 if not service._retired else 0.01)
-        assert not service._retired
+            await asyncio.sleep(0 if not service.registry._retired else 0.01)
+        assert not service.registry._retired
         with pytest.raises(BusyError):  # nothing translates there any more
             await first.batcher.translate([Item(TEXT)], SharedOptions(), 0.2)
         await service.close()
@@ -83,7 +83,7 @@ def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
             found.append(event)
             if len(found) == 1:
                 spoil(copied)
-                await service.renew()
+                await service.registry.renew()
                 await asyncio.sleep(0.05)
         await service.close()
         return [json.loads(event.partition("data: ")[2]).get("text", "") for event in found]

@@ -238,7 +238,7 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
         for text in (None, "two\tdos\n", "two", "broken\ttwo\ttimes\nbroken\n"):
             if text is not None:
                 path.write_text(text, "utf-8")
-                await service.renew()
+                await service.registry.renew()
             for options in (RequestOptions(), own):
                 found.append([each.text for each in await service.translate(["one two six"], "en", "fr", options)])
         await service.close()
