@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dragoman.configuration.components import Spec
 from dragoman.evaluation.metrics.metric import Metric
+from dragoman.search.table import in_place_of
 from dragoman.translation.translation import Translation
 
 CANDIDATES = 100
@@ -24,6 +26,10 @@ class MinimumBayesRisk(NamedTuple):
 
     utility: Metric
     candidates: int | None = None
+
+    def search(self, own: Spec) -> Spec:
+        """The search that gives so many: samples, with the limits of a run's own search."""
+        return own if own.kind == "sample" else in_place_of(own, Spec("sample"))
 
     def count(self, most: int) -> int:
         """How many translations to ask of a search that gives so many."""

@@ -20,7 +20,7 @@ from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.table import SEARCHES, in_place_of, with_beam
+from dragoman.search.table import SEARCHES, with_beam
 from dragoman.search.tempered import NORMALISER, Tempered
 from dragoman.text.mark import Mark
 from dragoman.translation import inputs
@@ -161,9 +161,10 @@ class Translator:
         texts = listed(texts, "translate([text])")
         if rerank and risk:
             raise ValueError("rerank and risk: each says what is best; leave out one")
-        if rerank and search is None and beam_size is None:
-            search = rerank.search(self.search)
-        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), risk or rerank)
+        chooser = risk or rerank
+        if chooser and search is None and beam_size is None:
+            search = chooser.search(self.search)
+        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), chooser)
         if constraints.weight and isinstance(task.search, Exhaustive):
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
         if exact and not self.codec.reading.recall:
@@ -225,9 +226,6 @@ class Translator:
         if n_best < 1:
             raise ValueError(f"n_best: expected at least 1, found {n_best}")
         spec = search or self.search
-        risk = isinstance(chooser, MinimumBayesRisk)
-        if risk and search is None and beam_size is None and spec.kind != "sample":
-            spec = in_place_of(spec, Spec("sample"))
         if beam_size is not None:
             spec = with_beam(spec, beam_size)
         if self.generator.several and spec.options.get("coverage_penalty"):
@@ -236,6 +234,7 @@ class Translator:
         if chooser and found_by.width < 2:
             raise UserError("this search gives one translation, and there is nothing to choose from")
         count = chooser.count(found_by.width) if chooser else n_best
+        risk = isinstance(chooser, MinimumBayesRisk)
         if risk and count > found_by.width:
             fewer = f"gives {found_by.width} translations, fewer than {count} (--samples)"
             wider = "" if found_by.draws else "; a wider beam gives more"
