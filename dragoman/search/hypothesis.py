@@ -70,7 +70,8 @@ class End(NamedTuple):
 
 class _Rows:
     """Rows of numbers in one tensor that grows. One tensor per step would fragment memory: such tensors would lie
-    between the large ones allocated and freed meanwhile, whose places could not be reused (docs/speed-notes.md, All engines).
+    between the large ones allocated and freed meanwhile, whose places could not be reused (docs/speed-notes.md,
+    All engines).
     """
 
     def __init__(self) -> None:
