@@ -109,7 +109,8 @@ def _sources(config: Config) -> Iterator[Problem]:
         if not objective.any_attention:
             yield Problem(path, f"'{kind}' cannot do with {what}")
         if config.training.penalties:
-            yield Problem(("training", "penalties"), f"are of attention to one source alone, and there is {what}")
+            there = f"there {'are' if data.several else 'is'} {what}"
+            yield Problem(("training", "penalties"), f"are of attention to one source alone, and {there}")
 
 
 def _of_words(config: Config) -> str:

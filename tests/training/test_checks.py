@@ -158,6 +158,20 @@ def test_agreement_takes_no_penalties(made: Callable[..., Config], golden: Golde
     golden(str(raised.value))
 
 
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"data.source": ["en", "mt"]}, "there are several sources"),
+        ({"model.combination": {"kind": "flat", "sentinel": True}}, "there is a sentinel"),
+    ],
+)
+def test_penalties_are_of_attention_to_one_source(
+    options: dict[str, Any], found: str, made: Callable[..., Config]
+) -> None:
+    with pytest.raises(ConfigError, match=rf"training\.penalties: are of .*, and {found}$"):
+        made({"training.penalties": "coverage", **options})
+
+
 @pytest.mark.parametrize("path", checks.PARTS, ids=".".join)
 @pytest.mark.parametrize(
     "more",
