@@ -87,16 +87,15 @@ def variants(names: Sequence[str], found: Sequence[str]) -> tuple[tuple[int, ...
 def matched(names: Sequence[str], found: Sequence[str], where: str) -> tuple[int, ...]:
     """As `match`, but raises UserError if a name is not there."""
     places = match(names, found)
-    for name, place in zip(names, places, strict=True):
-        if place is None:
-            raise missing(name, found, where)
+    if None in places:
+        raise missing([name for name, place in zip(names, places, strict=True) if place is None], found, where)
     return tuple(place for place in places if place is not None)
 
 
-def missing(name: str, found: Sequence[str], where: str) -> UserError:
-    """The error for a name that no language has."""
+def missing(names: Sequence[str], found: Sequence[str], where: str) -> UserError:
+    """The error for names that no language has."""
     there = ", ".join((each or "one without a name")[:SHOWN] for each in found[:SHOWN])
-    return UserError(f"{where}: has no {name} (it has: {there})")
+    return UserError(f"{where}: has no {' or '.join(names)} (it has: {there or 'none'})")
 
 
 def two(found: Sequence[str], wanted: Sequence[str], where: str) -> Columns:
@@ -115,17 +114,21 @@ def two_of(
     names: Sequence[str], wanted: Sequence[str], where: str, named: str, cells: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Which two of the columns of these names hold the pairs: the `wanted` ones, or those with a usual name. UserError
-    that tells what is there (`cells`, if not the names) where it is not clear.
+    if one of the `wanted` is not there, or if it is not clear; it tells what is there (`cells`, if not the names).
     """
+    there = cells or names
+    if absent := [name for name in wanted if name not in there]:
+        raise missing(absent, there, where)
     called = [name for name in names if is_name(name)]
     if len(called) > 2:
         called = [name for name in called if name.lower() not in NUMBERS]
     two = tuple(wanted or (called if len(called) == 2 else names))
     if len(two) == 2 and set(two) <= set(names):
         return two
-    found = ", ".join(each[:SHOWN] for each in (cells or names)[:SHOWN])
-    told = f"{len(cells or names)} columns; which two? Say --columns NAME,NAME, {named}"
-    raise UserError(f"{where}: {told} (it has: {found})")
+    found = ", ".join(each[:SHOWN] for each in there[:SHOWN]) or "none"
+    if len(there) < 2:
+        raise UserError(f"{where}: expected texts in two languages (it has: {found})")
+    raise UserError(f"{where}: {len(there)} columns; which two? Say --columns NAME,NAME, {named} (it has: {found})")
 
 
 def names_columns(cells: Sequence[str]) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dragoman.corpus.naming import SHOWN, Columns, two_of
-from dragoman.corpus.tables import keys, values
+from dragoman.corpus.naming import SHOWN, Columns
+from dragoman.corpus.tables import keyed, values
 from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
 from dragoman.files import read_chunks, shown
@@ -32,8 +32,8 @@ def languages(path: str, wanted: Sequence[str]) -> Columns:
         if len(wanted) != 2:
             raise UserError(f"{path}: which two? Say --columns NAME,NAME, as the files are called in place of {EACH}")
         return Columns(tuple(wanted))
-    there = keys((found for found in _list(path) if isinstance(found, dict)), wanted)
-    return Columns(two_of(there or (), wanted, f"{shown(path)}: item 1", "keys that it has"))
+    rows = (found for found in _list(path) if isinstance(found, dict))
+    return keyed(rows, wanted, shown(path) if wanted else f"{shown(path)}: item 1", "keys that it has")
 
 
 def pattern(source: Path, target: Path) -> tuple[str, tuple[str, str]]:

@@ -75,8 +75,7 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     """
     where, named = f"{shown(path)}:1", "as line 1 names them"
     if path.endswith(OBJECTS):
-        there = keys((row.values for row in _objects(path)), wanted)
-        return Columns(tuple(wanted) or PLAIN if there is None else two_of(there, wanted, where, named))
+        return keyed((row.values for row in _objects(path)), wanted, shown(path) if wanted else where, named)
     first = next(_rows(path), None)
     cells = [each.strip() for each in first.cells] if first else []
     if first and wanted and _places(first, wanted, path):
@@ -85,6 +84,12 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     if not names and len(cells) <= 2:
         return Columns(tuple(wanted) or PLAIN)
     return Columns(two_of(names, wanted, where, named, cells), first.line if first else None)
+
+
+def keyed(rows: Iterable[dict[str, Any]], wanted: Sequence[str], where: str, named: str) -> Columns:
+    """The two keys that hold the pairs, as `two_of` chooses them from `keys`; any two if there is no row."""
+    there = keys(rows, wanted)
+    return Columns(tuple(wanted) or PLAIN if there is None else two_of(there, wanted, where, named))
 
 
 def keys(rows: Iterable[dict[str, Any]], wanted: Sequence[str] = ()) -> list[str] | None:
@@ -114,13 +119,15 @@ def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | No
         return tuple(map(cells.index, names))
     if not names_columns(cells):
         return None
-    found = tuple(place for place in match(names, cells) if place is not None)
-    if len(found) < len(names):
-        there, wanted = ", ".join(each[:SHOWN] for each in cells[:SHOWN]), ", ".join(names)
+    places = match(names, cells)
+    if None in places:
+        there = ", ".join(each[:SHOWN] for each in cells[:SHOWN])
+        absent = " or ".join(name for name, place in zip(names, places, strict=True) if place is None)
+        above = ", ".join(names)
         raise UserError(
-            f"{where}: seems to name the columns {there}, and not {wanted}; if it is a pair, name them above"
+            f"{where}: seems to name the columns {there}, and has no {absent}; if it is a pair, write {above} above it"
         )
-    return found
+    return tuple(place for place in places if place is not None)
 
 
 def _ragged(path: str, row: Row, width: int, wanted: Sequence[str]) -> str:
@@ -187,8 +194,8 @@ def values(rows: Iterable[tuple[str, dict[str, Any]]], names: Sequence[str], pat
             never = {name: None for name in never if name not in found}
             there |= dict.fromkeys(keys([found]) or ())
         yield tuple(cell(found.get(name) or "") for name in names)
-    for name in never if there else ():
-        raise missing(name, list(there), path)
+    if never and there:
+        raise missing(list(never), list(there), path)
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:

@@ -212,9 +212,8 @@ def read_tmx(path: str, names: Sequence[str]) -> Iterator[Unit]:
             there |= dict.fromkeys(found)
         every = ([text for place in places for text in texts[found[place]]] for places in known[found])
         yield from (Unit(tuple(map(cell, each)), state, marked=marked) for each in _combined(every))
-    for name in names:
-        if there and name in never:
-            raise missing(name, list(there), shown(path))
+    if there and never:
+        raise missing([name for name in names if name in never], list(there), shown(path))
 
 
 def _combined(texts: Iterable[Iterable[str]]) -> Iterator[tuple[str, ...]]:

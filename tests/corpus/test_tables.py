@@ -184,13 +184,39 @@ def test_the_first_row_may_name_the_languages(
         ("x.tsv", "en\tde\tHere it is.\n", ()),
         ("x.jsonl", '{"a": "1", "b": "2", "c": "3"}\n', ()),
         ("x.jsonl", '{"en": "1", "de": "2"}\n', ("en", "fr")),
+        ("x.jsonl", '{"en": "1"}\n', ()),
+        ("x.json", '[{"en": "a house"}, {"en": "a dog"}]', ("en", "de")),
+        ("x.json", '[{"en": "a house"}]', ("de", "fr")),
+        ("x.json", '[{"en": "a house"}]', ()),
+        ("x.json", '[{"n": 1}]', ()),
+        ("x.csv", "n,word,gloss\n1,yes,ja\n", ("word", "sense")),
     ],
 )
 def test_what_is_not_clear_is_told_with_what_to_write(
     name: str, text: str, wanted: tuple[str, ...], tmp_path: Path, golden: Golden
 ) -> None:
     path = write(tmp_path, name, text)
-    with pytest.raises(UserError, match=r"x\.\w+:1:") as error:
-        languages(path, wanted)
+    with pytest.raises(UserError, match=r"x\.\w+:") as error:
+        formats.languages(path, wanted)
     golden(str(error.value))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", '[{"en": "1"}, {"en": "2"}]'),
+        ("x.jsonl", '{"en": "1"}\n'),
+        ("x.tsv", "en\tfr\n1\t2\n"),
+        ("x.csv", "n,en,gloss\n1,2,3\n"),
+    ],
+)
+def test_of_the_columns_that_are_asked_for_the_missing_one_is_told(name: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"\bhas no de\b"):
+        formats.languages(write(tmp_path, name, text), ("en", "de"))
+
+
+def test_an_empty_list_has_no_rows(tmp_path: Path) -> None:
+    path = write(tmp_path, "x.json", "[]")
+    assert formats.languages(path).names == ("source", "target")
+    assert formats.languages(path, ("en", "de")).names == ("en", "de")
