@@ -15,7 +15,8 @@ from dragoman.errors import UserError
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
 ORIGIN, MACHINE = "dragoman", "mt-suggestion"
-UNTRANSLATED = ("new", "needs-translation")  # states of a target of XLIFF 1.2 that holds the source
+UNTRANSLATED = ("new", "needs-translation")  # states of a target of XLIFF 1.2 that is no translation yet
+INITIAL = ("initial",)  # the same of a segment of 2.0
 
 
 class Gap(NamedTuple):
@@ -101,7 +102,8 @@ class Xliff(_Units):
             source, target = unit.find("{*}seg-source"), unit.find("{*}target")
             source = unit.find("{*}source") if source is None else source
             whole = "".join(target.itertext()).strip() if target is not None else ""
-            open_to = not whole or target.get("state") in UNTRANSLATED
+            old = local(unit) == "trans-unit"
+            open_to = not whole or (target.get("state") in UNTRANSLATED if old else unit.get("state") in INITIAL)
             if source is not None and open_to and unit.get("approved") != "yes" and not _kept(unit):
                 yield Gap(unit, Coded(source))
 
@@ -129,6 +131,7 @@ class Xliff(_Units):
         gap.coded.fill(target, written)
         if local(unit) == "segment":
             unit.set("state", "translated")
+            unit.attrib.pop("subState", None)  # it refines the state that the segment had
             self._match(gap, written, translated)
             return
         target.set("state", "needs-review-translation")

@@ -1,6 +1,7 @@
 """XLIFF and TMX whose units are translated."""
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -107,6 +108,27 @@ def test_segments_of_xliff_2_are_translated_but_not_reviewed() -> None:
     assert target[0].text == "TWO"
     assert (texts(second.find("{*}target")), second.get("state")) == ("un", "final")
     assert root.get("trgLang") == "fr"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "translated"),
+    [
+        ('state="initial"', True),
+        ('state="initial" subState="x:draft"', True),
+        ("", False),
+        ('state="translated"', False),
+        ('state="reviewed"', False),
+        ('state="final"', False),
+    ],
+)
+def test_a_segment_of_xliff_2_that_is_initial_is_translated_again(attributes: str, translated: bool) -> None:
+    """Also where it has a target already; one that says nothing of its state is left as it is."""
+    text = NEW.replace(' state="final"><source>one<', f" {attributes}><source>one two<")
+    segment = list(written(Xliff, text).iter("{*}segment"))[1]
+    (target,) = segment.iter("{*}target")
+    assert texts(target) == ("TWO ONE" if translated else "un")
+    expected = {"state": "translated"} if translated else dict(re.findall(r'(\w+)="([^"]*)"', attributes))
+    assert dict(segment.attrib) == {"id": "s2", **expected}
 
 
 def remembered(text: str) -> Translated:
