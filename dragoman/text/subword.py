@@ -45,6 +45,7 @@ class Subword(Unit):
     Sampled symbols depend on text and seed alone, not on order, threads or process.
     """
 
+    complete = True
     kind: ClassVar[Literal["bpe", "unigram"]]
 
     def __init__(self, tokeniser: Tokeniser, size: int) -> None:

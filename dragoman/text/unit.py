@@ -45,11 +45,12 @@ class Unit(ABC):
 
     The positional parameter is the tokeniser that defines words; a unit's options are keyword-only. `choosing` names
     the option that affects only the choice among the symbols, not which ones there are; `whole_words` says whether the
-    symbols are the tokeniser's words.
+    symbols are the tokeniser's words; `complete` whether they spell every text, so that nothing is unknown.
     """
 
     choosing: ClassVar[str | None] = None
     whole_words: ClassVar[bool] = False
+    complete: ClassVar[bool] = False
 
     def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
         self.tokeniser = tokeniser

@@ -18,6 +18,8 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
+from dragoman.model.embedding import EMBEDDINGS
+from dragoman.model.output.table import OUTPUTS
 from dragoman.run.folder import RunFolder
 from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
@@ -67,6 +69,7 @@ def problems(config: Config) -> list[Problem]:
     found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
     found += _protection(config.text)
     found += _sources(config)
+    found += _unknown(config)
     found += _noise(config)
     found += _features(config)
     found += _pairs(config)
@@ -121,6 +124,27 @@ def _of_words(config: Config) -> str:
     if asked.sources:
         return f"'{model.embedding.source.kind}' reads the characters of source words"
     return f"'{model.output.kind}' spells target words" if asked.target else ""
+
+
+def _unknown(config: Config) -> Iterator[Problem]:
+    """Parts for words outside the vocabulary alone need a unit that has such words."""
+    data, model = config.data, config.model
+    units = {"source": config.text.source.unit.kind, "target": config.text.target.unit.kind}
+    complete = {side for side, unit in units.items() if UNITS[unit].complete}
+    names = [name for name in data.inputs or data.sides if name not in data.features]
+    read = {"target" if name in data.recalled else "source" for name in names}  # what a memory recalls is a target
+
+    def told(does: str, side: str) -> str:
+        expected = " or ".join(kind for kind, unit in UNITS.items() if not unit.complete)
+        return (
+            f"{does} words outside the vocabulary, and text.{side}.unit: {units[side]} leaves none; expected {expected}"
+        )
+
+    kind = model.embedding.source.kind
+    if EMBEDDINGS[kind].has_table and EMBEDDINGS[kind].reads_characters and read and read <= complete:
+        yield Problem(("model", "embedding", "source"), told(f"'{kind}' reads the characters of", min(read)))
+    if OUTPUTS[model.output.kind].spells and "target" in complete:
+        yield Problem(("model", "output"), told(f"'{model.output.kind}' spells", "target"))
 
 
 def _noise(config: Config) -> Iterator[Problem]:

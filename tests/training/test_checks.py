@@ -32,6 +32,7 @@ FAULTS = {
     "metrics": [{"kind": "bleu", "order": "four"}],
     "model.decoder": {"kind": "rnn", "attend": "sometimes"},
 }
+BPE = {"text.source.unit": "bpe", "text.target.unit": "bpe"}
 
 
 @pytest.mark.parametrize("key", FAULTS)
@@ -170,6 +171,36 @@ def test_penalties_are_of_attention_to_one_source(
 ) -> None:
     with pytest.raises(ConfigError, match=rf"training\.penalties: are of .*, and {found}$"):
         made({"training.penalties": "coverage", **options})
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("key", "side"), [("model.output", "target"), ("model.embedding.source", "source")])
+def test_a_hybrid_needs_words_outside_the_vocabulary(
+    key: str, side: str, unit: str, made: Callable[..., Config], golden: Golden
+) -> None:
+    options = {key: "hybrid", f"text.{side}.unit": unit}
+    if not UNITS[unit].complete:
+        made(options)
+        return
+    with pytest.raises(ConfigError, match=rf"{key}: .*text\.{side}\.unit") as raised:
+        made(options)
+    golden(str(raised.value))
+    made({key: "hybrid", f"text.{'source' if side == 'target' else 'target'}.unit": unit})
+
+
+def test_a_hybrid_of_several_pairs_needs_such_words_too(made: Callable[..., Config]) -> None:
+    pairs = [{"source": "en", "target": "fr", "train": "x", "dev": "y"}]
+    options = {"data.pairs": pairs, "data.source": [], "data.target": "", "data.train": [], "data.dev": ""}
+    with pytest.raises(ConfigError, match=r"model\.embedding\.source: .*outside the vocabulary"):
+        made({**options, "text.joint": True, **BPE, "model.embedding.source": "hybrid"})
+
+
+def test_a_hybrid_reads_what_a_memory_recalls(made: Callable[..., Config]) -> None:
+    """Its texts are in the unit of the target."""
+    options = {"model.embedding.source": "hybrid", "data.memory": "nearest"}
+    assert made({**options, "text.source.unit": "bpe"}).data.recalled
+    with pytest.raises(ConfigError, match=r"model\.embedding\.source: "):
+        made({**options, "text.source.unit": "bpe", "text.target.unit": "unigram"})
 
 
 @pytest.mark.parametrize("path", checks.PARTS, ids=".".join)
