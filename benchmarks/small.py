@@ -33,7 +33,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Nearest
-from dragoman.evaluation.floors import ANY
+from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files import existing, read_lines
 from dragoman.text.normalise import Normaliser
@@ -182,7 +182,7 @@ def scores(runs: Sequence[Path], minutes: float, options: argparse.Namespace, me
     return Result(**found, minutes=minutes)
 
 
-def floors(part: str, options: argparse.Namespace) -> dict[str, Score]:
+def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
     """Return the scores of copying the source, and of the translation of the most similar string of the memory."""
     pairs = _read(part, options)
     copied = [pair.source for pair in pairs]
@@ -219,7 +219,7 @@ def show(every: list[Row], options: argparse.Namespace) -> None:
             minutes = sum(found[member].minutes for member in members)
             found[name] = scores([runs[member] for member in members], minutes, options)
     parts = PARTS if options.test else PARTS[:1]
-    lowest = [floors(part, options) for part in parts]
+    lowest = [baselines(part, options) for part in parts]
     lines = [(name, *_cells([each[name] for each in lowest]), "") for name in lowest[0]]
     for name, each in found.items():
         lines.append((name, *_cells([each.dev, each.test][: len(parts)]), f"{each.minutes:.1f}"))

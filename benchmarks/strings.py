@@ -62,7 +62,7 @@ class Result(NamedTuple):
     """
 
     scores: Mapping[str, Score]
-    floors: Mapping[str, Score]
+    baselines: Mapping[str, Score]
     strings: int
     spanned: int
     kept: int
@@ -126,7 +126,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
     run, minutes = trained(row, made, options)
     model = dragoman.load(run, device=DeviceConfig(threads=1))
     known = _read(_train(row, options))
-    scores, floors = dict[str, Score](), dict[str, Score]()
+    scores, baselines = dict[str, Score](), dict[str, Score]()
     same, spanned = list[bool](), 0
     for part in ("train", *PARTS):
         pairs = _read(options.data / f"{part}.tsv")
@@ -137,9 +137,9 @@ def work(row: Row, options: argparse.Namespace) -> None:
         if part in PARTS:
             right = [[pair.target for pair in pairs]]
             scores[part] = Score(Bleu().corpus(texts, right).value, Chrf().corpus(texts, right).value)
-            floors[part] = Score(*nearest(pairs, known)[:2])
+            baselines[part] = Score(*nearest(pairs, known)[:2])
     ways = compared(model, [pair for pair in _read(options.data / "dev.tsv") if spans(pair.source)][:SPANNED])
-    found = Result(scores, floors, len(same), spanned, sum(same), minutes, ways)
+    found = Result(scores, baselines, len(same), spanned, sum(same), minutes, ways)
     provenance.write(result(row, options), found._asdict(), made_with)
 
 
@@ -170,7 +170,7 @@ def show(every: list[Row], options: argparse.Namespace) -> None:
     lines, ways = list[tuple[str, ...]](), list[tuple[str, ...]]()
     for row in every:
         each = Result(**provenance.read(result(row, options)))
-        figures = [value for part in parts for value in (*each.floors[part], *each.scores[part])]
+        figures = [value for part in parts for value in (*each.baselines[part], *each.scores[part])]
         kept, spanned = f"{each.kept:,} of {each.strings:,}", f"{each.spanned:,}"
         lines.append((row.name, *(f"{value:.1f}" for value in figures), kept, spanned, f"{each.minutes:.1f}"))
         for way, values in each.ways.items():

@@ -19,7 +19,7 @@ from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
-from dragoman.evaluation import alignment, floors
+from dragoman.evaluation import alignment, baselines
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics.metric import Score, predicted
 from dragoman.evaluation.metrics.table import METRICS
@@ -97,7 +97,7 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     if final is None:
         return sentences, []
-    known = floors.from_json(run.folder.proof.get("floors"))
+    known = baselines.from_json(run.folder.proof.get("baselines"))
     likely = prediction(run.target, final["final/perplexity"], final["final/accuracy"])
     return sentences, [*(known.scores if known else ()), *(each.against(sentences.references) for each in likely)]
 

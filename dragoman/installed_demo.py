@@ -24,7 +24,7 @@ from dragoman.corpus.examples import read_examples
 from dragoman.corpus.parts import Origin
 from dragoman.demo import mark
 from dragoman.errors import UserError
-from dragoman.evaluation import floors
+from dragoman.evaluation import baselines
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.text.printable import printable
 from dragoman.training import checks, session, starting
@@ -126,12 +126,12 @@ def _write(found: Messages, texts: Path, names: tuple[str, str]) -> None:
 
 
 def _show(console: Console, texts: Path, parent: Path, config: Config) -> None:
-    """Print the scores of new messages, of the floors and of both models, and some translations."""
+    """Print the scores of new messages, of the baselines and of both models, and some translations."""
     data = config.data
     examples = list(read_examples(str(texts / "own.test.tsv"), data.source, data.target))
     sources, references = [str(each.sources[0]) for each in examples], [each.target for each in examples]
-    measured = floors.measure(data, config.text, [Spec(kind) for kind in SCORES], examples)
-    rows = {floor.name: list(floor.scores.values()) for floor in (measured.floors if measured else ())}
+    measured = baselines.measure(data, config.text, [Spec(kind) for kind in SCORES], examples)
+    rows = {baseline.name: list(baseline.scores.values()) for baseline in (measured.baselines if measured else ())}
     models = loading.load(parent, memory=texts / "own.train.tsv"), loading.load(Path(config.run))
     for name, model in zip(("the model of others", "the model started from it"), models, strict=True):
         found = [each.text for each in model.translate(sources)]

@@ -161,9 +161,9 @@ def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) 
     beside = {each.title: dict[tuple[str, float], None]() for each in scores}
     alone = dict[str, list[tuple[int, Score]]]()
     for run, score in others:
-        metric, _, floor = score.name.partition(", ")
-        if floor and metric in beside:
-            beside[metric][floor, score.value] = None
+        metric, _, baseline = score.name.partition(", ")
+        if baseline and metric in beside:
+            beside[metric][baseline, score.value] = None
         else:
             alone.setdefault(score.name, []).append((run, score))
     return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))

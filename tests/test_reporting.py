@@ -212,8 +212,8 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
 
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
     found = reporting.contents([Translated(run, *development(run))] * 2)
-    floors, *_ = [[name for name, _ in each.others] for each in found.scores]
-    assert floors == ["copying en", "nearest neighbour"]
+    baselines, *_ = [[name for name, _ in each.others] for each in found.scores]
+    assert baselines == ["copying en", "nearest neighbour"]
     assert [(each.title, each.higher_is_better, len(each.runs)) for each in found.further] == [
         ("Perplexity", False, 2),
         ("Accuracy", True, 2),

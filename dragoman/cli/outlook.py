@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def outlook(config: "Config") -> Iterator[str]:
     """Yield a line about each. Where training would fail for a fault that the user can fix, a line tells it."""
     from dragoman.corpus.examples import read_development
-    from dragoman.evaluation import floors
+    from dragoman.evaluation import baselines
     from dragoman.training import duration
 
     data = config.data
@@ -21,7 +21,7 @@ def outlook(config: "Config") -> Iterator[str]:
             dev, judged = read_development(data.dev, data.source, data.target, data.features)
             if judged.empty:
                 yield f"data.dev: {data.dev}: {judged}"
-            if found := floors.measure(data, config.text, config.metrics, dev):
+            if found := baselines.measure(data, config.text, config.metrics, dev):
                 yield f"without a model: {found} (data.dev: {data.dev})"
         yield f"training: {duration.measure(config)}"
     except UserError as error:

@@ -36,7 +36,7 @@ def table(configs: "Sequence[Config]") -> str:
 
     from dragoman import inspection
     from dragoman.configuration.messages import figure
-    from dragoman.evaluation import floors
+    from dragoman.evaluation import baselines
     from dragoman.run.run import Run
 
     kinds = [*(spec.kind for spec in configs[0].metrics), "loss"]
@@ -48,9 +48,9 @@ def table(configs: "Sequence[Config]") -> str:
     columns = [[value for value in column if value is not None] for column in zip(*found.values(), strict=True)]
     found["mean"] = [fmean(column) if column else None for column in columns]
     found["standard deviation"] = [stdev(column) if len(column) > 1 else None for column in columns]
-    known = floors.from_json(runs[0].folder.proof.get("floors"))
-    for floor in known.floors if known else ():
-        found[floor.name] = [floor.scores[kind].value if kind in floor.scores else None for kind in kinds]
+    known = baselines.from_json(runs[0].folder.proof.get("baselines"))
+    for baseline in known.baselines if known else ():
+        found[baseline.name] = [baseline.scores[kind].value if kind in baseline.scores else None for kind in kinds]
     rows = [["development data", *kinds]]
     rows += [[name, *(NONE if value is None else figure(value) for value in values)] for name, values in found.items()]
     return aligned(rows)

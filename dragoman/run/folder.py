@@ -1,7 +1,7 @@
 """A run folder: everything that one training made, and all that is needed to use the model.
 
 run.json                  shows that training made this folder; version, form, date, the run it started
-                          from, and what the development data score without a model (floors)
+                          from, and what the development data score without a model (baselines)
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols, and the characters of their words if
                           the model reads or spells these; for numeric sources, how many numbers a region has; with

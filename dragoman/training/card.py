@@ -8,7 +8,7 @@ from dragoman.configuration.messages import figure
 from dragoman.corpus.features import FeatureSource
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
-from dragoman.evaluation import floors
+from dragoman.evaluation import baselines
 from dragoman.files import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
@@ -39,7 +39,7 @@ def write(
     sides = (*data.sources, data.target)
     sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
     regions = [f"{each.name}: {each.size:,} numbers" for each in data.sources if isinstance(each, FeatureSource)]
-    known = floors.from_json(folder.proof.get("floors"))
+    known = baselines.from_json(folder.proof.get("baselines"))
     lowest = known.scores if known else ()
     lines = [
         f"# {config.data.languages}",

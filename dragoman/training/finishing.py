@@ -9,7 +9,7 @@ from dragoman.configuration.messages import figure
 from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, told
-from dragoman.training import card, checkpoint, floors
+from dragoman.training import baselines, card, checkpoint
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress, Validated
@@ -34,7 +34,7 @@ def finish(run: Training) -> None:
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
                 f"among {symbols:,} symbols, whose loss is {guess:.2f}"
             )
-        if missed := floors.missed(each, validation):
+        if missed := baselines.missed(each, validation):
             run.journal.say(missed)
         each.validator.write(validation)
         if not card.write(each.folder, each.config, each.data, each.model, run.progress, validation, weights):

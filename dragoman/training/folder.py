@@ -64,9 +64,9 @@ def note_start(folder: RunFolder, start: Mapping[str, str]) -> None:
     _write(folder.mark, json.dumps({**folder.proof, "start": dict(start)}) + "\n")
 
 
-def note_floors(folder: RunFolder, floors: Any) -> None:
+def note_baselines(folder: RunFolder, baselines: Any) -> None:
     """Write into that proof what scores have without a model, as JSON."""
-    _write(folder.mark, json.dumps({**folder.proof, "floors": floors}) + "\n")
+    _write(folder.mark, json.dumps({**folder.proof, "baselines": baselines}) + "\n")
 
 
 def write_config(folder: RunFolder, config: Config) -> None:

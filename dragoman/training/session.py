@@ -16,7 +16,7 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
 from dragoman.run.folder import RunFolder
-from dragoman.training import checkpoint, floors, pretrained
+from dragoman.training import baselines, checkpoint, pretrained
 from dragoman.training.checks import CHECKS, complete
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.directions import reverse
@@ -73,7 +73,7 @@ def train(config: Config, *, quiet: bool = False) -> RunFolder:
         for line in run.data.left_out:
             journal.say(line)
         for each in run.directions if workers.leads else ():
-            if found := floors.kept(each, anew=not run.saved):
+            if found := baselines.kept(each, anew=not run.saved):
                 journal.say(f"{run.named(each)}without a model: {found}")
         run.clock.seconds()  # which is no time of training
         if shares := drawn(config.data, run.data):

@@ -74,8 +74,8 @@ def scores(names: Sequence[str], found: Scores) -> str:
         cells = [_named(names, number), _score(cell)]
         cells += [f'<td class="plot">{_interval(cell, min(ends), max(ends))}</td>'] * drawn
         rows.append(f"<tr>{''.join([*cells, *([_difference(cell)] if compared else [])])}</tr>")
-    floors = ", ".join(f"{escape(name)} {_value(value)}" for name, value in found.others)
-    below = f'<p class="note">Without a model: {floors}</p>' if floors else ""
+    baselines = ", ".join(f"{escape(name)} {_value(value)}" for name, value in found.others)
+    below = f'<p class="note">Without a model: {baselines}</p>' if baselines else ""
     return _card(found.title, found.higher_is_better, _table(head, rows) + below + _depends(found.notes))
 
 

@@ -379,8 +379,10 @@ def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied
     path.write_text("\n".join([json.dumps({**json.loads(first), "reference": ""}), *rest]) + "\n", encoding="utf-8")
     told = re.findall(r"development (\S.*?)  +(\S+)", copied("info", "runs/toy").out)
     page = copied("report", "runs/toy", "-o", "-").out
-    floors = [f"{name}, {floor}" for name in ("BLEU-2", "chrF2") for floor in ("copying en", "nearest neighbour")]
-    assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", *floors, "Perplexity", "Accuracy"]
+    baselines = [
+        f"{name}, {baseline}" for name in ("BLEU-2", "chrF2") for baseline in ("copying en", "nearest neighbour")
+    ]
+    assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", *baselines, "Perplexity", "Accuracy"]
     for _, value in told[1:]:
         assert re.search(rf">{re.escape(value)}</b>| {re.escape(value)}[,<]", page)
     assert "Sentences</th>" in page  # quality by length
@@ -433,7 +435,7 @@ def test_debug_data_tells_of_headers_and_of_lines_that_are_too_long(shell: Shell
     assert "train.tsv:1: seems to name the columns English, French" in outcome.err
 
 
-FLOORS = r"without a model: copying en BLEU\S* [\d.]+, chrF2 [\d.]+; nearest neighbour BLEU\S* [\d.]+, chrF2 [\d.]+"
+BASELINES = r"without a model: copying en BLEU\S* [\d.]+, chrF2 [\d.]+; nearest neighbour BLEU\S* [\d.]+, chrF2 [\d.]+"
 DURATION = (
     r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 2 passes, beside validations"
     r"(?: and \S+ \w+ of looking up similar pairs)?; cpu .*1 thread"
@@ -442,18 +444,18 @@ DURATION = (
 
 def test_debug_data_tells_what_needs_no_model_and_how_long_training_takes(shell: Shell) -> None:
     before = sorted(shell.folder.iterdir())
-    floors, duration = shell("debug", "data", "toy.yaml", "--threads=1").lines[-2:]
-    assert re.fullmatch(rf"{FLOORS} \(data\.dev: dev\)", floors)
+    baselines, duration = shell("debug", "data", "toy.yaml", "--threads=1").lines[-2:]
+    assert re.fullmatch(rf"{BASELINES} \(data\.dev: dev\)", baselines)
     assert re.match(DURATION, duration)
     assert sorted(shell.folder.iterdir()) == before
-    assert floors.partition(" (")[0] in shell("train", "toy.yaml", "--training.steps=1").err
+    assert baselines.partition(" (")[0] in shell("train", "toy.yaml", "--training.steps=1").err
 
 
 def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
-    *_, floors, duration, _, _, _ = shell("init", "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml").err.split(
-        "\n"
-    )[:-1]
-    assert floors.startswith("without a model: copying en chrF2 ")
+    *_, baselines, duration, _, _, _ = shell(
+        "init", "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"
+    ).err.split("\n")[:-1]
+    assert baselines.startswith("without a model: copying en chrF2 ")
     assert re.match(r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 100 passes", duration)
 
 

@@ -32,10 +32,16 @@ def test_several_seeds_are_trained_and_their_spread_is_shown(shell: Shell) -> No
         assert rows[run] == [f"{column[number]:.2f}" for column in columns]
     assert rows["mean"] == [f"{fmean(column):.2f}" for column in columns]
     assert rows["standard deviation"] == [f"{stdev(column):.2f}" for column in columns]
-    floors = json.loads((shell.folder / runs[0] / "run.json").read_text("utf-8"))["floors"]["floors"]
-    for floor in floors:
-        assert rows[floor["name"]] == [*(f"{floor['scores'][kind][1]:.2f}" for kind in ("bleu", "chrf")), "-"]
-    assert list(rows) == ["development data", *runs, "mean", "standard deviation", *(each["name"] for each in floors)]
+    baselines = json.loads((shell.folder / runs[0] / "run.json").read_text("utf-8"))["baselines"]["baselines"]
+    for baseline in baselines:
+        assert rows[baseline["name"]] == [*(f"{baseline['scores'][kind][1]:.2f}" for kind in ("bleu", "chrf")), "-"]
+    assert list(rows) == [
+        "development data",
+        *runs,
+        "mean",
+        "standard deviation",
+        *(each["name"] for each in baselines),
+    ]
     assert "dragoman report runs/toy-3 runs/toy-4 runs/toy-5 -o seeds.html" in told.err
     alone = shell("train", "toy.yaml", "--run=runs/alone", "--seed=4", *FEW)
     assert alone.code == 0

@@ -88,7 +88,7 @@ def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, toget
 def test_what_is_used_and_what_it_is_compared_with_are_those_of_one_worker(
     name: str, together: Path, alone: Path
 ) -> None:
-    """The weights to use, by how they were chosen and mixed with those of the start, and the floors."""
+    """The weights to use, by how they were chosen and mixed with those of the start, and the baselines."""
     runs = [RunFolder(folder / name) for folder in (together, alone)]
     (found, chosen), (wanted, as_alone) = (read_tensors(run.weights()) for run in runs)
     assert told(chosen) == told(as_alone)
@@ -96,9 +96,9 @@ def test_what_is_used_and_what_it_is_compared_with_are_those_of_one_worker(
     assert found.keys() == wanted.keys()
     for key, tensor in wanted.items():
         torch.testing.assert_close(found[key], tensor, rtol=1e-3, atol=1e-4)
-    floors = [run.proof["floors"] for run in runs]
-    assert floors[0] == floors[1]
-    assert bool(floors[0]) == (name != "noise")
+    baselines = [run.proof["baselines"] for run in runs]
+    assert baselines[0] == baselines[1]
+    assert bool(baselines[0]) == (name != "noise")
 
 
 @pytest.mark.parametrize("name", worker.RUNS)

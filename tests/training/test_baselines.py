@@ -9,8 +9,8 @@ import pytest
 
 from dragoman import inspection
 from dragoman.configuration.config import Config
-from dragoman.evaluation import floors
-from dragoman.evaluation.floors import Floors
+from dragoman.evaluation import baselines
+from dragoman.evaluation.baselines import Baselines
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.sacre import Chrf
 from dragoman.run.folder import RunFolder
@@ -22,22 +22,22 @@ from tests.golden import Golden
 Make = Callable[..., Config]
 
 
-def kept(run: RunFolder) -> Floors:
-    found = floors.from_json(run.proof["floors"])
+def kept(run: RunFolder) -> Baselines:
+    found = baselines.from_json(run.proof["baselines"])
     assert found
     return found
 
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """An entry for each time that floors are measured."""
-    calls, whole = [], floors.measure
+    """An entry for each time that baselines are measured."""
+    calls, whole = [], baselines.measure
 
-    def counted(*arguments: Any) -> Floors | None:
+    def counted(*arguments: Any) -> Baselines | None:
         calls.append(arguments)
         return whole(*arguments)
 
-    monkeypatch.setattr(floors, "measure", counted)
+    monkeypatch.setattr(baselines, "measure", counted)
     return calls
 
 
@@ -46,7 +46,7 @@ def test_a_run_keeps_them_and_does_not_measure_them_again(made: Make, measured: 
     before = run.mark.read_bytes()
     sources = [source for source, _ in toy.pairs(8, 2, 3)]
     references = [target for _, target in toy.pairs(8, 2, 3)]
-    copied = kept(run).floors[0].scores["chrf"]
+    copied = kept(run).baselines[0].scores["chrf"]
     assert copied.value == Chrf().corpus(sources, [references]).value
     session.train(made({"training.steps": 3}), quiet=True)
     assert (len(measured), run.mark.read_bytes()) == (1, before)
@@ -57,21 +57,21 @@ def test_a_run_that_begins_anew_measures_them_anew(made: Make, tmp_path: Path) -
     session.train(made({"run": str(tmp_path / "other")}), quiet=True)
     (tmp_path / "run" / "run.json").write_bytes((tmp_path / "other" / "run.json").read_bytes())
     session.train(made({"metrics": ["chrf"], "training.metric": "chrf"}), quiet=True)
-    assert list(kept(RunFolder(tmp_path / "run")).floors[0].scores) == ["chrf"]
+    assert list(kept(RunFolder(tmp_path / "run")).baselines[0].scores) == ["chrf"]
 
 
 def test_a_run_of_before_measures_them_when_it_goes_on(made: Make) -> None:
     run = session.train(made(), quiet=True)
     found = kept(run)
-    run.mark.write_text(json.dumps({key: value for key, value in run.proof.items() if key != "floors"}), "utf-8")
+    run.mark.write_text(json.dumps({key: value for key, value in run.proof.items() if key != "baselines"}), "utf-8")
     session.train(made({"training.steps": 2}), quiet=True)
     assert kept(run) == found
 
 
 def test_each_direction_has_its_own(made: Make) -> None:
     run = session.train(made({"training.objective": "agreement"}), quiet=True)
-    assert kept(run).floors[0].name == "copying en"
-    assert kept(run.reverse).floors[0].name == "copying fr"
+    assert kept(run).baselines[0].name == "copying en"
+    assert kept(run.reverse).baselines[0].name == "copying fr"
     assert "- BLEU-2, copying fr = " in run.reverse.card.read_text("utf-8")
 
 
@@ -79,7 +79,7 @@ def test_several_language_pairs_have_none(tmp_path: Path, capfd: pytest.CaptureF
     pairs = toy.languages(tmp_path)
     options = {"data.pairs": pairs, "data.train": [], "data.dev": "", "text.joint": True, "training.steps": 1}
     run = session.train(toy.config(tmp_path, tmp_path / "run", options))
-    assert run.proof["floors"] is None
+    assert run.proof["baselines"] is None
     assert "without a model" not in capfd.readouterr().err
     session.train(toy.config(tmp_path, tmp_path / "run", {**options, "training.steps": 2}), quiet=True)
 
@@ -110,17 +110,17 @@ def test_a_model_that_is_no_better_says_so(
     golden: Golden,
     tmp_path: Path,
 ) -> None:
-    def found(*arguments: Any) -> Floors:
-        names = ("copying en", floors.NEAREST)
-        return Floors(
+    def found(*arguments: Any) -> Baselines:
+        names = ("copying en", baselines.NEAREST)
+        return Baselines(
             tuple(
-                floors.Floor(name, {kind: Score(kind, value, "") for kind in ("bleu", "chrf")})
+                baselines.Baseline(name, {kind: Score(kind, value, "") for kind in ("bleu", "chrf")})
                 for name, value in zip(names, values, strict=True)
             ),
             "",
         )
 
-    monkeypatch.setattr(floors, "measure", found)
+    monkeypatch.setattr(baselines, "measure", found)
     search = {"kind": "greedy", "length_ratio": 0.01, "length_margin": 1}  # of one word: a BLEU of 0
     options = {"data.memory": "nearest"} if memory else {}
     session.train(made({**options, "training.search": search}))
@@ -136,7 +136,7 @@ def test_the_metric_that_decides_compares(
 ) -> None:
     """By another metric than the first the model is better, or loss decides, and the first metric compares."""
     only = {"bleu": Score("BLEU", 99.0, ""), "ter": Score("TER", 1e6, "")}
-    monkeypatch.setattr(floors, "measure", lambda *_: Floors((floors.Floor("copying en", only),), ""))
+    monkeypatch.setattr(baselines, "measure", lambda *_: Baselines((baselines.Baseline("copying en", only),), ""))
     for metric, count in (("ter", 0), ("bleu", 1), ("loss", 1)):
         options = {"metrics": ["bleu", "ter"], "training.metric": metric}
         session.train(made({**options, "run": f"{made().run}-{metric}"}))

@@ -11,8 +11,8 @@ import pytest
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DataConfig, TextConfig
 from dragoman.corpus.examples import Example
-from dragoman.evaluation import floors
-from dragoman.evaluation.floors import Floors
+from dragoman.evaluation import baselines
+from dragoman.evaluation.baselines import Baselines
 from dragoman.evaluation.metrics.sacre import Chrf
 
 METRICS = (Spec("chrf"), Spec("ter"))
@@ -28,11 +28,11 @@ def write(path: Path, rows: list[tuple[str, ...]]) -> str:
 
 def measured(
     folder: Path, rows: Sequence[tuple[str, ...]] = (), text: Mapping[str, Any] = MappingProxyType({}), **options: Any
-) -> Floors | None:
+) -> Baselines | None:
     places = {"train": write(folder / "train.tsv", [*rows] or [*TRAIN]), "dev": "unread"}
     data = DataConfig.model_validate({"source": "en", "target": "de", **places, **options})
     dev = [Example((source,) * len(data.source), target) for source, target in DEV]
-    return floors.measure(data, TextConfig.model_validate(dict(text)), METRICS, dev)
+    return baselines.measure(data, TextConfig.model_validate(dict(text)), METRICS, dev)
 
 
 def expected(texts: list[str]) -> float:
@@ -42,13 +42,13 @@ def expected(texts: list[str]) -> float:
 def test_the_source_is_copied_and_the_nearest_is_taken_however_far(tmp_path: Path) -> None:
     found = measured(tmp_path)
     assert found
-    copied, nearest = found.floors
+    copied, nearest = found.baselines
     assert (copied.name, nearest.name) == ("copying en", "nearest neighbour")
     assert copied.scores["chrf"].value == expected([source for source, _ in DEV])
     assert nearest.scores["chrf"].value == expected(ANSWERS)
     assert "|sentences:4|references:" in nearest.scores["chrf"].signature
     assert [score.name for score in found.scores] == [
-        f"{metric}, {floor}" for metric in ("chrF2", "TER") for floor in ("copying en", "nearest neighbour")
+        f"{metric}, {baseline}" for metric in ("chrF2", "TER") for baseline in ("copying en", "nearest neighbour")
     ]
     assert str(found).startswith(f"copying en chrF2 {copied.scores['chrf'].value:.2f}, TER ")
     assert not found.sampled
@@ -59,8 +59,8 @@ def test_sources_are_compared_as_the_model_will_read_them(tmp_path: Path) -> Non
     case, lower = (measured(tmp_path, rows, text) for text in ({}, {"source": {"lowercase": True}}))
     assert case
     assert lower
-    assert case.floors[1].scores["chrf"].value == expected(["", "prunt", "", ""])
-    assert lower.floors[1].scores["chrf"].value == expected(["", "DRUCKEN", "", ""])
+    assert case.baselines[1].scores["chrf"].value == expected(["", "prunt", "", ""])
+    assert lower.baselines[1].scores["chrf"].value == expected(["", "DRUCKEN", "", ""])
 
 
 def test_of_several_sources_the_first_text_is_meant_and_the_edited_one_is_copied(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_of_several_sources_the_first_text_is_meant_and_the_edited_one_is_copied
     for options, copied in cases:
         found = measured(tmp_path, rows, source=["src", "mt"], **options)
         assert found
-        assert found.floors[0].name == f"copying {copied}"
-        assert found.floors[1].scores["chrf"].value == expected(ANSWERS)
+        assert found.baselines[0].name == f"copying {copied}"
+        assert found.baselines[1].scores["chrf"].value == expected(ANSWERS)
 
 
 @pytest.mark.parametrize(
@@ -86,30 +86,30 @@ def test_there_are_none_without_a_text_or_with_several_pairs(options: dict[str, 
 
 
 def test_much_data_is_sampled_and_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(floors, "LINES", 3)
-    monkeypatch.setattr(floors, "SOURCES", 2)
+    monkeypatch.setattr(baselines, "LINES", 3)
+    monkeypatch.setattr(baselines, "SOURCES", 2)
     found = measured(tmp_path)
     assert found
     assert found.sampled == "2 of 4 development sentences, 2 of 3 training pairs"
     assert str(found).endswith(f" ({found.sampled})")
-    assert "|sentences:2|" in found.floors[0].scores["chrf"].signature
+    assert "|sentences:2|" in found.baselines[0].scores["chrf"].signature
     references = [target for _, target in DEV][::2]
-    texts = floors.sample([source for source, _ in DEV])
-    assert found.floors[0].scores["chrf"].value == Chrf().corpus(texts, [references]).value
+    texts = baselines.sample([source for source, _ in DEV])
+    assert found.baselines[0].scores["chrf"].value == Chrf().corpus(texts, [references]).value
 
 
 def test_the_highest_is_the_best_by_a_metric(tmp_path: Path) -> None:
     found = measured(tmp_path)
     assert found
     assert found.highest("chrf").name == "nearest neighbour"
-    rates = {floor.scores["ter"].value: floor for floor in found.floors}
+    rates = {baseline.scores["ter"].value: baseline for baseline in found.baselines}
     assert found.highest("ter") == rates[min(rates)]
 
 
 def test_they_are_the_same_after_they_were_written(tmp_path: Path) -> None:
     found = measured(tmp_path)
     assert found
-    assert floors.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert baselines.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_they_are_the_same_after_they_were_written(tmp_path: Path) -> None:
         None,
         [],
         "none",
-        {"floors": [], "sampled": ""},
-        {"floors": [{"name": "a", "scores": {}}], "sampled": ""},
-        {"floors": [{"name": "a", "scores": {"bleu": ["BLEU", "much", ""]}}], "sampled": ""},
+        {"baselines": [], "sampled": ""},
+        {"baselines": [{"name": "a", "scores": {}}], "sampled": ""},
+        {"baselines": [{"name": "a", "scores": {"bleu": ["BLEU", "much", ""]}}], "sampled": ""},
         {
-            "floors": [
+            "baselines": [
                 {"name": "a", "scores": {"bleu": ["BLEU", 1.0, ""]}},
                 {"name": "b", "scores": {"chrf": ["chrF2", 1.0, ""]}},
             ],
@@ -131,4 +131,4 @@ def test_they_are_the_same_after_they_were_written(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_nothing_of_the_kind_is_ignored(value: Any) -> None:
-    assert floors.from_json(value) is None
+    assert baselines.from_json(value) is None

@@ -1,4 +1,4 @@
-"""Scores that need no model, and that a model should exceed: of copying the source, and of the nearest neighbour."""
+"""Baselines that need no model, and that a model should exceed: copying the source, and the nearest neighbour."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
-class Floor:
+class Baseline:
     """What stands in for the translations, and its scores by the kinds of their metrics."""
 
     name: str
@@ -38,51 +38,51 @@ class Floor:
 
 
 @dataclass(frozen=True)
-class Floors:
-    """The floors of a development set; `sampled` says which part of the data was looked at, if not all of it."""
+class Baselines:
+    """The baselines of a development set; `sampled` says which part of the data was looked at, if not all of it."""
 
-    floors: tuple[Floor, ...]
+    baselines: tuple[Baseline, ...]
     sampled: str
 
     def __str__(self) -> str:
-        return "; ".join(map(str, self.floors)) + (f" ({self.sampled})" if self.sampled else "")
+        return "; ".join(map(str, self.baselines)) + (f" ({self.sampled})" if self.sampled else "")
 
     @property
     def scores(self) -> Iterator[Score]:
-        """All scores, those of one metric together, named after metric and floor."""
-        for kind in self.floors[0].scores:
-            for floor in self.floors:
-                score = floor.scores[kind]
-                yield score._replace(name=f"{score.name}, {floor.name}")
+        """All scores, those of one metric together, named after metric and baseline."""
+        for kind in self.baselines[0].scores:
+            for baseline in self.baselines:
+                score = baseline.scores[kind]
+                yield score._replace(name=f"{score.name}, {baseline.name}")
 
-    def highest(self, kind: str) -> Floor:
-        """The best floor by a metric."""
+    def highest(self, kind: str) -> Baseline:
+        """The best baseline by a metric."""
         sign = 1 if higher_is_better(kind) else -1
-        return max(self.floors, key=lambda floor: sign * floor.scores[kind].value)
+        return max(self.baselines, key=lambda baseline: sign * baseline.scores[kind].value)
 
     def to_json(self) -> Any:
-        return FLOORS.dump_python(self, mode="json")
+        return BASELINES.dump_python(self, mode="json")
 
 
-FLOORS = TypeAdapter(Floors)
+BASELINES = TypeAdapter(Baselines)
 
 
-def from_json(value: Any) -> Floors | None:
+def from_json(value: Any) -> Baselines | None:
     """The inverse of `to_json`; None if the value is nothing of the kind."""
     try:
-        found = FLOORS.validate_python(value)
+        found = BASELINES.validate_python(value)
     except ValidationError:
         return None
-    kinds = {tuple(floor.scores) for floor in found.floors}
+    kinds = {tuple(baseline.scores) for baseline in found.baselines}
     return found if len(kinds) == 1 and kinds != {()} else None
 
 
 def sample(items: Sequence[Item]) -> list[Item]:
-    """The items of those development sentences that floors are measured on."""
+    """The items of those development sentences that baselines are measured on."""
     return spread(items, LINES)[0]
 
 
-def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Sequence[Example]) -> Floors | None:
+def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Sequence[Example]) -> Baselines | None:
     """Score the development sentences' sources as translations, and the translations of the most similar training
     sources. Of several sources the first text is meant, or for copying the one that the target is edits of. None if
     there is no text, if there are several language pairs, no metrics, or the target is the source (data.noise).
@@ -101,8 +101,8 @@ def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Se
     references = [each.target for each in some]
     counts = ((len(some), len(dev), "development sentences"), (memory.kept, memory.pairs, "training pairs"))
     sampled = (f"{kept:,} of {count:,} {what}" for kept, count, what in counts if kept < count)
-    return Floors(
-        tuple(Floor(name, _scores(metrics, texts, references)) for name, texts in found.items()), ", ".join(sampled)
+    return Baselines(
+        tuple(Baseline(name, _scores(metrics, texts, references)) for name, texts in found.items()), ", ".join(sampled)
     )
 
 

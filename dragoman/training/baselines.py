@@ -1,0 +1,43 @@
+"""The baselines of a run: measured before its first step, kept in run.json, and compared with the model at the end."""
+
+from dragoman.configuration import components
+from dragoman.configuration.messages import figure
+from dragoman.evaluation import baselines
+from dragoman.evaluation.baselines import NEAREST, Baselines
+from dragoman.evaluation.metrics.table import METRICS, higher_is_better
+from dragoman.training.folder import note_baselines
+from dragoman.training.training import Direction
+from dragoman.training.validation import Validation
+
+
+def kept(run: Direction, *, anew: bool) -> Baselines | None:
+    """The baselines that the run's folder has; where it has none, or `anew`, they are measured and written to it."""
+    if not anew and "baselines" in run.folder.proof:
+        return baselines.from_json(run.folder.proof["baselines"])
+    found = baselines.measure(run.config.data, run.config.text, run.config.metrics, run.data.dev)
+    note_baselines(run.folder, found and found.to_json())
+    return found
+
+
+def missed(run: Direction, validation: Validation) -> str:
+    """Which baseline the model of this validation does not exceed, by the metric that decides, or the first if none of
+    the metrics does; empty if it exceeds all of them.
+    """
+    found = baselines.from_json(run.folder.proof.get("baselines"))
+    if found is None:
+        return ""
+    metrics = {spec.kind: spec for spec in run.config.metrics}
+    kind = run.config.training.metric if run.config.training.metric in metrics else next(iter(metrics))
+    texts, references = [each.text for each in validation.translations], [each.target for each in run.data.dev]
+    reached = components.build(METRICS, metrics[kind]).corpus(baselines.sample(texts), [baselines.sample(references)])
+    baseline = found.highest(kind)
+    value = baseline.scores[kind].value
+    if (reached.value > value) if higher_is_better(kind) else (reached.value < value):
+        return ""
+    name, advice = baseline.name, ""
+    if name == NEAREST:
+        name = f"the {NEAREST}"
+        if not run.config.data.recalled:
+            advice = "; a translation memory may serve these texts better, or help the model (data.memory)"
+    told = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
+    return f"{run.folder.path}: no better than {name}: {told}{advice}"
