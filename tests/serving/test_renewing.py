@@ -96,12 +96,12 @@ def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
         model = Model.load(run)
 
         def slowly(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
-            time.sleep(0.4)
+            time.sleep(1.0)
             return model._search(items, options, deadline)
 
         model.batcher = Batcher(slowly)
         service, passage = Service([model]), split("one two\nsix", "en")
-        question = TranslateRequest(passage, "en", "fr", RequestOptions(until=time.monotonic() + 0.6), None)
+        question = TranslateRequest(passage, "en", "fr", RequestOptions(until=time.monotonic() + 1.8), None)
         found = [event async for event in endpoints(service)._events(question)]
         await service.close()
         return [event.partition("\n")[0] for event in found]
