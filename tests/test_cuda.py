@@ -29,6 +29,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.table import SEARCHES
 from dragoman.training import checks, session
 from dragoman.training.cuda_graphs import SEEN, CudaGraphs
+from dragoman.training.objectives.consistency import Consistency, Once, RDrop, TokenCutoff
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests import toy
 from tests.builders import BATCH, build_model, context
@@ -176,6 +177,16 @@ def test_trains_resumes_and_translates_as_on_the_processor(options: dict[str, st
 
 @each
 def test_a_replayed_pass_is_that_pass(options: dict[str, Any]) -> None:
+    check_replays(options, Once())
+
+
+@pytest.mark.parametrize("consistency", [RDrop(weight=3.0), TokenCutoff(rate=0.3, views=2)])
+@pytest.mark.parametrize("name", ["cell gru", "transformer", "term coverage"])
+def test_replayed_passes_that_are_compared_are_those_passes(name: str, consistency: Consistency) -> None:
+    check_replays(MODELS[name], consistency)
+
+
+def check_replays(options: dict[str, Any], consistency: Consistency) -> None:
     """With the same random numbers, and again for other sentences of the same shape, and after the weights changed."""
     _, model = on_both({**options, "embedding": {"dropout": 0.3}})
     model.train()
@@ -186,10 +197,12 @@ def test_a_replayed_pass_is_that_pass(options: dict[str, Any]) -> None:
     )
     for number, pairs in enumerate([batch] * SEEN + [other, batch, other]):
         losses, gradients = [], []
-        for forward_pass in (Seq2Seq.forward_pass, graphs):
+        for forward_passes in (Consistency.forward_passes, graphs):
             model.zero_grad()
             torch.manual_seed(number)
-            loss: Loss = TeacherForcing(context(model, forward_pass=forward_pass))(model, pairs)
+            loss: Loss = TeacherForcing(context(model, forward_passes=forward_passes, consistency=consistency))(
+                model, pairs
+            )
             loss.total.backward()
             losses.append(loss.total.detach())
             del loss  # which keeps the nodes that graphs record

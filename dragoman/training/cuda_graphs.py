@@ -1,4 +1,4 @@
-"""CUDA graphs: the kernels of a forward pass, and those of its backward pass, launched at once.
+"""CUDA graphs: the kernels of the forward passes over a batch, and those of the backward pass, launched at once.
 
 A small model spends most of a training step on a GPU launching kernels, one after the other. A graph is recorded once
 for each shape of batches, and replayed from then on: the same kernels, with the random numbers that they would draw.
@@ -18,7 +18,7 @@ from dragoman.model.seq2seq import ForwardPass, Seq2Seq
 from dragoman.model.state import tensors_of, with_tensors
 from dragoman.model.unrolled import without_kernels
 from dragoman.torch_internals import WaitsForGpu
-from dragoman.training.objectives.consistency import CONSISTENCIES
+from dragoman.training.objectives.consistency import Consistency
 from dragoman.training.objectives.table import OBJECTIVES
 
 SEEN: Final = 3  # batches of a shape after which it has a graph
@@ -26,10 +26,10 @@ FREE: Final = 0.5  # share of the GPU's memory that must be free for another gra
 
 
 class CudaGraphs:
-    """`Seq2Seq.forward_pass` of one model in training, replayed. Batches are to be `rounded`, so that they have few
-    shapes.
+    """`Consistency.forward_passes` of one model in training, replayed. Batches are to be `rounded`, so that there are
+    few shapes.
 
-    The backward pass of a batch has to precede the forward pass of the next one: what a replay keeps for it is in
+    The backward pass of a batch has to precede the forward passes of the next one: what a replay keeps for it is in
     memory that all graphs share, and what it returns, gradients included, is overwritten by the next one of the same
     shape. A parameter that a pass does not use has a gradient of zeros. Where a model cannot be recorded, `say` is told
     why, once, and passes are made as without graphs.
@@ -44,32 +44,37 @@ class CudaGraphs:
 
     @staticmethod
     def wanted(config: Config, device: Device) -> bool:
-        """Whether a training is to have graphs: on a GPU, if it goes through its model once a batch."""
-        once = not CONSISTENCIES[config.training.consistency.kind].compares
+        """Whether a training is to have graphs: on a GPU, if its objective can replay passes."""
         replays = OBJECTIVES[config.training.objective.kind].replays
-        return device.torch_device.type == "cuda" and config.device.cuda_graphs and replays and once
+        return device.torch_device.type == "cuda" and config.device.cuda_graphs and replays
 
-    def __call__(self, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor) -> ForwardPass:
+    def __call__(
+        self, consistency: Consistency, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor
+    ) -> tuple[ForwardPass, ...]:
         if not self.possible:
-            return model.forward_pass(sources, targets)
+            return consistency.forward_passes(model, sources, targets)
         inputs = tensors_of((sources, targets))
         shape = (model.training, torch.is_autocast_enabled("cuda"), *((each.shape, each.dtype) for each in inputs))
         if shape not in self.graphs:
             self.seen[shape] += 1
             if self.seen[shape] < SEEN or not _room(targets.device):
                 with without_kernels():  # as in graphs
-                    return model.forward_pass(sources, targets)
+                    return consistency.forward_passes(model, sources, targets)
             try:
-                self.graphs[shape] = self._record(model, sources, targets)
+                self.graphs[shape] = self._record(consistency, model, sources, targets)
             except RuntimeError as error:
                 self._give_up(targets.device, error)
-                return model.forward_pass(sources, targets)
+                return consistency.forward_passes(model, sources, targets)
         recorded = self.graphs[shape]
         return with_tensors(recorded.structure, recorded(*inputs))
 
-    def _record(self, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor) -> "_Recorded":
-        """Record the kernels of both passes. RuntimeError if that is impossible; whatever can be known before is."""
-        recorded = _Recorded(model, sources)
+    def _record(
+        self, consistency: Consistency, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor
+    ) -> "_Recorded":
+        """Record the kernels, forward and backward. RuntimeError if that is impossible; whatever can be known before
+        is.
+        """
+        recorded = _Recorded(consistency, model, sources)
         recorded.train(model.training)
         inputs = tuple(each.clone() for each in tensors_of((sources, targets)))
         kind = torch.get_autocast_dtype("cuda")
@@ -105,15 +110,16 @@ def _room(device: torch.device) -> bool:
 
 
 class _Recorded(nn.Module):
-    """`Seq2Seq.forward_pass` as a function from tensors to tensors; `structure` is what it returned last."""
+    """`Consistency.forward_passes` as a function from tensors to tensors; `structure` is what it returned last."""
 
-    def __init__(self, model: Seq2Seq, sources: tuple[SourceBatch, ...]) -> None:
+    def __init__(self, consistency: Consistency, model: Seq2Seq, sources: tuple[SourceBatch, ...]) -> None:
         super().__init__()
+        self.consistency = consistency
         self.model = model
         self.sources = sources
-        self.structure: ForwardPass
+        self.structure: tuple[ForwardPass, ...]
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         sources, targets = with_tensors((self.sources, inputs[-1]), inputs)
-        self.structure = self.model.forward_pass(sources, targets)
+        self.structure = self.consistency.forward_passes(self.model, sources, targets)
         return tuple(tensors_of(self.structure))

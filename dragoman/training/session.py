@@ -24,8 +24,8 @@ from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened, write_config
 from dragoman.training.journal import Journal, Silence
 from dragoman.training.moving_average import MovingAverage
-from dragoman.training.objectives.consistency import CONSISTENCIES
-from dragoman.training.objectives.objective import MakePass, Objective, ObjectiveContext
+from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
+from dragoman.training.objectives.objective import MakePasses, Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
@@ -110,7 +110,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     model = build.build_for(config, data.sources, data.target).to(device.torch_device)
     steps = length(config, data)
     graphs = CudaGraphs(journal.say) if CudaGraphs.wanted(config, device) else None
-    objective = _objective(config, model, data, steps, graphs or Seq2Seq.forward_pass).to(device.torch_device)
+    objective = _objective(config, model, data, steps, graphs or Consistency.forward_passes).to(device.torch_device)
     for each in (model, *objective.children()):
         if isinstance(each, Seq2Seq):
             freeze(each, config.training.freeze)
@@ -163,7 +163,7 @@ def _begin(run: Training) -> None:
         run.average.restart()
 
 
-def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forward_pass: MakePass) -> Objective:
+def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forward_passes: MakePasses) -> Objective:
     training, size = config.training, model.readers[0].encoder.size
 
     def reversed_model() -> Seq2Seq:
@@ -179,7 +179,7 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forwar
         {spec.kind: components.build(METRICS, spec) for spec in config.metrics},
         {spec.kind: components.build(PENALTIES, spec, size, steps) for spec in training.penalties},
         components.build(CONSISTENCIES, training.consistency),
-        forward_pass,
+        forward_passes,
     )
     return components.build(OBJECTIVES, training.objective, context)
 

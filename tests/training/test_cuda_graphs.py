@@ -15,7 +15,8 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.torch_internals import WaitsForGpu
 from dragoman.training.cuda_graphs import SEEN, CudaGraphs
-from dragoman.training.objectives.objective import MakePass
+from dragoman.training.objectives.consistency import Consistency, Once, RDrop, TokenCutoff
+from dragoman.training.objectives.objective import MakePasses
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model, context, pairs, settings, whole
 
@@ -31,10 +32,13 @@ GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
 OTHER = pairs([[4, 5, 6, 7]], [[5, 4]])
 
 
-def gradients(model: Seq2Seq, batch: Batch, forward_pass: MakePass) -> list[Tensor]:
+def gradients(
+    model: Seq2Seq, batch: Batch, forward_passes: MakePasses, consistency: Consistency | None = None
+) -> list[Tensor]:
     """The loss, and the gradients of all parameters."""
     model.zero_grad()
-    loss: Loss = TeacherForcing(context(model, forward_pass=forward_pass))(model, batch)
+    told = context(model, forward_passes=forward_passes, consistency=consistency or Once())
+    loss: Loss = TeacherForcing(told)(model, batch)
     loss.total.backward()
     return [loss.total.detach(), *(each.grad.clone() for each in model.parameters() if each.grad is not None)]
 
@@ -42,7 +46,7 @@ def gradients(model: Seq2Seq, batch: Batch, forward_pass: MakePass) -> list[Tens
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_a_rounded_batch_has_the_same_loss_and_gradients(options: dict[str, Any]) -> None:
     model = build_model(**options).train()
-    expected, found = (gradients(model, batch, Seq2Seq.forward_pass) for batch in (BATCH, BATCH.rounded()))
+    expected, found = (gradients(model, batch, Consistency.forward_passes) for batch in (BATCH, BATCH.rounded()))
     torch.testing.assert_close(found, expected)
     assert BATCH.rounded().target.ids.shape != BATCH.target.ids.shape
 
@@ -96,12 +100,36 @@ def test_a_shape_that_comes_again_is_recorded_and_replayed(monkeypatch: pytest.M
     graphs = CudaGraphs(pytest.fail)
     for count in range(SEEN + 2):
         assert len(recorder.recorded) == (count >= SEEN)
-        expected, found = (gradients(model, BATCH, each) for each in (Seq2Seq.forward_pass, graphs))
+        expected, found = (gradients(model, BATCH, each) for each in (Consistency.forward_passes, graphs))
         torch.testing.assert_close(found, expected)
     gradients(model, OTHER, graphs)
     assert len(recorder.recorded) == 1
-    expected, found = (gradients(model, BATCH, each) for each in (Seq2Seq.forward_pass, graphs))
+    expected, found = (gradients(model, BATCH, each) for each in (Consistency.forward_passes, graphs))
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.usefixtures("_gpu")
+@pytest.mark.parametrize("consistency", [RDrop(weight=3.0), TokenCutoff(rate=0.5, views=2)])
+def test_passes_that_are_compared_are_recorded_together(
+    consistency: Consistency, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each draws what it would draw otherwise."""
+    monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorder := Recorder())
+    model = build_model(embedding={"dropout": 0.3}).train()
+    graphs = CudaGraphs(pytest.fail)
+    for count in range(SEEN):
+        found = []
+        for forward_passes in (Consistency.forward_passes, graphs):
+            torch.manual_seed(count)
+            found.append(gradients(model, BATCH, forward_passes, consistency))
+        if count < SEEN - 1:  # the stand-in draws for its recording, too
+            torch.testing.assert_close(found[1], found[0])
+    assert len(recorder.recorded) == 1
+    found = []
+    for forward_passes in (Consistency.forward_passes, graphs):
+        torch.manual_seed(9)
+        found.append(gradients(model, BATCH, forward_passes, consistency))
+    torch.testing.assert_close(found[1], found[0])
 
 
 @pytest.mark.usefixtures("_gpu")
@@ -112,7 +140,7 @@ def test_graphs_leave_memory_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     for batch, free in ((BATCH, 80), (OTHER, 30)):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 80))
         for _ in range(SEEN + 1):
-            found = graphs(model, batch.sources, batch.target.ids)
+            (found,) = graphs(Once(), model, batch.sources, batch.target.ids)
             assert found.unrolled.features.shape[:2] == batch.target.ids.shape
     assert len(recorder.recorded) == 1
 
@@ -127,7 +155,7 @@ def test_a_model_that_cannot_be_recorded_is_trained_without(monkeypatch: pytest.
     model = build_model().train()
     graphs = CudaGraphs(told.append)
     for batch in (*[BATCH] * SEEN, *[OTHER] * (SEEN + 1), BATCH):
-        expected, found = (gradients(model, batch, each) for each in (Seq2Seq.forward_pass, graphs))
+        expected, found = (gradients(model, batch, each) for each in (Consistency.forward_passes, graphs))
         torch.testing.assert_close(found, expected)
     assert told == ["without CUDA graphs: operation not permitted"]
     assert not graphs.possible
@@ -148,7 +176,7 @@ def test_a_pass_without_gradients_is_not_replayed(
     told = list[str]()
     graphs = CudaGraphs(told.append)
     for _ in range(SEEN):
-        graphs(model, BATCH.sources, BATCH.target.ids)
+        graphs(Once(), model, BATCH.sources, BATCH.target.ids)
     assert told == [f"without CUDA graphs: {each}" for each in said]
 
 
@@ -177,12 +205,11 @@ def test_a_result_that_a_program_waits_for_is_noticed(wait: Callable[[Tensor], o
         wait(torch.ones(2))
 
 
-def test_graphs_are_for_single_passes_on_a_gpu() -> None:
+def test_graphs_are_for_what_can_be_replayed_on_a_gpu() -> None:
     of = Config.model_validate
     plain = whole(settings()).model_dump()
     gpu, cpu = Device(GPU, 1, torch.float32), Device(CPU, 1, torch.float32)
     assert CudaGraphs.wanted(of(plain), gpu)
     assert not CudaGraphs.wanted(of(plain), cpu)
     assert not CudaGraphs.wanted(of({**plain, "device": {"cuda_graphs": False}}), gpu)
-    for training in ({"consistency": "r_drop"}, {"consistency": "token_cutoff"}, {"objective": "scheduled_sampling"}):
-        assert not CudaGraphs.wanted(of({**plain, "training": training}), gpu)
+    assert not CudaGraphs.wanted(of({**plain, "training": {"objective": "scheduled_sampling"}}), gpu)

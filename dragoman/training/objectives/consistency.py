@@ -13,9 +13,11 @@ from torch import Tensor, nn
 
 from dragoman.configuration.components import Positive
 from dragoman.configuration.config import Config
+from dragoman.data.batch import SourceBatch
 from dragoman.model.embedding import Embedding
 from dragoman.model.output.table import OUTPUTS
-from dragoman.model.shapes import Float
+from dragoman.model.seq2seq import ForwardPass, Seq2Seq
+from dragoman.model.shapes import Float, Int
 
 Pass = TypeVar("Pass")
 
@@ -33,6 +35,12 @@ class Consistency(ABC):
     @abstractmethod
     def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
         """What `force`, which goes through the model once, finds each time."""
+
+    def forward_passes(
+        self, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Int[Tensor, "B T"]
+    ) -> tuple[ForwardPass, ...]:
+        """The passes of teacher forcing, before their losses."""
+        return tuple(self.passes(lambda: model.forward_pass(sources, targets), model))
 
     @abstractmethod
     def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:

@@ -19,7 +19,7 @@ from dragoman.model.seq2seq import ForwardPass, Seq2Seq
 from dragoman.training.objectives.consistency import Consistency, Once
 from dragoman.training.objectives.penalties import Penalty
 
-MakePass: TypeAlias = Callable[[Seq2Seq, tuple[SourceBatch, ...], Tensor], ForwardPass]
+MakePasses: TypeAlias = Callable[[Consistency, Seq2Seq, tuple[SourceBatch, ...], Tensor], tuple[ForwardPass, ...]]
 
 
 class ObjectiveContext(NamedTuple):
@@ -32,7 +32,7 @@ class ObjectiveContext(NamedTuple):
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
     penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
     consistency: Consistency = Once()  # the same; one pass unless the objective is `consistent`
-    forward_pass: MakePass = Seq2Seq.forward_pass  # or what replays it (`CudaGraphs`)
+    forward_passes: MakePasses = Consistency.forward_passes  # or what replays it (`CudaGraphs`)
 
 
 class Objective(nn.Module, ABC):
@@ -48,7 +48,7 @@ class Objective(nn.Module, ABC):
     penalised: ClassVar[bool] = False  # takes penalties on attention
     consistent: ClassVar[bool] = False  # takes several passes over a batch that are compared
     any_attention: ClassVar[bool] = False  # works with any attention: several sources, a sentinel, a cursor
-    replays: ClassVar[bool] = False  # makes one forward pass, which may be replayed (`CudaGraphs`)
+    replays: ClassVar[bool] = False  # makes forward passes that may be replayed (`CudaGraphs`)
     both_directions: ClassVar[bool] = False  # also trains a model from target to source, its `reverse`
 
     def __init__(self, context: ObjectiveContext) -> None:

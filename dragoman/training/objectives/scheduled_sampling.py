@@ -65,8 +65,8 @@ class ScheduledSampling(Forcing):
         """Of reading a symbol of the reference."""
         return max(self.least, self.decay(int(self.updates)))
 
-    def force(self, model: Seq2Seq, batch: Batch) -> Forced:
-        return force(model, batch, self._mixed)
+    def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
+        return self.consistency.passes(lambda: force(model, batch, self._mixed), model)
 
     @torch.no_grad()
     def _mixed(self, model: Seq2Seq, state: State, target: Sequence) -> Int[Tensor, "B T"]:

@@ -63,10 +63,11 @@ class Forcing(Objective):
         self.parts = ("cross_entropy", *more) if more else ()
 
     @abstractmethod
-    def force(self, model: Seq2Seq, batch: Batch) -> Forced: ...
+    def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
+        """As many as the consistency compares."""
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        found = self.consistency.passes(lambda: self.force(model, batch), model)
+        found = self.passes(model, batch)
         if not self.parts:
             return found[0].loss
         parts = [torch.stack([each.loss.total for each in found]).sum()]
@@ -100,7 +101,8 @@ class TeacherForcing(Forcing):
 
     def __init__(self, context: ObjectiveContext) -> None:
         super().__init__(context)
-        self.forward_pass = context.forward_pass
+        self.forward_passes = context.forward_passes
 
-    def force(self, model: Seq2Seq, batch: Batch) -> Forced:
-        return forced(model, batch, self.forward_pass(model, batch.sources, batch.target.ids))
+    def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
+        computed = self.forward_passes(self.consistency, model, batch.sources, batch.target.ids)
+        return [forced(model, batch, each) for each in computed]
