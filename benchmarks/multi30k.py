@@ -34,8 +34,8 @@ from dragoman.translation.translator import Translator
 
 
 class Diverse(NamedTuple):
-    """A model that learns from what other rows translate, from the pairs too unless `pairs` is false, and what its
-    configuration has otherwise.
+    """A model that learns from what other rows translate, if from any, from the pairs too unless `pairs` is false, and
+    what its configuration has otherwise.
     """
 
     model: str
@@ -67,12 +67,17 @@ FORWARD = tuple(f"forward, 12 epochs, seed {seed}" for seed in (1, 2))
 BACKWARD = tuple(f"backward, 12 epochs, seed {seed}" for seed in (1, 2))
 BY_2, BY_4 = (FORWARD[0], BACKWARD[0]), (*FORWARD, *BACKWARD)
 BEST = "Transformer-tiny, diversified by 2"  # what others are distilled from
+R_DROP = {"training.consistency": "{kind: r_drop, weight: 5}"}  # Liang et al. 2021
 DIVERSE = {
+    "Transformer-tiny, R-Drop": Diverse("Transformer-tiny", (), R_DROP),
+    "Transformer-tiny, R-Drop, diversified by 2": Diverse("Transformer-tiny", BY_2, R_DROP),
+    "Transformer-tiny, R-Drop, diversified by 4": Diverse("Transformer-tiny", BY_4, R_DROP),
     "recurrent, diversified by 2": Diverse("recurrent", BY_2, {"training.epochs": "8"}),
     "recurrent, diversified by 4": Diverse("recurrent", BY_4, {"training.epochs": "5"}),
     BEST: Diverse("Transformer-tiny", BY_2, {}),
     "Transformer-tiny, diversified by 4": Diverse("Transformer-tiny", BY_4, {}),
     "recurrent, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6"}),
+    "recurrent, R-Drop, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6", **R_DROP}),
     "recurrent, distilled, diversified by 4": Diverse("recurrent", (BEST, *BY_4), {"training.epochs": "4"}),
     "recurrent, distilled alone": Diverse("recurrent", (BEST,), {"training.epochs": "24"}, pairs=False),
     "student, distilled": Diverse("student", (BEST,), {}, pairs=False),
