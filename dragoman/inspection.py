@@ -1,33 +1,22 @@
-"""What is known of a run: facts, scores, curves and sentences with their attention, from its files."""
+"""What a run does: its development scores, and translated sentences with their attention."""
 
-import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from dragoman.configuration import components
-from dragoman.configuration.components import Spec
-from dragoman.configuration.config import ModelConfig
-from dragoman.corpus.features import FeatureSource
 from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
-from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment, baselines
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics.metric import Score, predicted
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.files import read_lines
-from dragoman.model import build
-from dragoman.model.inputs import SourceInput, model_inputs
-from dragoman.model.weights import read_note
-from dragoman.run.folder import told
+from dragoman.run.facts import metric_rows
 from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.translation import result
@@ -42,7 +31,6 @@ ALTERNATIVES = 5  # translations of a sentence in a report
 EXPLAINED = 2_000  # translations at most: a report shows no more
 NEAREST = 3  # training pairs beside an explanation
 
-Row = dict[str, Any]
 Counts: TypeAlias = NDArray[np.float64]  # of each sentence
 
 
@@ -218,92 +206,3 @@ def _maps(sources: Sequence[SourceMaps]) -> dict[str, NDArray[np.float64]]:
         return {}
     gradient, erasure = [each.gradient for each in sources], [each.erasure for each in sources]
     return {"gradient": np.concatenate(gradient, 1), "erasure": np.concatenate(erasure, 1)}
-
-
-def facts(run: Run) -> list[tuple[str, str]]:
-    """Return the facts about a run, as labels and texts."""
-    config = run.config
-    sides = (*run.sources, run.target)
-    sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
-    regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
-    parts = parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
-    every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
-    shared = every if config.text.joint else ""
-    units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
-    return [
-        ("languages", config.data.languages),
-        ("training data", config.data.places("train")),
-        ("development data", config.data.places("dev")),
-        ("symbols", f"{' and '.join(f'{size:,}' for size in sizes)} ({units}{shared})"),
-        *([("regions", "; ".join([*regions, _told(config.model.features)]))] if regions else []),
-        ("encoder", _told(config.model.encoder)),
-        ("bridge", _told(config.model.bridge)),
-        ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
-        *([("combination", _told(config.model.combination))] if config.combines else []),
-        ("decoder", _told(config.model.decoder)),
-        ("output", _told(config.model.output)),
-        ("parameters", f"{sum(parts.values()):,}"),
-        *((f"  {part}", f"{count:,}") for part, count in parts.items()),
-        *([("begun with", run.folder.ancestor)] if run.folder.ancestor else []),
-        *_progress(metric_rows(run)),
-        *_weights(run),
-    ]
-
-
-def _told(spec: Spec) -> str:
-    """Describe a part with the options that are on: neither null nor false nor 0."""
-    on = (name if value is True else f"{name} {value}" for name, value in spec.options.items() if value)
-    return ", ".join([spec.kind, *(each.replace("_", " ") for each in on)])
-
-
-def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return the progress, speed and memory of training."""
-    if not rows:
-        return [("training", "has not begun")]
-    last = rows[-1]
-    state = "ended" if any(key.startswith("final/") for key in last) else "under way"
-    facts = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
-    speeds = [row["train/symbols_per_second"] for row in rows if "train/symbols_per_second" in row]
-    if speeds:
-        facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
-    if last.get("final/memory_gb"):
-        facts.append(("memory of the process", f"{last['final/memory_gb']:.2f} GB at most"))
-    return facts
-
-
-def _weights(run: Run) -> list[tuple[str, str]]:
-    """Describe which validations the weights to use come from."""
-    path = run.folder.weights()
-    return [("weights", told(read_note(path)))] if path.is_file() else []
-
-
-def parameters(model: ModelConfig, sources: tuple[SourceInput | int, ...], target: SymbolTable | int) -> dict[str, int]:
-    """Return the number of parameters of each part of a model; a shared table counts for the part that comes first."""
-    with torch.device("meta"):  # sizes without allocating memory
-        built = build.build(model, sources, target)
-    counts: Counter[str] = Counter()
-    for name, parameter in built.named_parameters():
-        part, *below = name.split(".")
-        if part == "readers":  # number and part of a reader
-            part = {"embedding": "source embedding"}.get(below[1], below[1])
-        elif part == "inputs":
-            part = {"embedding": "target embedding", "map": "cursor"}[below[0]]
-        counts[part.replace("_", " ")] += parameter.numel()
-    return dict(counts)
-
-
-def metric_rows(run: Run) -> list[Row]:
-    """Return the rows of metrics.jsonl, if any; a process that was killed may have left the last one incomplete."""
-    path, rows = run.folder.metrics, list[Row]()
-    lines = list(read_lines(path)) if path.is_file() else []
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-            if number == len(lines):
-                break
-        if not isinstance(row, dict) or not {"step", "time"} <= row.keys():
-            raise UserError(f"{path}:{number}: expected a JSON object with step and time")
-        rows.append(row)
-    return rows

@@ -19,7 +19,8 @@ from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.evaluation.significance import Compared, judged, score_of
 from dragoman.files import write_atomically
-from dragoman.inspection import Sentences, facts, metric_rows
+from dragoman.inspection import Sentences
+from dragoman.run.facts import facts, metric_rows
 from dragoman.run.run import Run
 from dragoman.visualisation import report
 from dragoman.visualisation.report import Report, RunView

@@ -1,9 +1,8 @@
-"""What a run shows: facts, scores, quality by length, sentences."""
+"""What a run does: scores, quality by length, sentences."""
 
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,10 @@ import numpy as np
 import pytest
 
 from dragoman import inspection
-from dragoman.configuration.components import Spec
-from dragoman.configuration.config import ModelConfig
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.inspection import Sentences
-from dragoman.model import build
 from dragoman.run.run import Run
 from dragoman.translation import loading, origin
 from dragoman.translation.explaining import explained
@@ -61,31 +57,8 @@ def test_an_empty_reference_is_one_too(run: Run) -> None:
     assert found[0].value < inspection.scores(run, given)[0].value == 100
 
 
-def test_options_that_are_on_are_told_in_words(run: Run) -> None:
-    facts = dict(inspection.facts(run))
-    assert facts["encoder"] == "rnn, cell gru, size 12, layers 1, direction bidirectional, variational"
-    assert facts["bridge"] == "final, layers all"
-    assert facts["attention"] == "additive"
-    other = {"size": 1, "residual": True, "dropout": 0.0, "layer_norm": False, "features_size": None}
-    model = run.config.model.model_copy(update={"decoder": Spec("rnn", {**run.config.model.decoder.options, **other})})
-    config = run.config.model_copy(update={"model": model})
-    told = dict(inspection.facts(replace(run, config=config)))["decoder"]
-    assert told == "rnn, cell gru, size 1, layers 1, attend after, feed nothing, features deep, residual, variational"
-
-
-@pytest.mark.parametrize("tie", ["none", "all"])
-def test_parameters_are_counted_by_part_and_once(tie: str) -> None:
-    model = ModelConfig.model_validate({"embedding": {"tie": tie}})
-    parts = inspection.parameters(model, (30,), 30)
-    built = build.build(model, (30,), 30)
-    assert sum(parts.values()) == sum(parameter.numel() for parameter in built.parameters())
-    assert parts["encoder"] == sum(parameter.numel() for parameter in built.readers[0].encoder.parameters())
-    assert ("target embedding" in parts) == (tie == "none")
-
-
 def test_a_finished_run_has_its_development_sentences_and_scores(run: Run) -> None:
     sentences, more = inspection.development(run)
-    assert dict(inspection.facts(run))["languages"] == "en to fr"
     scores = [each for each in inspection.scores(run, sentences, more) if ", " not in each.name]  # which have a model
     assert [each.name for each in scores] == ["BLEU-2", "chrF2", "Perplexity", "Accuracy"]
     last = json.loads(run.folder.metrics.read_text(encoding="utf-8").splitlines()[-1])
@@ -241,15 +214,3 @@ def test_a_run_that_is_under_way_shows_what_it_has(run: Run, tmp_path: Path) -> 
     sentences, more = inspection.development(begun)
     assert inspection.scores(begun, sentences, more) == []
     assert sentences.examples == []
-    assert dict(inspection.facts(begun))["training"].startswith("under way: 140 steps")
-    begun.folder.metrics.unlink()
-    assert dict(inspection.facts(begun))["training"] == "has not begun"
-
-
-def test_a_broken_row_in_between_is_told(run: Run, tmp_path: Path, golden: Golden) -> None:
-    shutil.copytree(run.folder.path, tmp_path / "run")
-    begun = Run.load(tmp_path / "run")
-    begun.folder.metrics.write_text('{"step": 1, "time": 2}\n{"st\n{"step": 2, "time": 3}\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"metrics.jsonl:2:") as raised:
-        inspection.metric_rows(begun)
-    golden(str(raised.value))

@@ -131,9 +131,9 @@ def debug_config(
 ) -> None:
     """Check a configuration; show all its options, those that it leaves out too, and the size of the model."""
     file, given = overrides(config)
-    from dragoman import inspection
     from dragoman.configuration import document
     from dragoman.model.inputs import Regions
+    from dragoman.model.parameters import count_parameters
     from dragoman.training import checks
 
     found = checks.complete(checks.load_config(file, given))
@@ -142,7 +142,7 @@ def debug_config(
     regions = {name: Regions(NUMBERS, name not in found.model.start_only) for name in data.features}
     others = dict.fromkeys(data.recalled, target) | regions
     sources = [others.get(name, symbols) for name in (data.inputs or data.sides)]
-    parts = inspection.parameters(found.model, data.sequences(sources), target)
+    parts = count_parameters(found.model, data.sequences(sources), target)
     known = [each for each in sources if isinstance(each, int)]
     told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"
     told += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""

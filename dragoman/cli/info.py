@@ -32,11 +32,12 @@ def info(
 def _of_run(folder: Path) -> Iterable[tuple[str, str]]:
     from dragoman import inspection
     from dragoman.configuration.messages import figure
+    from dragoman.run.facts import facts
     from dragoman.run.run import Run
 
     run = Run.load(folder)
     scores = inspection.scores(run, *inspection.development(run))
-    yield from inspection.facts(run)
+    yield from facts(run)
     for score in scores:
         yield f"development {score.name}", f"{figure(score.value)} ({score.signature})"
     yield from _files(run.folder)

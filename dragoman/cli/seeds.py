@@ -34,14 +34,14 @@ def table(configs: "Sequence[Config]") -> str:
     from pathlib import Path
     from statistics import fmean, stdev
 
-    from dragoman import inspection
     from dragoman.configuration.messages import figure
     from dragoman.evaluation import baselines
+    from dragoman.run.facts import metric_rows
     from dragoman.run.run import Run
 
     kinds = [*(spec.kind for spec in configs[0].metrics), "loss"]
     runs = [Run.load(Path(config.run)) for config in configs]
-    finals = [inspection.metric_rows(run)[-1] for run in runs]
+    finals = [metric_rows(run)[-1] for run in runs]
     found = {
         config.run: [row.get(f"final/{kind}") for kind in kinds] for config, row in zip(configs, finals, strict=True)
     }

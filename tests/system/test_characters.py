@@ -13,8 +13,8 @@ from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import UNK
 from dragoman.deployment import export
 from dragoman.errors import UserError
-from dragoman.inspection import facts
 from dragoman.model import build
+from dragoman.run.facts import facts
 from dragoman.run.run import Run
 from dragoman.training import session
 from dragoman.translation.result import Result

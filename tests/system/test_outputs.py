@@ -7,8 +7,8 @@ import pytest
 
 import dragoman
 from dragoman.errors import UserError
-from dragoman.inspection import facts
 from dragoman.model.output.table import OUTPUTS
+from dragoman.run.facts import facts
 from dragoman.run.run import Run
 from dragoman.training import checks, session
 from tests import toy

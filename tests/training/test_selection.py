@@ -13,6 +13,7 @@ from dragoman import inspection
 from dragoman.cli.average import average
 from dragoman.configuration.config import Config, TrainingConfig
 from dragoman.model.weights import read_note, read_tensors, weights
+from dragoman.run.facts import facts
 from dragoman.run.folder import RunFolder, told
 from dragoman.run.run import Run
 from dragoman.training import checkpoint, checks, session
@@ -155,14 +156,14 @@ def test_the_best_is_used_where_the_mean_is_worse(
 def told_alike(folder: RunFolder, weights: str) -> None:
     """That the row, the card and `info` say of which validations the weights are, with figures of these weights."""
     run = Run.load(folder.path)
-    facts = inspection.facts(run)
-    assert ("weights", weights) in facts
+    told = facts(run)
+    assert ("weights", weights) in told
     assert f"| weights | {weights}; chosen on bleu" in folder.card.read_text("utf-8")
     row = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
     assert row["final/weights"] == weights
     assert row["final/memory_gb"] > 0.01
     memory = f"{row['final/memory_gb']:.2f} GB at most"
-    assert ("memory of the process", memory) in facts
+    assert ("memory of the process", memory) in told
     assert f"| memory of the process | {memory} |" in folder.card.read_text("utf-8")
     measured = {score.name: score.value for score in inspection.scores(run, inspection.development(run)[0])}
     assert measured["BLEU-2"] == pytest.approx(row["final/bleu"])

@@ -18,12 +18,12 @@ from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import SPECIALS, UNK, Vocabulary
 from dragoman.errors import UserError
-from dragoman.inspection import facts
 from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.output.output import Loss
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
+from dragoman.run.facts import facts
 from dragoman.run.folder import RunFolder, told
 from dragoman.run.run import Run
 from dragoman.text.mark import Mark
