@@ -12,6 +12,8 @@ from dragoman.cli import evaluate_options
 from dragoman.cli.evaluate_options import Options
 from dragoman.cli.options import command
 from dragoman.cli.streams import one_stream
+from dragoman.errors import UserError
+from dragoman.files import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated
@@ -68,7 +70,10 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
     one_stream(*translations, *sources, *options.references, options.edited, options.downstream, options.labels)
     if "-" in map(str, translations) and sys.stdin.isatty():
         typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
-    return [read(path) for path in translations], [read(path) for path in options.references]
+    systems = [read(path) for path in translations]
+    if not options.translations and not systems[0].lines:
+        raise UserError(f"{shown(translations[0])} has no translations; name their file with --input")
+    return systems, [read(path) for path in options.references]
 
 
 def _told(

@@ -92,7 +92,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("align runs/toy test.en test.fr --gold beyond", "beyond:2"),
         ("report runs/toy --sentences pairs --gold beyond2", "beyond2:1"),
         ("evaluate test.fr -i short.fr", "test.fr"),
-        ("evaluate test.fr", "test.fr"),
+        ("evaluate test.fr", "<stdin>"),
         ("evaluate empty -i empty", ""),
         ("align runs/toy empty empty --gold empty", "empty"),
         ("translate runs/toy test.en -o no/such/x", "no/such/x"),
