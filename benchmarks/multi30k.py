@@ -3,11 +3,12 @@
 The folder of `--data` has the files of Multi30k in the form in which the literature scores them (`train`, `val`,
 `test_2016_flickr` and `test_2017_flickr`, `.lc.norm.tok.en` and `.lc.norm.tok.de`, or `.gz`). A row is a training with
 a configuration of configs/. The rows of DIVERSE learn from the pairs and from what forward and backward models make of
-their texts (data diversification, Nguyen et al. 2020), in fewer steps than the row whose configuration they share; the
-models that translate are the rows of FORWARD and BACKWARD, and are trained for fewer epochs. Recurrent models and a
-small student learn from the best model's translations (sequence-level distillation, Kim and Rush 2016), the student
-and one recurrent model from nothing else. The table has the scores of the development set; `--test` adds the test
-sets. Started again, it continues where it stopped. Minutes are of training alone, or of tuning.
+their texts (data diversification, Nguyen et al. 2020), the recurrent ones in fewer steps than the row whose
+configuration they share, and some with R-Drop (Liang et al. 2021); the models that translate are the rows of FORWARD
+and BACKWARD, and are trained for fewer epochs. Recurrent models and a small student learn from the best model's
+translations (sequence-level distillation, Kim and Rush 2016), the student and one recurrent model from nothing else.
+The table has the scores of the development set; `--test` adds the test sets. Started again, it continues where it
+stopped. Minutes are of training alone, or of tuning.
 """
 
 import argparse
@@ -34,8 +35,8 @@ from dragoman.translation.translator import Translator
 
 
 class Diverse(NamedTuple):
-    """A model that learns from what other rows translate, if from any, from the pairs too unless `pairs` is false, and
-    what its configuration has otherwise.
+    """A model that learns from the pairs, unless `pairs` is false, and from what its `teachers`, other rows, translate;
+    `overrides` change its configuration.
     """
 
     model: str
@@ -69,7 +70,6 @@ BY_2, BY_4 = (FORWARD[0], BACKWARD[0]), (*FORWARD, *BACKWARD)
 BEST = "Transformer-tiny, diversified by 2"  # what others are distilled from
 R_DROP = {"training.consistency": "{kind: r_drop, weight: 5}"}  # Liang et al. 2021
 DIVERSE = {
-    "Transformer-tiny, R-Drop": Diverse("Transformer-tiny", (), R_DROP),
     "Transformer-tiny, R-Drop, diversified by 2": Diverse("Transformer-tiny", BY_2, R_DROP),
     "Transformer-tiny, R-Drop, diversified by 4": Diverse("Transformer-tiny", BY_4, R_DROP),
     "recurrent, diversified by 2": Diverse("recurrent", BY_2, {"training.epochs": "8"}),

@@ -99,6 +99,10 @@ MECHANISMS = {
         "model.encoder": "{kind: convolutional, size: 128, layers: 4, width: 3, dropout: 0.1}",
         "model.bridge": "mean",
     },
+    "convolutional encoder, no positions": {
+        "model.encoder": "{kind: convolutional, size: 128, layers: 4, width: 3, positions: none, dropout: 0.1}",
+        "model.bridge": "mean",
+    },
     "self-attention": {
         "model.encoder": SELF,
         "model.decoder": SELF,

@@ -47,7 +47,8 @@ class DeviceConfig(Section):
         "auto", description="of matrix products in training: auto (bfloat16 where it is faster), float32, bfloat16"
     )
     cuda_graphs: bool = Field(
-        True, description="true = training on a GPU with teacher_forcing launches the kernels of a pass at once"
+        True,
+        description="true = on a GPU, teacher_forcing launches the kernels of all passes over a batch at once",
     )
 
 

@@ -22,12 +22,14 @@ from dragoman.training.objectives.consistency import Consistency
 from dragoman.training.objectives.table import OBJECTIVES
 
 SEEN: Final = 3  # batches of a shape after which it has a graph
-FREE: Final = 0.5  # share of the GPU's memory that must be free for another graph: each has gradients of its own
+FREE: Final = (
+    0.5  # share of the GPU's memory that must be free for another graph: each has its own gradients and results
+)
 
 
 class CudaGraphs:
-    """`Consistency.forward_passes` of one model in training, replayed. Batches are to be `rounded`, so that there are
-    few shapes.
+    """`forward_passes` of one consistency and one model in training, replayed. Batches are to be `rounded`, so that
+    there are few shapes.
 
     The backward pass of a batch has to precede the forward passes of the next one: what a replay keeps for it is in
     memory that all graphs share, and what it returns, gradients included, is overwritten by the next one of the same
@@ -64,16 +66,15 @@ class CudaGraphs:
                 self.graphs[shape] = self._record(consistency, model, sources, targets)
             except RuntimeError as error:
                 self._give_up(targets.device, error)
-                return consistency.forward_passes(model, sources, targets)
+        if not self.possible:  # only here, since an error keeps alive what was recorded before it
+            return consistency.forward_passes(model, sources, targets)
         recorded = self.graphs[shape]
         return with_tensors(recorded.structure, recorded(*inputs))
 
     def _record(
         self, consistency: Consistency, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor
     ) -> "_Recorded":
-        """Record the kernels, forward and backward. RuntimeError if that is impossible; whatever can be known before
-        is.
-        """
+        """Record the kernels, forward and backward. RuntimeError if that is impossible, or if a pass would wait."""
         recorded = _Recorded(consistency, model, sources)
         recorded.train(model.training)
         inputs = tuple(each.clone() for each in tensors_of((sources, targets)))
@@ -110,7 +111,9 @@ def _room(device: torch.device) -> bool:
 
 
 class _Recorded(nn.Module):
-    """`Consistency.forward_passes` as a function from tensors to tensors; `structure` is what it returned last."""
+    """`Consistency.forward_passes` as a function from tensors to tensors; `structure` is what the latter were nested
+    in when it was last called.
+    """
 
     def __init__(self, consistency: Consistency, model: Seq2Seq, sources: tuple[SourceBatch, ...]) -> None:
         super().__init__()

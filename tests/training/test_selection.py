@@ -156,14 +156,14 @@ def test_the_best_is_used_where_the_mean_is_worse(
 def told_alike(folder: RunFolder, weights: str) -> None:
     """That the row, the card and `info` say of which validations the weights are, with figures of these weights."""
     run = Run.load(folder.path)
-    told = facts(run)
-    assert ("weights", weights) in told
+    found = facts(run)
+    assert ("weights", weights) in found
     assert f"| weights | {weights}; chosen on bleu" in folder.card.read_text("utf-8")
     row = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
     assert row["final/weights"] == weights
     assert row["final/memory_gb"] > 0.01
     memory = f"{row['final/memory_gb']:.2f} GB at most"
-    assert ("memory of the process", memory) in told
+    assert ("memory of the process", memory) in found
     assert f"| memory of the process | {memory} |" in folder.card.read_text("utf-8")
     measured = {score.name: score.value for score in inspection.scores(run, inspection.development(run)[0])}
     assert measured["BLEU-2"] == pytest.approx(row["final/bleu"])

@@ -64,7 +64,7 @@ class Forcing(Objective):
 
     @abstractmethod
     def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
-        """As many as the consistency compares."""
+        """What each pass that the consistency makes finds."""
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         found = self.passes(model, batch)
