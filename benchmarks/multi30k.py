@@ -5,10 +5,10 @@ The folder of `--data` has the files of Multi30k in the form in which the litera
 a configuration of configs/. The rows of DIVERSE learn from the pairs and from what forward and backward models make of
 their texts (data diversification, Nguyen et al. 2020), the recurrent ones in fewer steps than the row whose
 configuration they share, and some with R-Drop (Liang et al. 2021); the models that translate are the rows of FORWARD
-and BACKWARD, and are trained for fewer epochs. Recurrent models and a small student learn from the best model's
-translations (sequence-level distillation, Kim and Rush 2016), the student and one recurrent model from nothing else.
-The table has the scores of the development set; `--test` adds the test sets. Started again, it continues where it
-stopped. Minutes are of training alone, or of tuning.
+and BACKWARD, which are trained for fewer epochs, or Transformers of both directions. Recurrent models and a small
+student learn from the best model's translations (sequence-level distillation, Kim and Rush 2016), the student and one
+recurrent model from nothing else. The table has the scores of the development set; `--test` adds the test sets.
+Started again, it continues where it stopped. Minutes are of training alone, or of tuning.
 """
 
 import argparse
@@ -63,11 +63,12 @@ MODELS = {
     "recurrent decoder": CONFIGS / "multi30k" / "recurrent-decoder.yaml",
     "student": CONFIGS / "student.yaml",
 }
-TEACHER = "recurrent"  # what translates
+TEACHER = "recurrent"  # what translates, unless it is a Transformer
 FORWARD = tuple(f"forward, 12 epochs, seed {seed}" for seed in (1, 2))
 BACKWARD = tuple(f"backward, 12 epochs, seed {seed}" for seed in (1, 2))
 BY_2, BY_4 = (FORWARD[0], BACKWARD[0]), (*FORWARD, *BACKWARD)
 BEST = "Transformer-tiny, diversified by 2"  # what others are distilled from
+TINY, TINY_BACKWARD = "Transformer-tiny, seed 1", tuple(f"Transformer-tiny, backward, seed {seed}" for seed in (1, 2))
 R_DROP = {"training.consistency": "{kind: r_drop, weight: 5}"}  # Liang et al. 2021
 DIVERSE = {
     "Transformer-tiny, R-Drop, diversified by 2": Diverse("Transformer-tiny", BY_2, R_DROP),
@@ -76,6 +77,8 @@ DIVERSE = {
     "recurrent, diversified by 4": Diverse("recurrent", BY_4, {"training.epochs": "5"}),
     BEST: Diverse("Transformer-tiny", BY_2, {}),
     "Transformer-tiny, diversified by 4": Diverse("Transformer-tiny", BY_4, {}),
+    "Transformer-tiny, diversified by 2 Transformers": Diverse("Transformer-tiny", (TINY, TINY_BACKWARD[0]), {}),
+    "Transformer-tiny, diversified by 4 Transformers": Diverse("Transformer-tiny", (TINY, BEST, *TINY_BACKWARD), {}),
     "recurrent, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6"}),
     "recurrent, R-Drop, distilled": Diverse("recurrent", (BEST, *BY_2), {"training.epochs": "6", **R_DROP}),
     "recurrent, distilled, diversified by 4": Diverse("recurrent", (BEST, *BY_4), {"training.epochs": "4"}),
@@ -90,13 +93,15 @@ METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenise="none"), "chrF": Chrf(), "TE
 def rows() -> list[Row]:
     """Return each model with each seed, and what data diversification needs and makes."""
     backward = {"data.source": SIDES[1], "data.target": SIDES[0]}
-    teachers: dict[str, dict[str, str]] = {name: {} for name in FORWARD} | dict.fromkeys(BACKWARD, backward)
+    shorter = {"training.epochs": "12"}
+    teachers = [
+        *(Row(name, MODELS[TEACHER], shorter) for name in FORWARD),
+        *(Row(name, MODELS[TEACHER], {**shorter, **backward}) for name in BACKWARD),
+        *(Row(name, MODELS["Transformer-tiny"], backward) for name in TINY_BACKWARD),
+    ]
     return [
         *(Row(f"{name}, seed {seed}", MODELS[name], {"seed": str(seed)}) for name in MODELS for seed in SEEDS),
-        *(
-            Row(name, MODELS[TEACHER], {"seed": name[-1], "training.epochs": "12", **sides})
-            for name, sides in teachers.items()
-        ),
+        *(row._replace(overrides={"seed": row.name[-1], **row.overrides}) for row in teachers),
         *(Row(name, MODELS[each.model], each.overrides) for name, each in DIVERSE.items()),
         *(Row(name, MODELS[DIVERSE[each.model].model]) for name, each in RERANKED.items()),
     ]
@@ -109,7 +114,7 @@ TABLE = Table(
     folder="runs/multi30k-table",
     data="data/multi30k",
     epochs=None,
-    first=((*FORWARD, *BACKWARD), (BEST,)),
+    first=((*FORWARD, *BACKWARD, TINY, *TINY_BACKWARD), (BEST,)),
     flags={"--test": "also show the scores of the test sets"},
 )
 
@@ -184,7 +189,7 @@ def diversify(learner: Row, name: str, options: argparse.Namespace) -> None:
     that a row learns from was not trained.
     """
     corpus = _translated(name, options)
-    made, kept = SIDES if name in BACKWARD else SIDES[::-1]
+    made, kept = SIDES if name in (*BACKWARD, *TINY_BACKWARD) else SIDES[::-1]
     files = {side: corpus.with_name(f"{corpus.name}.{side}") for side in SIDES}
     if files[made].is_file():
         return
