@@ -62,13 +62,13 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
         return [("training", "has not begun")]
     last = rows[-1]
     state = "ended" if any(key.startswith("final/") for key in last) else "under way"
-    facts = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
+    found = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
     speeds = [row["train/symbols_per_second"] for row in rows if "train/symbols_per_second" in row]
     if speeds:
-        facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
+        found.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
     if last.get("final/memory_gb"):
-        facts.append(("memory of the process", f"{last['final/memory_gb']:.2f} GB at most"))
-    return facts
+        found.append(("memory of the process", f"{last['final/memory_gb']:.2f} GB at most"))
+    return found
 
 
 def _weights(run: Run) -> list[tuple[str, str]]:

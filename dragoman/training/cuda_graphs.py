@@ -22,9 +22,7 @@ from dragoman.training.objectives.consistency import Consistency
 from dragoman.training.objectives.table import OBJECTIVES
 
 SEEN: Final = 3  # batches of a shape after which it has a graph
-FREE: Final = (
-    0.5  # share of the GPU's memory that must be free for another graph: each has its own gradients and results
-)
+FREE: Final = 0.5  # share of the GPU's memory that must be free for another graph: each keeps gradients and results
 
 
 class CudaGraphs:
