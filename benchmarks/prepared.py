@@ -36,10 +36,13 @@ class Corpus(NamedTuple):
     overrides: dict[str, str]
 
     def config(self, row: Row, run: Path) -> Config:
-        """Return the configuration of a row for this corpus and run folder, with one thread."""
+        """Return the configuration of a row for this corpus and run folder, with one thread, in float32 on every
+        machine.
+        """
         places = {"run": run, "data.train": self.texts / "train", "data.dev": self.texts / "dev"}
-        overrides = {key: str(place) for key, place in places.items()} | {"device.threads": "1"} | self.overrides
-        return checks.load_config(row.config, {**overrides, **row.overrides})
+        overrides = {key: str(place) for key, place in places.items()} | self.overrides
+        same = {"device.threads": "1", "device.precision": "float32"}
+        return checks.load_config(row.config, {**overrides, **same, **row.overrides})
 
 
 def phrasebook(folder: Path, pairs: int, overrides: dict[str, str]) -> Corpus:

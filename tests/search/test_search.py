@@ -95,7 +95,7 @@ class Brief(Predictor[State]):
 @pytest.mark.parametrize("at_least", [0, 3])
 @searches
 def test_a_search_needs_only_the_symbols_that_it_considers(search: Search, at_least: int) -> None:
-    """Those that consider a few find the same among them, to the last bit; under a constraint any symbol may be due."""
+    """Those that consider a few find the same among them; under a constraint any symbol may be due."""
     model = build_model(symbols=40, seed=3, spread=1.0)
     search = copy.copy(search)
     search.limit = Limit(1.0, 2, 0.0, at_least)
@@ -103,7 +103,9 @@ def test_a_search_needs_only_the_symbols_that_it_considers(search: Search, at_le
     wanted = search(model, (source,), seeds=SEEDS)
     found = search(brief, (source,), seeds=SEEDS)
     for one, other in zip(wanted, found, strict=True):
-        assert [(each.symbols, each.log_probs) for each in one] == [(each.symbols, each.log_probs) for each in other]
+        assert [each.symbols for each in one] == [each.symbols for each in other]
+        for mine, its in zip(one, other, strict=True):  # products of other numbers of rows may round otherwise
+            assert mine.log_probs == pytest.approx(its.log_probs, rel=1e-12)
     assert all(count < 40 for count in brief.left)
     assert bool(brief.left) != isinstance(search, Sample)  # which may draw any symbol
     if not isinstance(search, Exhaustive):

@@ -241,7 +241,7 @@ def test_images_alone_are_captioned(corpus: Path, tmp_path: Path) -> None:
     assert shell("report", "run").code == 0
     blank, zeros = translator.score(["", np.zeros((1, SIZE))], ["un", "un"])  # as the end of a text without words
     assert np.isfinite(blank.log_prob)
-    assert blank.log_prob == zeros.log_prob
+    assert blank.log_prob == pytest.approx(zeros.log_prob, abs=1e-5)  # rows of one product may round differently
 
 
 @pytest.mark.spec("C10")
