@@ -23,15 +23,15 @@ lint: $(DEV)
 	$(BIN)/python -m tools.check_changelog
 
 quick: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 check: lint test
 
 lowest: $(LOWEST)/made.stamp
-	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" --any-wording
+	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow" --any-wording
 
 soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)

@@ -20,11 +20,13 @@ def peak(words, number, kind, codes):
     return int(line.split()[1]) * 1024
 
 for number, words in enumerate(sys.stdin.read().splitlines()):
-    short = peak(words, number, "cut" if words.startswith("train") else "short", [0])
+    kind = {"train": "cut", "init": "brief"}.get(words.split()[0], "short")
+    short = peak(words, number, kind, [0])
     print(peak(words, number, "long", [0, 1]) - short, words)
 """
 CHARACTERS = 20_000_000  # so many that what one training needs more than another, by chance, is little beside it
 SHORT = 4_000  # characters of a line that is not read to its end either, and still scored
+BRIEF = 40  # of a line that a training step, which `init` takes to say how long training takes, has soon read
 CUT = 60_000  # of a line that no units are learnt from either: the model reads the same symbols of both
 BPE = "--text.joint=true --text.source.unit='{kind: bpe, size: 280}' --text.target.unit='{kind: bpe, size: 280}'"
 COMMANDS = f"""
@@ -51,7 +53,7 @@ train toy.yaml --training.steps=1 --run=NEWbpe --data.train=[train, KIND] --data
 def test_no_command_needs_much_memory_for_a_long_line(text: str, copied: Shell) -> None:
     for name in ("en", "fr"):
         rest = (copied.folder / f"test.{name}").read_text(encoding="utf-8")
-        for kind, characters in (("short", SHORT), ("cut", CUT), ("long", CHARACTERS)):
+        for kind, characters in (("brief", BRIEF), ("short", SHORT), ("cut", CUT), ("long", CHARACTERS)):
             copied.write(f"{kind}.{name}", text * (characters // len(text)) + "\n" + rest)
     words = COMMANDS.strip().replace("[train, KIND]", "'[train, KIND]'")
     measured = copied.spawn(program=("-c", MEASURE), stdin=words)
