@@ -53,10 +53,12 @@ def distil(
     from dragoman.run.folder import RunFolder
     from dragoman.training import checks
 
-    config = checks.load_config(file, given)
+    config = checks.load_config(file, {**given, "data.temperature": "1", "data.weights": "[]"})
     data, folder = config.data, Path(f"{config.run}-data")
     _check(runs, file, data)
     (source,) = data.source
+    train = [str(folder / PAIRS), *(data.train if references else ())]
+    learnt = checks.load_config(file, {**given, "data.train": json.dumps(train)})
     asked = {
         "command": "distil",
         "RUN": sources.digests([RunFolder(run).weights() for run in runs]),
@@ -72,8 +74,6 @@ def distil(
             tell(f"{made}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
             resume = partial(made).exists()
             translate(Options([*runs, texts], output=made, resume=resume, beam=beam, engine=engine))
-    train = [str(folder / PAIRS), *(data.train if references else ())]
-    learnt = checks.load_config(file, {**given, "data.train": json.dumps(train)})
     if run := trained(learnt):
         tell_next(learnt, run)
 

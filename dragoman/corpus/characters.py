@@ -2,8 +2,10 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
+
+from dragoman.corpus.numbering import Numbered
 
 RARE_SCRIPT = 0.001  # share of the letters below which a script is foreign to a text
 JOINERS = "\u200c\u200d"
@@ -12,19 +14,22 @@ ODD_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
 class Unusual(NamedTuple):
-    """A character that looks out of place, the number of lines of a side that contain it, and the first such line."""
+    """A character that looks out of place, the number of texts of a side that contain it, and the first of these, as
+    `Numbered` calls it.
+    """
 
     side: str
     character: str
     reason: str
     lines: int
     first: str
+    unit: str = "line"
 
     def __str__(self) -> str:
         name = unicodedata.name(self.character, "without a name")
         return (
             f"{self.side} has U+{ord(self.character):04X} ({name}; {self.reason}): "
-            f"{self.lines:,} (first in line {self.first})"
+            f"{self.lines:,} (first in {self.unit} {self.first})"
         )
 
 
@@ -42,14 +47,16 @@ class Alphabet:
         if not characters <= self._first.keys():
             self._first |= dict.fromkeys(characters - self._first.keys(), line)
 
-    def unusual(self, side: str, name_line: Callable[[int], str]) -> list[Unusual]:
+    def unusual(self, side: str, examples: Numbered) -> list[Unusual]:
         """The characters that look out of place, most frequent first.
 
         These are control, format and private-use characters (except joiners, which some scripts need), U+FFFD, and
         letters of a script that makes up less than a thousandth of the letters, counted by lines.
         """
         found = [
-            Unusual(side, character, reason, self._lines[character], name_line(self._first[character]))
+            Unusual(
+                side, character, reason, self._lines[character], examples.name(self._first[character]), examples.unit
+            )
             for character, reason in self._reasons()
         ]
         return sorted(found, key=lambda each: (-each.lines, each.character))

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.configuration.config import COLUMNS
-from dragoman.corpus import formats, tables
+from dragoman.corpus import formats
 from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, beside
 from dragoman.corpus.filters import Report
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
@@ -143,12 +142,6 @@ def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
             formats.files(place, names) if place.endswith(formats.ENDINGS) else [_side(place, name) for name in names]
         )
     ]
-
-
-def first_line(place: str, names: tuple[str, ...]) -> int:
-    """The line number of the first example in a file, which is not 1 if the file begins with a header."""
-    named = tables.header(place, names) if place.endswith(COLUMNS) else None
-    return named.line + 1 if named else 1
 
 
 def alignment_files(where: str | Path | Sequence[str], source: str, target: str) -> list[Path]:

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.corpus.characters import Unusual
-from dragoman.corpus.examples import read_aligned, read_examples
+from dragoman.corpus.examples import Pair, read_aligned
 from dragoman.corpus.features import FeatureFile
-from dragoman.corpus.survey import Survey
+from dragoman.corpus.numbering import Numbered
+from dragoman.corpus.survey import Lines, Survey
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 from dragoman.text.protection import Protection
@@ -42,17 +43,18 @@ class Distribution(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """The pairs with a property: their number, and the first few line numbers (each after its file if the corpus has
-    several).
+    """The pairs with a property: how many they are, and the first few of them, each by its line or by another `unit`
+    (after its file if the corpus has several).
     """
 
     name: str
     count: int
-    lines: tuple[str, ...]
+    first: tuple[str, ...]
+    unit: str = "line"
 
     def __str__(self) -> str:
-        more = ", ..." if self.count > len(self.lines) else ""
-        return f"{self.name}: {self.count:,} (line {', '.join(self.lines)}{more})"
+        more = ", ..." if self.count > len(self.first) else ""
+        return f"{self.name}: {self.count:,} ({self.unit} {', '.join(self.first)}{more})"
 
 
 class CorpusReport(NamedTuple):
@@ -110,16 +112,23 @@ def describe_spans(
 ) -> SpanReport:
     """Read a corpus and report on the spans that training puts marks for."""
     first = second = both = 0
-    alone = list[str]()
-    for number, example in enumerate(read_examples(where, sources, target), start=1):
+    alone = list[int]()
+    examples = Numbered(where, sources, target)
+    for number, example in enumerate(examples):
         text = str(example.sources[sources.index(source)])
         read, written = len(protection.find(text)), len(protection.find(example.target))
         matched = len(protection.masked_pair([text], example.target).spans)
         first, second, both = first + read, second + written, both + matched
         if max(read, written) > matched:
-            alone.append(str(number))
-    findings = (Finding("pairs with a span that one side has alone", len(alone), tuple(alone[:SHOWN_LINES])),)
-    return SpanReport(first, second, both, findings if alone else ())
+            alone.append(number)
+    findings = (_finding("pairs with a span that one side has alone", alone, examples),) if alone else ()
+    return SpanReport(first, second, both, findings)
+
+
+def _finding(name: str, numbers: Sequence[int] | Lines, examples: Numbered) -> Finding:
+    """What these examples, counted from 0, have in common."""
+    first = tuple(examples.name(int(number)) for number in numbers[:SHOWN_LINES])
+    return Finding(name, len(numbers), first, examples.unit)
 
 
 class FeatureReport(NamedTuple):
@@ -189,10 +198,13 @@ def describe(
     lengths of 200 successive pairs correlate clearly better when the targets are moved by one to three lines. Raises
     UserError if the corpus is empty or cannot be read.
     """
-    survey = Survey(where, (TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
-    survey.read(source, target, sources or (source,))
+    sources = sources or (source,)
+    examples, place = Numbered(where, sources, target), sources.index(source)
+    survey = Survey((TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
+    for example in examples:
+        survey.add(Pair(str(example.sources[place]), example.target))
     if not survey.pairs:
-        raise UserError(f"{', '.join(survey.places)}: the corpus is empty")
+        raise UserError(f"{', '.join(examples.places)}: the corpus is empty")
     words = [np.frombuffer(side, np.int32) for side in survey.words]
     full = (words[0] > 0) & (words[1] > 0)
     ratios = words[0][full] / words[1][full] if full.any() else np.zeros(1)
@@ -204,14 +216,10 @@ def describe(
         source_characters=Distribution.of(characters[0]),
         target_characters=Distribution.of(characters[1]),
         ratio=Distribution.of(ratios),
-        findings=tuple(
-            Finding(name, len(lines), tuple(survey.name(int(line)) for line in lines[:SHOWN_LINES]))
-            for name, lines in survey.findings()
-            if len(lines)
-        ),
+        findings=tuple(_finding(name, numbers, examples) for name, numbers in survey.findings() if len(numbers)),
         unusual=tuple(
             unusual
             for side, alphabet in zip(("source", "target"), survey.alphabets, strict=True)
-            for unusual in alphabet.unusual(side, survey.name)[:SHOWN_CHARACTERS]
+            for unusual in alphabet.unusual(side, examples)[:SHOWN_CHARACTERS]
         ),
     )

@@ -3,15 +3,14 @@
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dragoman.corpus.characters import Alphabet
-from dragoman.corpus.examples import Pair, first_line, places, read_examples
+from dragoman.corpus.examples import Pair
 from dragoman.files import LONGEST_TEXT
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
@@ -35,10 +34,7 @@ Lines = npt.NDArray[np.int64]  # numbers of pairs from 0, counted through all fi
 class Survey:
     """Lengths, hashes and irregularities of every pair of a corpus."""
 
-    def __init__(self, where: str | Path | Sequence[str], tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
-        self.places = places(where)
-        self.starts: list[int] = []
-        self._firsts: list[int] = []  # the line of each place's first pair
+    def __init__(self, tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
         self.pairs = 0
         self.words = (array("i"), array("i"))
         self.characters = (array("i"), array("i"))
@@ -48,15 +44,8 @@ class Survey:
         self._normalise = Normaliser(lowercase=False)
         self._tokenisers = tokenisers
 
-    def read(self, source: str, target: str, sources: tuple[str, ...]) -> None:
-        """Read all pairs of `source`, which is one of the `sources`, and `target`; these are suffixes of files."""
-        for place in self.places:
-            self.starts.append(self.pairs)
-            self._firsts.append(first_line(place, (*sources, target)))
-            for example in read_examples(place, sources, target):
-                self._add(Pair(str(example.sources[sources.index(source)]), example.target))
-
-    def _add(self, pair: Pair) -> None:
+    def add(self, pair: Pair) -> None:
+        """Look at the next pair of the corpus."""
         clean = Pair(*(self._normalise(text).strip() for text in pair))
         for side, text in enumerate(clean):
             self.words[side].append(len(self._tokenisers[side](text)))
@@ -67,12 +56,6 @@ class Survey:
             if applies(pair, clean):
                 self._noted[name].append(self.pairs)
         self.pairs += 1
-
-    def name(self, line: int) -> str:
-        """A line number as shown to users: counted from 1, preceded by the file if the corpus has several."""
-        place = int(np.searchsorted(self.starts, line, "right")) - 1
-        number = str(line - self.starts[place] + self._firsts[place])
-        return number if len(self.places) == 1 else f"{self.places[place]}:{number}"
 
     def findings(self) -> Iterator[tuple[str, Lines]]:
         """Yield each kind of finding with its pairs."""

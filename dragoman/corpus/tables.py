@@ -60,6 +60,14 @@ def header(path: str, names: Sequence[str]) -> Row | None:
     return first if first and _places(first, names, path) else None
 
 
+def row_lines(path: str, names: Sequence[str]) -> Iterator[int]:
+    """The line that each row of `read_table` begins on."""
+    if path.endswith(OBJECTS):
+        return (found.line for found in _objects(path))
+    named = header(path, names)
+    return (row.line for row in _rows(path) if named is None or row.line > named.line)
+
+
 def about_header(path: str, names: Sequence[str]) -> str | None:
     """A note for the user if the first row is taken for a header."""
     found = header(path, names)
@@ -149,6 +157,7 @@ def _rows(path: str) -> Iterator[Row]:
 
 def _csv(path: str) -> Iterator[Row]:
     """The rows of a CSV, without blank lines."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_ROW))  # `_lines` has its own limit, of lines
     reader = csv.reader((f"{line}\n" for _, line in _lines(path)), strict=True)
     line = 1
     try:

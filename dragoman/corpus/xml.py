@@ -167,12 +167,18 @@ def said(path: str, kind: type[Reader]) -> Iterator[tuple[int, Said]]:
     def refuse(*declared: object) -> None:
         raise UserError(f"{shown(path)}:{parser.CurrentLineNumber}: declares an entity, which may stand for anything")
 
+    def skip(name: str, parameter: bool) -> None:
+        """An entity of a document type that stands in another file, which is not read."""
+        if not parameter:
+            raise UserError(f"{shown(path)}:{parser.CurrentLineNumber}: &{name}; is not declared in the file")
+
     def start(tag: str, attributes: Attributes) -> None:
         reader.line = parser.CurrentLineNumber
         reader.start(tag, attributes)
 
     parser.StartElementHandler, parser.EndElementHandler = start, reader.end
     parser.CharacterDataHandler, parser.EntityDeclHandler = reader.characters, refuse
+    parser.SkippedEntityHandler = skip
     size = 0
     for chunk in read_chunks(path):
         size += len(chunk)

@@ -94,6 +94,13 @@ def test_a_fault_of_a_mixture_has_its_line_and_key(
     golden(found, f"{train} {mixture}")
 
 
+@pytest.mark.parametrize("mixture", ["temperature: 5", "weights: [1]"])
+def test_a_mixture_of_one_pair_has_nothing_to_draw_from(faults: Faults, mixture: str, golden: Golden) -> None:
+    trained, zero_shot = "{source: en, target: de, train: [a, b], dev: c}", "{source: fr, target: de, dev: c}"
+    (found,) = faults(f"data:\n  pairs: [{trained}, {zero_shot}]\n  {mixture}\n")
+    golden(found)
+
+
 def test_all_faults_come_at_once_in_the_order_of_the_file(faults: Faults, golden: Golden) -> None:
     text = """run: [1]
 data:

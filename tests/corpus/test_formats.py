@@ -164,6 +164,11 @@ DAMAGED: list[tuple[str, bytes, str]] = [
     ("x.tmx", b"<tmx>\n<tu><tuv><seg>a</seg></tuv></tu></tmx>", "2: "),
     ("x.tmx", b'<!DOCTYPE tmx [\n<!ENTITY a "aaaaaaaa">\n<!ENTITY b "&a;&a;&a;&a;">]>\n<tmx>&b;</tmx>', "2: "),
     ("x.tmx", b'<!DOCTYPE tmx [<!ENTITY a SYSTEM "file:///etc/hostname">]><tmx>&a;</tmx>', "1: "),
+    (
+        "x.tmx",
+        b'<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx><tu><tuv xml:lang="en"><seg>caf&eacute;</seg></tuv></tu></tmx>',
+        "2: ",
+    ),
     ("x.tmx", b"<html><body>404</body></html>", "1: "),
     ("x.tmx", b'<?xml version="1.0" encoding="no-such"?><tmx/>', "1: "),
     ("x.xlf", b"<xliff>" + b"<g>" * 2_000, "1: "),

@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.corpus.statistics import CorpusReport, Distribution, describe, describe_links
+from dragoman.configuration.components import Spec
+from dragoman.corpus.statistics import CorpusReport, Distribution, describe, describe_links, describe_spans
 from dragoman.errors import UserError
+from dragoman.text.protection import Protection
 from tests.golden import Golden
 
 WORDS = ["cat", "dog", "house", "tree", "extraordinary", "a", "on", "running", "blue", "seven"]
@@ -25,7 +27,7 @@ def report(folder: Path, source: list[str], target: list[str]) -> CorpusReport:
 
 
 def found(told: CorpusReport) -> dict[str, tuple[int, tuple[str, ...]]]:
-    return {finding.name.split(",")[0]: (finding.count, finding.lines) for finding in told.findings}
+    return {finding.name.split(",")[0]: (finding.count, finding.first) for finding in told.findings}
 
 
 def clean(count: int = 100) -> tuple[list[str], list[str]]:
@@ -134,6 +136,36 @@ def test_lines_of_several_corpora_are_named_with_their_place(tmp_path: Path) -> 
     for place, lines in zip(places, ("a\tA\nb\tB\n", "c\tC\n\tD\n"), strict=True):
         Path(place).write_text(lines)
     assert found(describe(places, "en", "de")) == {"source empty": (1, (f"{places[1]}:2",))}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("x.csv", 'en,de\n"a\nb",c\n\n\nd,\n', "line 6"),
+        ("x.csv", "a,b\n\nc,e\n\nd,\n", "line 5"),
+        ("x.tsv", "en\tde\na\tb\nd\t\n", "line 3"),
+        ("x.jsonl", '{"en": "a", "de": "b"}\n\n\n{"en": "d", "de": ""}\n', "line 4"),
+        ("x.json", '[{"en": "a", "de": "b"},\n\n {"en": "d", "de": ""}]', "pair 2"),
+    ],
+)
+def test_an_example_is_called_by_its_line_or_where_it_has_none_by_its_number(
+    name: str, text: str, place: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert f"target empty: 1 ({place})" in str(describe(path, "en", "de"))
+    path.write_text(text.replace('"d"', '"\\u200bd"').replace("d,", "\u200bd,").replace("d\t", "\u200bd\t"))
+    assert f"(first in {place})" in str(describe(path, "en", "de"))
+
+
+def test_pairs_with_other_spans_are_called_as_others_are(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("en,de\na,b\n\n{x} a,b\n")
+    (tmp_path / "two.json").write_text('[{"en": "a", "de": "b"}, {"en": "{x}", "de": "b"}]')
+    places = [str(tmp_path / name) for name in ("one.csv", "two.json")]
+    protection = Protection.of([Spec("placeholders")])
+    assert protection
+    told = describe_spans(places, "en", "de", protection, sources=("en",))
+    assert str(told.findings[0]).endswith(f"2 (line or pair {places[0]}:4, {places[1]}:2)")
 
 
 def test_an_empty_corpus_is_told(tmp_path: Path, golden: Golden) -> None:

@@ -68,6 +68,17 @@ def test_it_goes_on_where_it_was_stopped(teacher: Shell) -> None:
     assert f"{MADE}.fr: what" not in again.err
 
 
+def test_shares_of_corpora_are_those_of_what_it_learns_from(teacher: Shell, golden: Golden) -> None:
+    """And what they cannot be is told before anything is translated."""
+    shares = "--data.train=[train, dev]", "--data.weights=[1, 2]"
+    golden(teacher.fails(*WORDS, *shares))
+    golden(teacher.fails(*WORDS, "--data.temperature=5"))
+    assert not (teacher.folder / MADE).parent.exists()
+    outcome = teacher(*WORDS, "--references", "--data.weights=[1, 2]", "--training.steps=1")
+    assert outcome.code == 0, outcome.err
+    assert Run.load(teacher.folder / "runs/small").config.data.weights == (1, 2)
+
+
 @pytest.mark.parametrize(
     "words",
     [
