@@ -70,9 +70,9 @@ class Backend(NamedTuple):
         self, request: Request, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions
     ) -> list[Translated]:
         """Translate texts that are split into sentences, as `translated` does. From a language to itself there is
-        nothing to do.
+        nothing to do, unless a model does it.
         """
-        if source == target:
+        if source == target and not self.service.routes.find(source, target):
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
         found = await self.answer(request, self.service.translate_passages(passages, source, target, options))
         self.measures.translated(

@@ -5,6 +5,7 @@ that is asked for, all translations.
 import sqlite3
 import threading
 import time
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -185,20 +186,25 @@ class Corrections:
             database.executemany(
                 "insert into corrections (source_language, target_language, source, machine, correction, author, "
                 "first_id) values (?, ?, ?, ?, ?, ?, ?)",
-                [(*pair, each.source, each.machine, each.correction, each.author, first) for each in corrections],
+                [
+                    (*pair, composed(each.source), each.machine, each.correction, each.author, first)
+                    for each in corrections
+                ],
             )
 
     def forget(self, source: str | None = None, author: str | None = None) -> int:
         """Remove the corrections of a text, with those of its sentences that were made with them; of an author; or of a
         text by an author. Return how many these were. NotKeptError if that cannot be.
         """
+        source = source and composed(source)
         with self._changing() as database:
             every = database.execute(
                 "select id, source, author, first_id, source_language, target_language, created from corrections "
                 "order by id"
             ).fetchall()
             found, rest, last = list[tuple[int]](), "", None  # what its sentences, which follow a text, have to be in
-            for number, sentence, by, first, *made in every:
+            for number, text, by, first, *made in every:
+                sentence = composed(text)
                 together = first or (by, made)  # without a number, what corrections that were added together share
                 whole = source in (None, sentence)
                 if author in (None, by) and (whole or (together == last and sentence in rest)):
@@ -215,7 +221,7 @@ class Corrections:
             database.executemany(
                 "insert or ignore into translations (source_language, target_language, source, translation, model) "
                 "values (?, ?, ?, ?, ?)",
-                [(*pair, *each) for each in made],
+                [(*pair, composed(each.source), each.translation, each.model) for each in made],
             )
 
     @contextmanager
@@ -240,12 +246,13 @@ class Corrections:
         return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
     def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
-        """The number and text of the last correction of this sentence; characters may be composed or not."""
+        """The number and text of the last correction of this sentence; characters may be composed or not, in the
+        database too, which had them as users wrote them.
+        """
+        spelled = {source, composed(source), unicodedata.normalize("NFD", source), _NORMALISE(source)}
         with self._lock:
-            for text in dict.fromkeys((source, _NORMALISE(source))):
-                if row := self._database.execute(SAME, (*pair, text)).fetchone():
-                    return int(row[0]), str(row[1])
-        return None
+            found = [self._database.execute(SAME, (*pair, text)).fetchone() for text in spelled]
+        return max(((int(row[0]), str(row[1])) for row in found if row), default=None)
 
     def found(self, pair: tuple[str, str], source: str) -> Match | None:
         """The correction of this sentence, or of the most similar one that reaches the threshold, those that other
@@ -283,6 +290,11 @@ class Corrections:
             )
         ) as rows:
             yield from map(Correction._make, rows)
+
+
+def composed(text: str) -> str:
+    """The text with composed characters, as it is kept and found."""
+    return unicodedata.normalize("NFC", text)
 
 
 @contextmanager

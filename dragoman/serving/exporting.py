@@ -7,7 +7,7 @@ from dragoman.documents.line import possible
 from dragoman.serving.corrections import Entry
 from dragoman.version import __version__
 
-MACHINE = "mt"  # the column with what a model had made of a sentence
+MACHINE, OTHERWISE = "mt", "machine"  # the column with what a model had made, of a pair with Maltese the second
 
 
 def tmx(entries: Iterable[Entry]) -> Iterator[str]:
@@ -43,9 +43,9 @@ def fits_a_row(entry: Entry) -> bool:
 
 def table(entries: Iterable[Entry], pair: tuple[str, str]) -> Iterator[str]:
     """Yield the lines of a TSV with entries of a pair of languages that fit a row. The header has the languages, and
-    `mt` for what a model had made.
+    `mt` for what a model had made; `machine` where `mt` is one of the languages.
     """
-    yield "\t".join((*pair, MACHINE)) + "\n"
+    yield "\t".join((*pair, OTHERWISE if MACHINE in pair else MACHINE)) + "\n"
     for entry in entries:
         if entry.pair == pair and fits_a_row(entry):
             source, correction, machine, _ = entry.correction

@@ -21,7 +21,7 @@ from dragoman.search.decoding import Deadline
 from dragoman.search.table import in_place_of
 from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.translation import gate, rest
-from dragoman.translation.loading import Engine, load
+from dragoman.translation.loading import Engine, digest_of, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
@@ -76,7 +76,7 @@ class Model:
         """
         files = _files(RunFolder(folder))
         run = Run.load(folder)
-        gate.check(run)
+        gate.check(run, partial(digest_of, run, engine=engine))
         pairs = [(pair.sources[0], pair.target) for pair in run.config.data.language_pairs]
         model = cls(name or folder.name, load(folder, device=device, engine=engine), pairs)
         model._folder, model._files = RunFolder(folder), files

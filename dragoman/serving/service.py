@@ -296,20 +296,27 @@ class Service:
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
 
     async def _along(self, route: Sequence[Leg], items: Sequence[Item], options: RequestOptions) -> list[Sentence]:
-        """Translate by each model of a route in turn. Further translations, terms and prefixes are of the last one."""
+        """Translate by each model of a route in turn. Further translations and prefixes are of the last one. Terms of
+        the request stay as they are in the text between.
+        """
         read = [item._replace(prefix="") for item in items]
         between: list[Sentence | None] = [None] * len(items)
+        constraints = options.constraints
+        if len(route) > 1 and constraints.glossary:  # no other term, which a word of the text between could be
+            constraints = constraints._replace(glossary=constraints.glossary.within(str(item.text) for item in items))
+        kept = constraints._replace(glossary=constraints.glossary.kept)
         for leg in route[:-1]:
-            new = await self._by(leg, read, SharedOptions(leg.direction.to), options.until)
+            shared = SharedOptions(leg.direction.to, constraints=kept, remembered=not kept)
+            new = await self._by(leg, read, shared, options.until)
             between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
             read = [Item(each.text) for each in between if each]
         last = route[-1]
         shared = SharedOptions(
             last.direction.to,
             1 + options.alternatives,
-            options.constraints,
+            constraints,
             options.diverse,
-            remembered=not options.constraints,
+            remembered=not constraints,
         )
         ready = [each._replace(prefix=item.prefix) for each, item in zip(read, items, strict=True)]
         found = await self._by(last, ready, shared, options.until)

@@ -54,7 +54,7 @@ class Glossary:
     """
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
-        self.terms = tuple(term._replace(forms=tuple(form for form in term.forms if form.strip())) for term in terms)
+        self.terms = tuple(map(_normalised, terms))
         self._hash = hash(self.terms)  # once, since options with a glossary are keys
         self._by_first: dict[str, list[Term]] = {}
         for term in sorted(self.terms, key=lambda term: (-len(term.source), not term.exact)):
@@ -70,6 +70,16 @@ class Glossary:
 
     def __hash__(self) -> int:
         return self._hash
+
+    @property
+    def kept(self) -> "Glossary":
+        """The same terms, which stay as they are."""
+        return Glossary(Term(term.source) for term in self.terms)
+
+    def within(self, texts: Iterable[str]) -> "Glossary":
+        """The terms that these texts have."""
+        said = {_normalise(found.text).lower() for text in texts for found in self.find(text)}
+        return Glossary(term for term in self.terms if term.source.lower() in said)
 
     def find(self, text: str) -> list[FoundTerm]:
         """The terms of a text from left to right, whole words alone; of those that begin first, the longest. Characters
@@ -95,6 +105,13 @@ class Glossary:
                     break
                 position = begin
         return found
+
+
+def _normalised(term: Term) -> Term:
+    """The same as texts are read, without white space around it and forms that are blank."""
+    source, *forms = (_normalise(each).strip() for each in (term.source, *term.forms))
+    found = Term(source, tuple(filter(None, forms)))
+    return term if found == term else found
 
 
 def _places(text: str) -> dict[int, int]:

@@ -270,7 +270,7 @@ class Codec:
             hypothesis.log_prob,
             steps(list(map(spans.name, said)), words.word_of, hypothesis.log_probs, figures, sure),
             sentinel,
-            left_out=inputs.left_out(sentence.given, encoded),
+            left_out=inputs.left_out(sentence.given, zip(self.reading.read, encoded, strict=True)),
             replaced=tuple(replacement for _, replacement in found.values()),
             spans=marked.kept(text),
             proved=hypothesis.proved,

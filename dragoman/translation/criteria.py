@@ -30,13 +30,14 @@ class Candidates(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A criterion of one translation; `value / length^alpha` is what counts."""
+    """A criterion of one translation; `value / length^alpha` is what counts, and `least` where the value is lower."""
 
     value: float
     length: int = 1
+    least: float = LOWEST
 
     def normalised(self, alpha: float) -> float:
-        return round(max(LOWEST, self.value) / math.pow(self.length, alpha), PLACES) + 0.0  # 0.0, never -0.0
+        return round(max(self.least, self.value) / math.pow(self.length, alpha), PLACES) + 0.0  # 0.0, never -0.0
 
 
 class Criterion(ABC):
@@ -178,7 +179,7 @@ class Listed(Criterion):
         return [[self._of(each.number, translation) for translation in each.translations] for each in every]
 
     def _of(self, number: int, translation: Translation) -> Figure:
-        return Figure(self._lists.of(number, translation.text, self.name))
+        return Figure(self._lists.of(number, translation.text, self.name), least=-math.inf)
 
 
 def figures(criteria: Sequence[Criterion], every: Sequence[Candidates]) -> list[list[dict[str, Figure]]]:

@@ -1,6 +1,6 @@
 """The gate before a service: whether a run is worse than the one that serves, on sentences held out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from pydantic import Field
@@ -85,13 +85,13 @@ def compared(
     )
 
 
-def check(run: Run) -> None:
+def check(run: Run, sha256: Callable[[], str]) -> None:
     """Raises UserError for a run that may not serve: one that is worse than the run it was compared with, or that has
-    to be compared (`training.gate`) and was not, with these weights.
+    to be compared (`training.gate`) and was not, with the weights of this digest.
     """
     path = run.folder.gate
     found = Gate.read(path) if path.exists() else None
-    if found and found.sha256 == digest(run.weights()):
+    if found and found.sha256 == sha256():
         if not found.passed:
             raise UserError(f"{run.folder.path}: is worse than {found.against}, so it does not serve ({path.name})")
     elif run.config.training.gate:

@@ -88,7 +88,10 @@ class SequenceGenerator:
     @cached_property
     def scorer(self) -> Seq2Seq | Ensemble:
         """The model or ensemble that scores given pairs, and predicts unless another engine does."""
-        return self._given if isinstance(self._given, Seq2Seq | Ensemble) else self._given()
+        if isinstance(self._given, Seq2Seq | Ensemble):
+            return self._given
+        with torch.inference_mode(False):  # what is loaded in inference mode has no gradients, ever
+            return self._given()
 
     @property
     def model(self) -> Seq2Seq:

@@ -1,6 +1,6 @@
 """Model inputs: a user's sources as batches of symbols or regions, and the attention to them by words."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from typing import Any, TypeAlias, cast
@@ -270,12 +270,16 @@ def length(encoded: list[Encoded]) -> int:
     return max((len(each) for each in encoded if isinstance(each, list)), default=1)
 
 
-def left_out(given: tuple[Given, ...], encoded: list[Encoded]) -> int:
+def left_out(given: tuple[Given, ...], encoded: Iterable[tuple[Source, Encoded]]) -> int:
     """How many symbols are not read because a text has more than LONGEST; beyond LONGEST_TEXT, each character counts as
-    one.
+    one. A source that several models read counts once.
     """
     beyond = sum(max(0, len(each) - LONGEST_TEXT) for each in given if isinstance(each, str))
-    return beyond + sum(max(0, len(each) - LONGEST) for each in encoded if isinstance(each, list))
+    found = dict[str, int]()
+    for source, each in encoded:
+        if isinstance(each, list):
+            found[source.name] = max(found.get(source.name, 0), len(each) - LONGEST)
+    return beyond + sum(found.values())
 
 
 def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:

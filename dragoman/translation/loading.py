@@ -82,7 +82,7 @@ def load(
         known = dictionaries(translator, [*own, *_files(dictionary)])
         translator.codec.unknown = UnknownWords(translator.target, known)
     if len(runs) == 1:
-        translator.codec.temperature = _temperature(runs[0], weights)
+        translator.codec.temperature = _temperature(runs[0], weights, engine)
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
     if candidates:
@@ -140,11 +140,18 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     return Translator(model, *rest)
 
 
-def _temperature(run: Run, weights: str | None) -> float | None:
+def digest_of(run: Run, weights: str | None = None, engine: Engine = "torch") -> str:
+    """The digest of the weights that an engine translates with; of an export, of those that it was made from."""
+    if engine == "onnx":
+        return onnx.read_note(run.folder.path / onnx.FOLDER).weights_digest
+    return digest(run.weights(weights))
+
+
+def _temperature(run: Run, weights: str | None, engine: Engine) -> float | None:
     """The temperature at which these weights are calibrated; None if they are not."""
     path = run.folder.calibration
     found = Calibration.read(path) if path.is_file() else None
-    return found.temperature if found and found.sha256 == digest(run.weights(weights)) else None
+    return found.temperature if found and found.sha256 == digest_of(run, weights, engine) else None
 
 
 def _lexicon(run: Run) -> Lexicon:

@@ -133,6 +133,8 @@ def _weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _form(given: Translation, **beside: Any) -> TranslationForm:
+    if given.explanation and given.explanation.words != given.words:
+        raise UserError("an explanation without the protected spans, which no model has read, goes into no translation")
     translation = _rounded(given)
     return TranslationForm(
         version=VERSION,

@@ -291,8 +291,10 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read because it has more than LONGEST."""
-        given, mark = self.codec.reading.given(text), [*self.marks.values()][:1]
-        return inputs.left_out(given, self.codec.reading.encoded(self.codec.marked(given).given, mark))
+        reading, mark = self.codec.reading, [*self.marks.values()][:1]
+        given = reading.given(text)
+        encoded = reading.encoded(self.codec.marked(given).given, mark)
+        return inputs.left_out(given, zip(reading.read, encoded, strict=True))
 
     def score(
         self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False

@@ -21,7 +21,11 @@ from dragoman.deployment import engine, export, tracing
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import Additive
 from dragoman.model.weights import read_tensors, write_tensors
+from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
+from dragoman.serving.models import Model
+from dragoman.translation.calibration import Calibration, Fit
+from dragoman.translation.gate import Figures, Gate
 from tests import toy
 from tests.golden import Golden
 
@@ -140,6 +144,39 @@ def test_scores_are_those_of_torch_and_read_its_weights_only_then(copied: Path, 
     golden(str(raised.value))
 
 
+def test_what_was_scored_is_explained(copied: Path) -> None:
+    translator = dragoman.load(copied, engine="onnx")
+    (scored,) = translator.score(["one two"], ["deux un"])
+    (wanted,) = dragoman.load(copied).translate(["one two"])
+    assert wanted.text == "deux un"
+    for one, other in zip(scored.translation.explain().sources, wanted.explain().sources, strict=True):
+        np.testing.assert_allclose(one.gradient, other.gradient, atol=1e-4)
+
+
+def test_an_export_without_its_weights_is_as_sure_and_serves_or_not(copied: Path) -> None:
+    sha256 = engine.digest(copied / "model.safetensors")
+    of: dict[str, Any] = {"weights": "model.safetensors", "sha256": sha256}
+    fit = Fit(loss=1.0, error=0.1, bins=[])
+    folder = RunFolder(copied)
+    Calibration(**of, temperature=2.0, sentences=8, symbols=30, before=fit, after=fit).write(folder.calibration)
+    wanted = dragoman.load(copied).translate(["one two"])[0].confidence
+    for path in copied.glob("model*.safetensors"):
+        path.unlink()
+    found = dragoman.load(copied, engine="onnx").translate(["one two"])[0].confidence
+    assert wanted
+    assert found
+    assert found.sentence == pytest.approx(wanted.sentence, abs=1e-4)
+    pytest.importorskip("sentencex")
+    for worse in (False, True):
+        figures = Figures(metric="bleu", signature="", before=2, after=1, low=-2, high=0, p=0.01, worse=worse)
+        Gate(**of, against="old", against_sha256="", sentences=99, figures=[figures]).write(folder.gate)
+        if worse:
+            with pytest.raises(UserError, match="is worse than old"):
+                Model.load(copied, engine="onnx")
+        else:
+            assert Model.load(copied, engine="onnx").translator.translate(["one two"])[0].text == "deux un"
+
+
 @pytest.mark.usefixtures("quick")
 def test_an_export_goes_with_the_weights_that_it_was_made_from(copied: Path) -> None:
     assert "was made from model.safetensors, not from model-last" in refusal(copied, weights="model-last")
@@ -150,7 +187,8 @@ def test_an_export_goes_with_the_weights_that_it_was_made_from(copied: Path) -> 
     assert dragoman.load(copied, weights="model-best", engine="onnx").translate(["one two"])[0].text == "deux un"
     tensors, note = read_tensors(copied / "model.safetensors")
     write_tensors(copied / "model.safetensors", {name: tensor / 2 for name, tensor in tensors.items()}, note)
-    exported = dragoman.load(copied, engine="onnx")
+    assert "was made from model-best.safetensors, not from model.safetensors" in refusal(copied)
+    exported = dragoman.load(copied, weights="model-best", engine="onnx")
     assert exported.translate(["one two"])[0].text == "deux un"
     scores = [
         each.score(["one two"], ["deux un"])[0].log_prob

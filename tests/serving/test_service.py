@@ -116,6 +116,24 @@ def test_a_language_between(run: Path) -> None:
     assert found == direct.translate([first.text])[0].text
 
 
+def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run: Path) -> None:
+    """They stand as they are in the text between, where no other word is one."""
+    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+
+    async def ask(*terms: Term) -> Sentence:
+        service, options = Service([to, back]), RequestOptions(constraints=LexicalConstraints(Glossary(terms)))
+        ((found,),) = [each.sentences for each in await service.translate(["one Two"], "en", "fr", options)]
+        return found
+
+    found = asyncio.run(ask(Term("two", ("zwei",)), Term("un", ("never",))))
+    assert found.read
+    assert found.read.text.split().count("Two") == 1
+    assert found.text.lower().split().count("zwei") == 1
+    assert "never" not in found.text
+    kept = asyncio.run(ask(Term("two")))
+    assert kept.text.split().count("Two") == 1
+
+
 def test_tags_go_where_their_words_went_by_way_of_another_language(run: Path) -> None:
     """The words that a model links with those that another one has linked with the words of the text."""
     to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])

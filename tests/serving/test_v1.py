@@ -13,8 +13,14 @@ from starlette.testclient import TestClient
 import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.run.folder import RunFolder
+from dragoman.serving.app import create
+from dragoman.serving.backend import Backend
+from dragoman.serving.limits import AccessControl
+from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
+from dragoman.serving.service import Service
 from dragoman.translation.calibration import Calibration, Fit, digest
+from tests.serving.conftest import LIMITS
 
 PAIR = {"source": "en", "target": "fr"}
 TEXT = " one two. six one.\n\nthree "
@@ -45,6 +51,15 @@ def test_a_list_of_one_source_is_that_source(client: TestClient) -> None:
 
 def test_a_translation_begins_as_it_is_told(client: TestClient) -> None:
     assert post(client, q="one two", prefix="six")["text"].startswith("six")
+
+
+def test_from_a_language_to_itself_a_model_translates_if_it_can(run: Path) -> None:
+    service = Service([Model("same", dragoman.load(run), [("en", "en")])])
+    with TestClient(create(Backend(service, LIMITS, AccessControl(LIMITS, None), Measures()))) as client:
+        asked = {"q": "one two", "source": "en", "target": "en"}
+        assert client.post("/v1/translate", json=asked).json()["text"] == "deux un"
+        assert '"text": "deux un"' in client.post("/v1/stream", json=asked).text
+        assert client.post("/translate", json=asked).json() == {"translatedText": "one two"}
 
 
 def test_other_words_behind_a_prefix(client: TestClient) -> None:

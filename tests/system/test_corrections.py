@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.examples import read_pairs
+from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.serving.corrections import Correction, Corrections, Made
 from tests.golden import Golden
 from tests.system.conftest import Shell
@@ -82,3 +82,13 @@ def test_a_table_has_two_languages(database: Path, copied: Shell, golden: Golden
     assert copied("corrections", "kept.sqlite", "-o", "x.tsv", "--source", "fr").code == 0
     assert (copied.folder / "x.tsv").read_text("utf-8") == "fr\ten\tmt\nun\tone\t\n"
     assert copied("corrections", "kept.sqlite", "-o", "x.tmx").code == 0
+
+
+def test_a_table_of_maltese_is_read_again(database: Path, copied: Shell) -> None:
+    """Its code is `mt`, as the column is called of what a model had made."""
+    kept = Corrections(database)
+    kept.add(("en", "mt"), Correction("one", "wieħed", "x"))
+    kept.close()
+    (copied.folder / "kept.sqlite").write_bytes(database.read_bytes())
+    assert copied("corrections", "kept.sqlite", "-o", "x.tsv", "--source", "en", "--target", "mt").code == 0
+    assert list(read_pairs(str(copied.folder / "x.tsv"), "en", "mt")) == [Pair("one", "wieħed")]

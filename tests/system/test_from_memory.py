@@ -82,7 +82,7 @@ def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Go
     Gate.read(new.folder.gate)
     new.folder.gate.unlink()
     golden(corrected.fails("serve", "runs/toy-corrections", "--port", "0"))
-    gate.check(Run.load(corrected.folder / "runs/toy"))
+    gate.check(Run.load(corrected.folder / "runs/toy"), lambda: "")
     new.folder.gate.write_text("{}")
     golden(corrected.fails("serve", "runs/toy-corrections", "--port", "0"))
     keep(corrected.folder / "db", [("six six", "six")])

@@ -80,6 +80,15 @@ def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
 def test_terms_are_found_however_their_characters_are_composed() -> None:
     (found,) = Glossary([Term("café", ("Kaffeehaus",))]).find("un cafe\u0301 noir")
     assert (found.text, found.begin, found.end, found.forms) == ("cafe\u0301", 3, 8, ("Kaffeehaus",))
+    for source in ("cafe\u0301", " café ", "cafe\u0301\t"):  # and the terms are
+        assert Glossary([Term(source, ("Kaffeehaus",))]).find("un cafe\u0301 noir") == [found]
+
+
+def test_terms_of_some_texts() -> None:
+    glossary = Glossary([Term("café", ("Kaffee",)), Term("US", ("USA",)), Term("deux trois", ("drei",))])
+    assert glossary.within(["un CAFE\u0301", "us"]).terms == (Term("café", ("Kaffee",)),)
+    assert glossary.within(["US", "Deux trois"]).terms == glossary.terms[1:]
+    assert glossary.kept.terms == (Term("café"), Term("US"), Term("deux trois"))
 
 
 def test_blank_forms_are_none() -> None:

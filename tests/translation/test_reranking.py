@@ -207,6 +207,13 @@ def test_figures_of_a_users_own(tmp_path: Path) -> None:
     assert [Lists(path).of(0, text, "lm") for text in ("", "4")] == [3.0, 5.0]
 
 
+def test_figures_of_a_users_own_may_be_of_any_size(tmp_path: Path) -> None:
+    (tmp_path / "lists").write_text("0 ||| a ||| lm= -300000\n0 ||| b ||| lm= -200000\n", encoding="utf-8")
+    candidates = Candidates(0, ("x",), [translation(text, -1.0) for text in "ab"])
+    ((first, second),) = Listed("lm", Lists(tmp_path / "lists")).figures([candidates])
+    assert (first.normalised(0.0), second.normalised(0.0)) == (-3e5, -2e5)
+
+
 @pytest.mark.parametrize("text", ["a ||| b", "1 ||| a ||| b", "x", "-1 ||| a ||| lm= 2"])
 def test_what_is_no_list_is_told_by_line(text: str, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "lists"

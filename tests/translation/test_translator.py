@@ -246,6 +246,13 @@ def test_what_is_left_out_of_an_overlong_text_is_counted(
     assert long.attention.shape == (len(long.words), 4)
 
 
+def test_what_is_left_out_counts_once_for_all_models(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "LONGEST", 4)
+    together = dragoman.load([run, run])
+    text = "one two three four five six one"
+    assert together.translate([text])[0].left_out == together.left_out(text) == 3
+
+
 def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None:
     (found,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
     assert found.left_out > 249_000
