@@ -1,7 +1,7 @@
 """Translating a document, in place of lines."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import typer
 
@@ -18,7 +18,13 @@ from dragoman.files import read_chunks, shown, write_atomically
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
-LINES = (".txt", ".tsv", ".tsv.gz")  # endings of files that are translated line by line; columns are several sources
+PACKED = ".gz"
+LINES = (
+    ".txt",
+    ".txt.gz",
+    ".tsv",
+    ".tsv.gz",
+)  # endings of files that are translated line by line; columns are several sources
 MOST = 64  # sentences that are translated at a time
 
 Translate = Callable[[Portion[tuple[Given, ...]]], Sequence[Translation]]
@@ -29,9 +35,10 @@ def is_document(source: Path) -> bool:
     name = str(source).lower()
     if name.endswith(LINES):
         return False
-    if source.suffix.lower() not in table.FORMATS and name.endswith(ENDINGS):
+    known = PurePath(name.removesuffix(PACKED)).suffix in table.FORMATS
+    if not known and name.endswith(ENDINGS):
         raise UserError(f"{source}: is no text of one sentence per line, and no document")
-    return source.suffix.lower() in table.FORMATS
+    return known
 
 
 def fill(
@@ -45,8 +52,9 @@ def fill(
     if len(translator.asked) > 1:
         raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.asked)}")
     names = ("source", to or translator.targets[0]) if translator.marks else _names(translator)
-    kind = table.format_of(str(path))
-    document = table.document(File(shown(path), b"".join(read_chunks(str(path))), names))
+    name = shown(path)[: -len(PACKED)] if shown(path).lower().endswith(PACKED) else shown(path)
+    kind = table.format_of(name)
+    document = table.document(File(name, b"".join(read_chunks(str(path))), names))
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: name the file to write with -o")
     passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]

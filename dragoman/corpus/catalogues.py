@@ -21,6 +21,9 @@ PO_ERROR = re.compile(r"\(line (\d+)\)(?:: (.*))?")
 # A line with a text, and one whose text is between two quotes; its keyword.
 _BEGUN = re.compile(r'(?:#~\s*)?(?:(msg\w+)(?:\[\d+\])?\s*)?"')
 _WHOLE = re.compile(_BEGUN.pattern + r'(?:[^"\\]|\\.)*"', re.DOTALL)
+BACKSLASH = "\U0010fffd"  # for private use
+_KNOWN = re.compile(r'\\([\\ntrvbf"])|\\')  # escapes of polib, and other backslashes
+_ESCAPE = re.compile(f"{BACKSLASH}(a|x[0-9a-fA-F]{{2}}|[0-7]{{1,3}}|)")
 _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
 _PLURAL = re.compile(r"plural\s*=([^;]*)")
 
@@ -86,15 +89,34 @@ def po(path: str) -> Catalogue:
     return Catalogue(map(_message, entries), *read_header(entries.metadata, path))
 
 
+def unescaped(text: str) -> str:
+    """A text of polib's with what its escapes stand for that are those of a terminal, for instance (`\\033`)."""
+    return _ESCAPE.sub(lambda found: _escape(found[1]), text)
+
+
+def _escape(code: str) -> str:
+    if code[:1] == "x":
+        return chr(int(code[1:], 16))
+    return chr(int(code, 8)) if code.isdigit() else {"a": "\a", "": "\\"}[code]
+
+
+def decoded(data: bytes, path: str) -> str:
+    """The text of a `.po`. UserError with the line that is not in the encoding of its header."""
+    found = _CHARSET.search(data[:65_536].decode("latin-1"))
+    return _decoded(data, found[1] if found else "utf-8", path)
+
+
 def parsed(data: bytes, path: str) -> Any:
-    """A `.po` as polib has it. UserError with the line that is no part of one."""
+    """A `.po` as polib has it, with BACKSLASH for the backslash of an escape that polib does not know. UserError with
+    the line that is no part of one.
+    """
     try:
         import polib
     except ImportError as error:
         raise UserError(f"{error.name} is not installed; pip install 'dragoman[formats]' brings it") from error
-    found = _CHARSET.search(data[:65_536].decode("latin-1"))
-    text = _decoded(data, found[1] if found else "utf-8", path)
+    text = decoded(data, path)
     _check(text.split("\n"), path)
+    text = _KNOWN.sub(lambda found: found[0] if found[1] else BACKSLASH, text.replace(BACKSLASH, ""))
     try:
         return polib.pofile(_Lines(text + "\n"))
     except OSError as error:
@@ -130,7 +152,8 @@ def _message(entry: Any) -> Message:
     plural = (entry.msgid_plural,) if entry.msgid_plural else ()
     forms = tuple(entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural))
     targets = forms if plural and forms else (entry.msgstr,)
-    return Message((entry.msgid, *plural), targets, state, entry.msgctxt or "")
+    sources, targets = (tuple(map(unescaped, texts)) for texts in ((entry.msgid, *plural), targets))
+    return Message(sources, targets, state, unescaped(entry.msgctxt or ""))
 
 
 def mo(path: str) -> Catalogue:

@@ -6,11 +6,12 @@ from typing import Any
 
 from lxml import etree
 
+from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, possible
 from dragoman.errors import UserError
 
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
-OPENING, CLOSING = ("bpt", "bx", "sc"), ("ept", "ex", "ec")  # codes that come in pairs
+OPENING, CLOSING = ("bpt", "bx", "sc", "sm"), ("ept", "ex", "ec", "em")  # codes that come in pairs
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 
@@ -44,11 +45,12 @@ def local(element: Any) -> str:
 
 class Coded:
     """The text of an element with codes in it, as a line and as an element again. Codes are tags, whatever text they
-    have.
+    have, and words that are not to be translated stay.
     """
 
     def __init__(self, element: Any) -> None:
-        self.line = Line(escape=possible)
+        self._kept = Kept("".join(element.itertext()))
+        self.line = Line(escape=possible, quoted=self._kept.back)
         self._codes = list[Any]()
         self._read(element)
 
@@ -57,7 +59,10 @@ class Coded:
         for child in element:
             name, number = local(child), len(self._codes)
             self._codes.append(child)
-            if name in AROUND and child.get("translate") != "no":
+            stays = child.get("translate") == "no" or child.get("mtype") == "protected"
+            if name in AROUND and stays and "".join(child.itertext()).strip():  # words, which others stand beside
+                self.line.text += self._kept.placeholder(f"\0/{number}\0")
+            elif name in AROUND and not stays:
                 self._mark(f"<{number}", "open", name)
                 self._read(child)
                 self._mark(f">{number}", "close", name)

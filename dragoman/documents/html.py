@@ -2,7 +2,8 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.documents.document import File, Text
@@ -16,11 +17,15 @@ VOID = frozenset("img wbr".split())  # in a line, without a text
 VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
 RAW = frozenset("script style textarea".split())  # hold no tags but their own end
 BLOCKS = RAW | {"pre"}
+UNCLOSED = frozenset("caption colgroup dd dt li optgroup option p rp rt tbody td tfoot th thead tr".split())  # may be
 EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 
 _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*)(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
 _PAIRS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
-_UNTRANSLATED = re.compile(r"""\btranslate\s*=\s*["']?no\b|\bclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE)
+_UNTRANSLATED = re.compile(
+    r"""(?<![\w-])(?:translate\s*=\s*["']?no(?![\w-])|class\s*=\s*(?:["'](?:[^"']*\s)?)?notranslate(?![\w-]))""",
+    re.IGNORECASE,
+)
 
 
 class Token(NamedTuple):
@@ -139,11 +144,13 @@ def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
 
 def parts(text: str, kept: Kept) -> Iterator[Part]:
     """Yield lines with words, and what stands between them."""
-    built, tokens = Builder(), _tokens(text)
-    for token in tokens:
+    built, tokens, position = Builder(), list(_tokens(text)), 0
+    while position < len(tokens):
+        token, position = tokens[position], position + 1
         inline = token.kind == "text" or token.name in INLINE or token.name in VOID
         if token.kind == "open" and token.kept:
-            element = token.raw + "".join(_until_closed(token.name, tokens))
+            begun, position = position - 1, _closed(token.name, tokens, position)
+            element = "".join(each.raw for each in tokens[begun:position])
             if token.name in INLINE | VERBATIM - BLOCKS:
                 built.add(Token(kept.placeholder(element)), element)
                 continue
@@ -157,12 +164,21 @@ def parts(text: str, kept: Kept) -> Iterator[Part]:
     yield from built.parts()
 
 
-def _until_closed(name: str, tokens: Iterator[Token]) -> Iterator[str]:
-    """Yield what is in an element, and its end."""
-    depth = 1
-    for token in tokens:
-        yield token.raw
-        if token.name == name:
-            depth += {"open": 1, "close": -1}.get(token.kind, 0)
-        if not depth:
-            return
+def _closed(name: str, tokens: Sequence[Token], position: int) -> int:
+    """Where an element ends of which the opening tag stands before a position: behind its closing tag or, if it may
+    have none, where another such element begins or the one around it ends.
+    """
+    inner = Counter[str]()  # elements that are open in it
+    for number in range(position, len(tokens)):
+        token = tokens[number]
+        if token.kind == "open":
+            if token.name == name and name in UNCLOSED and not inner.total():
+                return number
+            inner[token.name] += token.name not in UNCLOSED or token.name == name
+        elif token.kind == "close" and inner[token.name]:
+            inner[token.name] -= 1
+        elif token.kind == "close" and token.name == name:
+            return number + 1
+        elif token.kind == "close" and name in UNCLOSED and token.name not in UNCLOSED:
+            return number
+    return len(tokens)

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -45,9 +45,14 @@ def _labels(node: Node, data: bytes) -> Iterator[str]:
     """Yield what the file has references for, in lower case."""
     if node.type == "link_reference_definition":
         label = node.named_children[0]
-        yield data[label.start_byte + 1 : label.end_byte - 1].decode().casefold()
+        yield _label(data[label.start_byte + 1 : label.end_byte - 1].decode())
     for child in node.children:
         yield from _labels(child, data)
+
+
+def _label(text: str) -> str:
+    """What a reference is known by, in whatever letter case and however it is wrapped."""
+    return " ".join(text.split()).casefold()
 
 
 class _Blocks(NamedTuple):
@@ -105,7 +110,7 @@ def _texts(node: Node) -> Iterator[Node]:
 def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool) -> Iterator[Part]:
     """Yield the text of a block, which a line break may cut in several, and the space around them."""
     root = INLINE.parse(data).root_node
-    breaks = [child for child in root.children if child.type == "hard_line_break"]
+    breaks = [child for child in root.children if _breaks(child, data)]
     begins, ends = [0, *(each.end_byte for each in breaks)], [*(each.start_byte for each in breaks), len(data)]
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         piece = data[begin:end]
@@ -113,10 +118,18 @@ def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool)
         raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
         line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun)
         _Inline(data, blocks, line).read(root, begin + before, max(begin + before, end - after))
-        between = data[ends[number - 1] : begin].decode() + indent if number else ""
-        yield between + piece[:before].decode()
+        between = (data[ends[number - 1] : begin] if number else b"") + piece[:before]
+        yield between.decode().replace("\n", "\n" + indent)
         yield line if line.worded else line.raw
-        yield piece[len(piece) - after :].decode() if raw else ""
+        yield piece[len(piece) - after :].decode().replace("\n", "\n" + indent) if raw else ""
+
+
+def _breaks(node: Node, data: bytes) -> bool:
+    """Whether a line ends here."""
+    if node.type != "html_tag":
+        return node.type == "hard_line_break"
+    token = tag(data[node.start_byte : node.end_byte].decode())
+    return token is not None and token.name == "br"
 
 
 class _Inline:
@@ -127,12 +140,32 @@ class _Inline:
 
     def read(self, node: Node, begin: int, end: int) -> None:
         """Add a part of a node."""
-        for child in node.named_children:
-            if begin <= child.start_byte and child.end_byte <= end:
-                self.line.say(self._raw(begin, child.start_byte))
-                self._add(child, self._raw(child.start_byte, child.end_byte))
-                begin = child.end_byte
+        children = [child for child in node.named_children if begin <= child.start_byte and child.end_byte <= end]
+        closing = self._closing(children)
+        for child in children:
+            if begin > child.start_byte:
+                continue
+            self.line.say(self._raw(begin, child.start_byte))
+            begin = closing.get(child.start_byte, child.end_byte)
+            raw = self._raw(child.start_byte, begin)
+            if child.start_byte in closing:
+                self.line.text += self.blocks.kept.placeholder(raw)
+            else:
+                self._add(child, raw)
         self.line.say(self._raw(begin, end))
+
+    def _closing(self, nodes: Sequence[Node]) -> dict[int, int]:
+        """Where elements of HTML end that are not to be translated, by where they begin."""
+        found, begun = dict[int, int](), list[tuple[str, int | None]]()
+        for node in nodes:
+            token = tag(self._raw(node.start_byte, node.end_byte)) if node.type == "html_tag" else None
+            if token and token.kind == "open":
+                begun.append((token.name, node.start_byte if token.kept else None))
+            elif token and token.kind == "close" and begun and begun[-1][0] == token.name:
+                _, begin = begun.pop()
+                if begin is not None:
+                    found[begin] = node.end_byte
+        return found
 
     def _add(self, node: Node, raw: str) -> None:
         if node.type in EMPHASIS:
@@ -143,8 +176,8 @@ class _Inline:
             label = self._raw(text.start_byte, text.end_byte)
             if node.type in LINKS:
                 self._around(node, text.start_byte, text.end_byte)
-            elif label.casefold() in self.blocks.labels:
-                self._around(node, text.start_byte, text.end_byte, f"][{label}]")
+            elif _label(label) in self.blocks.labels:
+                self._around(node, text.start_byte, text.end_byte, f"][{' '.join(label.split())}]")
             elif label.startswith("^"):  # a footnote
                 self.line.mark(raw)
             else:

@@ -29,8 +29,15 @@ SPACES = frozenset(  # in which paragraphs, runs and texts have the same names
     ]
 )
 CUTS = ("tab", "br", "cr")  # where a line ends
-CONTAINERS = ("hyperlink", "ins", "smartTag", "sdt")  # of runs within a paragraph
+CONTAINERS = ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")  # of runs within a paragraph
 FIELDS = ("fldSimple", "fld")  # of which Word computes the text
+FORMULAS = ("oMath", "oMathPara")
+RANGES = {  # what begins or ends a part of a text
+    f"{name}Range{end}" if name == "comment" else f"{name}{end}": (kind, name)
+    for name in ("bookmark", "comment")
+    for end, kind in (("Start", "open"), ("End", "close"))
+}
+HYPHEN = "\u2011"  # one at which no line is broken
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile(r"<\w+:(?:lang|noProof)\b[^>]*>|\s(?:lang|dirty|err)=\"[^\"]*\"")  # in how a run looks
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
@@ -121,6 +128,9 @@ class Stretch:
                 self.line.mark(f"\0>{number}\0", "close", str(number))
             elif any(_texts(node) for node in piece.nodes):  # a field stands for words
                 self.line.text += kept.placeholder(f"\0/{number}\0")
+            elif range_of := RANGES.get(local(piece.nodes[0])):
+                kind, name = range_of
+                self.line.mark(f"\0/{number}\0", kind, f"{name} {_id(piece.nodes[0])}")
             else:
                 self.line.mark(f"\0/{number}\0")
 
@@ -173,6 +183,12 @@ class Field:
 def _split_runs(paragraph: Any) -> None:
     """Give every text, tab and the like a run of its own that looks the same."""
     for run in [each for each in paragraph.iter("{*}r") if next(each.iterancestors("{*}p"), None) is paragraph]:
+        for child in [each for each in run if local(each) in ("noBreakHyphen", "softHyphen")]:
+            if local(child) == "noBreakHyphen":
+                text = etree.Element(etree.QName(etree.QName(child).namespace, "t"))
+                text.text = HYPHEN
+                child.addprevious(text)
+            run.remove(child)
         look = [child for child in run if local(child) == "rPr"]
         rest = [child for child in run if local(child) != "rPr"]
         for child in rest[:0:-1]:
@@ -182,7 +198,16 @@ def _split_runs(paragraph: Any) -> None:
 
 
 def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
-    """Yield the pieces of each line of a paragraph. Bookmarks and the like are none, and stay."""
+    """Yield the pieces of each line of a paragraph, with the bookmarks and comments among them. What else there is, and
+    bookmarks before and behind all pieces, stay.
+    """
+    for pieces in _pieces(paragraph, field):
+        inner = [number for number, each in enumerate(pieces) if local(each.nodes[0]) not in RANGES]
+        if inner:
+            yield pieces[inner[0] : inner[-1] + 1]
+
+
+def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
     pieces = list[Piece]()
     for node in paragraph:
         name, content = local(node), local(node[-1]) if len(node) else ""
@@ -199,7 +224,7 @@ def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
             True for _ in node.iter("{*}drawing", "{*}fldChar", "{*}footnoteReference")
         ):
             pieces.append(Piece([node], "".join(each.text or "" for each in _texts(node))))
-        elif name in ("r", *CONTAINERS, *FIELDS):
+        elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES):
             pieces.append(Piece([node]))
     yield from [pieces] if pieces else []
 
@@ -218,6 +243,10 @@ def _look(run: Any) -> str:
     """How a run looks."""
     looks = (etree.tostring(each, encoding="unicode", with_tail=False) for each in run if local(each) == "rPr")
     return "".join(_UNSEEN.sub("", look) for look in looks)
+
+
+def _id(node: Any) -> str:
+    return next((value for name, value in node.attrib.items() if name.endswith("}id")), "")
 
 
 def _texts(node: Any) -> list[Any]:

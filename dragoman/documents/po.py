@@ -1,16 +1,20 @@
 """Message catalogues (`.po`): messages without a translation get one, which is marked as fuzzy."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import parsed, read_header
+from dragoman.corpus.catalogues import BACKSLASH, decoded, parsed, read_header
 from dragoman.corpus.naming import matched
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
+from dragoman.documents.kept import Kept
+from dragoman.documents.line import Line
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
+_ESCAPES = re.compile(rf"{BACKSLASH}(?:[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|\w)?(?:\[[0-9;]*[A-Za-z])?")
 
 
 class Gap(NamedTuple):
@@ -28,13 +32,14 @@ class Catalogue(Document):
 
     def __init__(self, file: File) -> None:
         self._file = parsed(file.data, file.name)
+        self._end = _comments_behind(decoded(file.data, file.name))
         languages, self._singular = read_header(self._file.metadata, file.name)
         if matched(file.languages, languages, file.name) != (0, 1):
             raise UserError(
                 f"{file.name}: is a translation of {languages[0]}, and the run translates {file.languages[0]}"
             )
         self._gaps = [gap for entry in self._file if not entry.obsolete for gap in self._of(entry) if gap.text.strip()]
-        self.lines = [inline(gap.text) for gap in self._gaps]
+        self.lines = [_line(gap.text) for gap in self._gaps]
 
     def _of(self, entry: Any) -> Iterator[Gap]:
         if not entry.msgid_plural:
@@ -56,4 +61,26 @@ class Catalogue(Document):
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
-        return str(self._file).encode()
+        written = str(self._file).replace(BACKSLASH, "\\") + self._end
+        return written.encode()
+
+
+def _line(text: str) -> Line:
+    """A message, in which escapes such as those of colours (`\\033[1m`) stay as they are."""
+    kept = Kept(text)
+    line = inline(_ESCAPES.sub(lambda found: kept.placeholder(found[0]), text))
+    line.raw, line.quoted = text, kept.back
+    return line
+
+
+def _comments_behind(text: str) -> str:
+    """The comments behind the last message, which polib does not write."""
+    lines = list[str]()
+    for line in reversed(text.split("\n")):
+        if line.strip() and (not line.startswith("#") or line.startswith("#~")):
+            break
+        lines.append(line)
+    else:
+        return ""  # there is no message, and what begins the file is written
+    found = "\n".join(reversed(lines)).strip()
+    return f"\n{found}\n" if found else ""

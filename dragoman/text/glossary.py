@@ -118,10 +118,18 @@ def _places(text: str) -> dict[int, int]:
     """Places in the composed form of a text (NFC) that are between the same characters in the text, by the former."""
     found, composed, begin = {0: 0}, 0, 0
     for end in range(1, len(text) + 1):
-        if end == len(text) or unicodedata.combining(text[end]) == 0:
+        if end == len(text) or _apart(text[begin:end], text[end]):
             composed += len(unicodedata.normalize("NFC", text[begin:end]))
             found[composed], begin = end, end
     return found
+
+
+def _apart(text: str, following: str) -> bool:
+    """Whether what follows a text does not compose with it, as accents, vowel signs and the letters of Hangul do."""
+    if unicodedata.combining(following):
+        return False
+    alone, both = (unicodedata.normalize("NFC", each) for each in (following, text + following))
+    return both == unicodedata.normalize("NFC", text) + alone
 
 
 def spaceless(character: str) -> bool:

@@ -38,6 +38,23 @@ def translated(html: str) -> str:
         ("one <code>two six</code>", "<code>two six</code> ONE"),
         ("<p translate='no'>one <b>two</b></p> two", "<p translate='no'>one <b>two</b></p> TWO"),
         ("one <span class='x notranslate'>two</span> six", "SIX <span class='x notranslate'>two</span> ONE"),
+        ("<p class=notranslate>one two</p>", "<p class=notranslate>one two</p>"),
+        (
+            "<p data-translate='no' class='my-notranslate-x'>one two</p>",
+            "<p data-translate='no' class='my-notranslate-x'>TWO ONE</p>",
+        ),
+        (
+            "<ul><li translate=no>six one<li>one two</ul>\n<p>two six</p>",
+            "<ul><li translate=no>six one<li>TWO ONE</ul>\n<p>SIX TWO</p>",
+        ),
+        (
+            "<ul><li translate=no>one two<ul><li>two six</ul></ul>two one",
+            "<ul><li translate=no>one two<ul><li>two six</ul></ul>ONE TWO",
+        ),
+        (
+            "<div translate=no>one <div>two six</div> two</div>two one",
+            "<div translate=no>one <div>two six</div> two</div>ONE TWO",
+        ),
         ("<!-- one two --> one two", "<!-- one two --> TWO ONE"),
         ("<!DOCTYPE html><title>one two</title>", "<!DOCTYPE html><title>TWO ONE</title>"),
         ("a &lt; b &amp; c", "C &amp; B &lt; A"),

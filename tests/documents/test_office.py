@@ -10,10 +10,11 @@ pytest.importorskip("docx")
 import docx
 from docx.document import Document
 from docx.opc.constants import RELATIONSHIP_TYPE
-from docx.oxml import OxmlElement
-from docx.oxml.ns import qn
+from docx.oxml import OxmlElement, parse_xml
+from docx.oxml.ns import nsmap, qn
 from docx.text.paragraph import Paragraph
 
+from dragoman.documents.codes import local
 from dragoman.documents.document import File
 from dragoman.documents.office import Office
 from dragoman.errors import UserError
@@ -77,6 +78,48 @@ def test_links_fields_and_breaks_stay() -> None:
     (link,) = found.hyperlinks
     assert (link.text, link.address) == ("SIX TWO", "http://x.y")
     assert [each.get(qn("w:fldCharType")) for each in found._p.iter(qn("w:fldChar"))] == ["begin", "separate", "end"]
+
+
+def body(paragraph: str) -> Document:
+    """A document with a paragraph in XML."""
+    document = docx.Document()
+    spaces = " ".join(f'xmlns:{name}="{nsmap[name]}"' for name in ("w", "m"))
+    document.element.body.insert(0, parse_xml(f"<w:p {spaces}>{paragraph}</w:p>"))
+    return document
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def test_formulas_stay_among_their_words() -> None:
+    formula = "<m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath>"
+    found = written(body(run("one two ") + formula + run(" six"))).paragraphs[0]
+    assert "".join(each.text for each in found._p.iter("{*}t")) == "SIX x=1 TWO ONE"
+
+
+@pytest.mark.parametrize("name", ["moveTo", "bdo", "customXml"])
+def test_what_stands_around_runs_is_translated_in_its_place(name: str) -> None:
+    found = written(body(run("one ") + f"<w:{name}>{run('two six')}</w:{name}>" + run(" nine"))).paragraphs[0]
+    assert "".join(each.text for each in found._p.iter("{*}t")) == "NINE SIX TWO ONE"
+    assert "".join(each.text for each in found._p.iter(qn(f"w:{name}")).__next__().iter("{*}t")) == "SIX TWO"
+
+
+def test_comments_and_bookmarks_are_around_what_they_were_around() -> None:
+    for name in ("commentRange", "bookmark"):
+        begin, end = f'<w:{name}Start w:id="1"/>', f'<w:{name}End w:id="1"/>'
+        found = written(body(run("one ") + begin + run("two") + end + run(" six"))).paragraphs[0]
+        parts = [each.text or local(each) for each in found._p.iter("{*}t", qn(f"w:{name}Start"), qn(f"w:{name}End"))]
+        assert [each.strip() for each in parts] == ["SIX", f"{name}Start", "TWO", f"{name}End", "ONE"]
+        whole = written(body(begin + run("one two") + end)).paragraphs[0]._p
+        assert [local(each) for each in whole] == [f"{name}Start", "r", f"{name}End"]
+
+
+def test_a_hyphen_that_breaks_no_line_is_a_part_of_its_word() -> None:
+    hyphen, soft = "<w:r><w:noBreakHyphen/></w:r>", "<w:r><w:softHyphen/></w:r>"
+    document = body(run("one") + hyphen + run("two s") + soft + run("ix"))
+    assert [each.text for each in opened(packed(document)).lines] == ["one\u2011two six"]
+    assert written(document).paragraphs[0].text == "SIX ONE\u2011TWO"
 
 
 def test_tables_heads_and_feet_are_translated() -> None:

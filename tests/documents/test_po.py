@@ -6,6 +6,7 @@ from pathlib import Path
 import polib
 import pytest
 
+from dragoman.corpus.catalogues import read_po
 from dragoman.documents.document import File
 from dragoman.documents.passages import split
 from dragoman.documents.po import Catalogue
@@ -86,6 +87,21 @@ def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
     assert plural.msgstr_plural == {0: "<%d file>", 1: "%d soubory", 2: "<%d files>"}
     assert plural.flags == ["c-format", "fuzzy"]
     assert (old.msgid, old.msgstr, old.obsolete) == ("old", "", True)
+
+
+def test_escapes_and_comments_that_polib_does_not_know_stay(place: Path) -> None:
+    text = (
+        HEAD + 'msgid "\\033[1mone\\033[0m \\a\\\\n"\nmsgstr "\\033[1mun \\a\\\\n"\n\nmsgid "\\x1b[1mtwo"\nmsgstr ""\n'
+    )
+    place.write_text(text + "\n# the end\n#. of it\n", "utf-8")
+    assert [line.text for line in read(place).lines] == ["[X1X]two"]
+    found = filled(read(place))
+    assert text.partition("ISO-8859-2")[2].replace('msgstr ""\n', "").split('msgid "\\x1b')[0] in found
+    assert 'msgid "\\x1b[1mtwo"\nmsgstr "<\\x1b[1mtwo>"\n' in found
+    assert found.endswith("\n# the end\n#. of it\n")
+    assert [each.texts[0] for each in read_po(str(place), ("en", "cs"))] == ["\x1b[1mone\x1b[0m \a\\n", "\x1b[1mtwo"]
+    place.write_text("# nothing else\n" + HEAD, "utf-8")
+    assert filled(read(place)).count("nothing else") == 1
 
 
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:

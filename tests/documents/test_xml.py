@@ -10,6 +10,7 @@ pytest.importorskip("lxml")
 from lxml import etree
 
 from dragoman.corpus.memory import Match
+from dragoman.documents.codes import local
 from dragoman.documents.document import File
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.documents.xml import Tmx, Xliff
@@ -91,6 +92,21 @@ def test_units_of_xliff_without_a_translation_have_one() -> None:
     assert ">TWO &amp; <bpt" in codes
     assert "</bpt>ONE<ept" in codes
     assert root.find("{*}file").get("target-language") == "fr"
+
+
+def test_marks_around_words_stay_around_them() -> None:
+    text = NEW.replace(
+        "</unit>",
+        '<segment><source>one <sm id="9" type="comment"/>two<em startRef="9"/> six</source></segment></unit>',
+        1,
+    )
+    (*_, target) = written(Xliff, text).iter("{*}target")
+    assert [local(each) for each in target] == ["sm", "em"]
+    assert (target.text, target[0].tail, target[1].tail) == ("SIX ", "TWO", " ONE")
+    kept = OLD.replace(
+        '<bpt id="1">&lt;b&gt;</bpt>one<ept id="1"/> &amp; two', 'one <mrk mtype="protected">two nine</mrk> six', 1
+    )
+    assert any(texts(each) == "SIX two nine ONE" for each in written(Xliff, kept).iter("{*}target"))
 
 
 def test_the_rest_of_a_file_stays() -> None:

@@ -129,6 +129,16 @@ def test_packed_columns_are_lines(copied: Shell) -> None:
     assert len(copied("translate", "runs/toy", "x.tsv.gz").lines) == 1
 
 
+def test_packed_documents_are_documents(copied: Shell) -> None:
+    """By their own name, and by that without `.gz`."""
+    (copied.folder / "x.html.gz").write_bytes(gzip.compress(b"<p>one two</p>"))
+    (copied.folder / "x.txt.gz").write_bytes(gzip.compress(b"one two\nsix\n"))
+    for name in ("x.html", "x.html.gz"):
+        outcome = copied("translate", "runs/toy", name)
+        assert outcome.out == f"<p>{copied('translate', 'runs/toy', stdin='one two').lines[0]}</p>", outcome.err
+    assert len(copied("translate", "runs/toy", "x.txt.gz").lines) == 2
+
+
 def test_a_catalogue_of_another_language_is_refused(copied: Shell, golden: Golden) -> None:
     copied.write("de.po", HEAD.replace("Language: fr", "Language: de") + BODY + FORMS)
     golden(copied.fails("translate", "runs/toy", "de.po"))

@@ -1,5 +1,6 @@
 """Terms in texts, and the files that they come from."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,13 @@ def test_terms_are_found_however_their_characters_are_composed() -> None:
     assert (found.text, found.begin, found.end, found.forms) == ("cafe\u0301", 3, 8, ("Kaffeehaus",))
     for source in ("cafe\u0301", " café ", "cafe\u0301\t"):  # and the terms are
         assert Glossary([Term(source, ("Kaffeehaus",))]).find("un cafe\u0301 noir") == [found]
+
+
+@pytest.mark.parametrize("before", ["한국 ", "ো ", "கொ ", "Å a\u0323\u0307 ", "\u2126 "])
+def test_what_composes_before_a_term_does_not_move_it(before: str) -> None:
+    text = unicodedata.normalize("NFD", before) + "cat sat"
+    (found,) = Glossary([Term("cat", ("chat",))]).find(text)
+    assert (found.text, text[found.begin : found.end]) == ("cat", "cat")
 
 
 def test_terms_of_some_texts() -> None:
