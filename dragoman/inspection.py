@@ -192,6 +192,7 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
         found.pair or "",
         texts=[(source.label.strip("[]"), source.text) for source in translation.sources],
         target_text=translation.text,
+        alignment=[(source + first, target) for source, target in translation.alignment],
         maps=_maps(list(compress(why.sources, worded))) if why else {},
         confidence=confidence.words.tolist() if confidence else None,
         contrast=why.differences() if why else (),

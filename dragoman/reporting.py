@@ -163,11 +163,22 @@ def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) 
     alone = dict[str, list[tuple[int, Score]]]()
     for run, score in others:
         metric, _, baseline = score.name.partition(", ")
-        if baseline and metric in beside:
-            beside[metric][baseline, score.value] = None
+        card = _card(metric, score.signature, scores) if baseline else None
+        if card is not None:
+            beside[card][baseline, score.value] = None
         else:
             alone.setdefault(score.name, []).append((run, score))
     return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))
+
+
+def _card(metric: str, signature: str, scores: Sequence[Scores]) -> str | None:
+    """The title of the scores that one of no model stands beside: those of its metric and, where there are several,
+    with its signature.
+    """
+    found = [each for each in scores if each.title == metric or each.title.startswith(f"{metric} (")]
+    same = [each for each in found if signature in each.notes]
+    chosen = same or (found if len(found) == 1 else [])
+    return chosen[0].title if chosen else None
 
 
 def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:

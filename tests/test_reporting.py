@@ -11,6 +11,7 @@ import pytest
 
 from dragoman import reporting
 from dragoman.configuration.components import Spec
+from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.significance import compare
@@ -219,6 +220,20 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
         ("Accuracy", True, 2),
     ]
     assert len(found.further[0].notes) == 1
+
+
+def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run) -> None:
+    translated = Translated(run, *development(run))
+    specs = (Spec("bleu"), Spec("bleu", {"tokenise": "char"}))
+    every = replace(run, config=run.config.model_copy(update={"metrics": specs}))
+    references = translated.sentences.known.references
+    metrics = {2.0: Bleu(tokenise="char"), 1.0: Bleu()}
+    others = [
+        Score(f"{metric.name}, copying en", value, metric.signature(1)).against(references)
+        for value, metric in metrics.items()
+    ]
+    found = reporting.contents([translated._replace(run=every, more=others)])
+    assert [each.others for each in found.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
 
 
 @pytest.mark.spec("H13")

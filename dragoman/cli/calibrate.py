@@ -38,6 +38,8 @@ def calibrate(
     path, used = loaded.folder.calibration, loaded.weights(weights)
     before = Calibration.read(path) if path.exists() else None  # fails if the file is not ours to replace
     translator = load(run, weights=weights)
+    if translator.codec.surfaces.target:
+        raise UserError(f"{run}: spells words of its own (model.output: hybrid), which have no temperature")
     sources, references = _pairs(source, reference, translator)
     batches = list(translator.pairs(sources, references, to=to))
     rows = max((len(batch.rows) for batch in batches), default=0)

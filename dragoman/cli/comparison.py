@@ -45,7 +45,7 @@ class Corpus(NamedTuple):
         """A row for each system, by the counts of each metric for each system."""
         named = len(self.systems) > 1
         compared = [self._compared(metric, each) for metric, each in zip(metrics, counts, strict=True)]
-        found = [[_named(cell, self.further) for cell in cells] for cells in compared]
+        found = [[signed(cell, self.further) for cell in cells] for cells in compared]
         return [
             Row({**of, "system": shown(system.path)} if named else of, list(cells))
             for system, *cells in zip(self.systems, *found, strict=True)
@@ -224,7 +224,7 @@ def _text(cell: Cell) -> str:
     return f"{figure(cell.score.value)} ± {figure(cell.margin)}{p}".rstrip()
 
 
-def _named(cell: Cell, more: str) -> Cell:
+def signed(cell: Cell, more: str) -> Cell:
     """With more in the signature."""
     if isinstance(cell, Score):
         return cell._replace(signature=cell.signature + more)

@@ -67,7 +67,7 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
 
     translations = options.translations or [Path("-")]
     sources = [Path(name) for name in options.source or ()]
-    one_stream(*translations, *sources, *options.references, options.edited, options.downstream, options.labels)
+    one_stream(*translations, *sources, *options.beside())
     if "-" in map(str, translations) and sys.stdin.isatty():
         typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
     systems = [read(path) for path in translations]
@@ -87,7 +87,7 @@ def _told(
     if options.downstream:
         from dragoman.cli import evaluate_downstream
 
-        return evaluate_downstream.told(systems, references, options)
+        return evaluate_downstream.told(systems, references, options, run)
     from dragoman.cli import comparison, scores
     from dragoman.evaluation.significance import score_of
 

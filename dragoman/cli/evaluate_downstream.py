@@ -1,9 +1,10 @@
 """`dragoman evaluate --downstream`: how much another task suffers from translations."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dragoman.cli import scores
-from dragoman.cli.comparison import Cell, Row, as_object, table, tell_if_few, written
+from dragoman.cli.comparison import Cell, Row, as_object, signed, table, tell_if_few, written
 from dragoman.cli.evaluate_options import Options
 from dragoman.cli.scores import Text
 from dragoman.cli.streams import tell
@@ -13,10 +14,13 @@ from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.significance import Counts, Test, judged, score_of
 from dragoman.files import shown
 
+if TYPE_CHECKING:
+    from dragoman.cli.evaluate_run import Translated
 
-def told(systems: Sequence[Text], references: Sequence[Text], options: Options) -> str:
-    """Return the accuracy of a classifier on references and translations, with the drop from the first reference, and
-    that of always saying the commonest label.
+
+def told(systems: Sequence[Text], references: Sequence[Text], options: Options, run: "Translated | None" = None) -> str:
+    """Return the accuracy of a classifier on references and translations (of files, or of a run), with the drop from
+    the first reference, and that of always saying the commonest label.
     """
     assert options.downstream is not None
     assert options.labels is not None
@@ -28,11 +32,16 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options) 
     wanted = [label.strip() for label in labels.lines]
     for label in sorted(set(wanted) - classifier.labels)[:1]:
         tell(f"{shown(labels.path)}: '{label}' is no label in {shown(options.downstream)}, so it is never found")
-    found = [(shown(path), classifier(lines)) for path, lines in [*references, *systems]]
+    names = [shown(path) for path, _ in references]
+    names += [", ".join(map(str, options.run or ()))] if run else [shown(path) for path, _ in systems]
+    found = [(name, classifier(text.lines)) for name, text in zip(names, [*references, *systems], strict=True)]
     found.append((f"(always {classifier.commonest})", [classifier.commonest] * len(wanted)))
     metric = Accuracy(classifier)
     counts = [metric.counts(labelled, [wanted]) for _, labelled in found]
     rows = _rows([name for name, _ in found], metric, counts, options)
+    if run:
+        place = len(references)
+        rows[place] = rows[place]._replace(cells=[signed(cell, run.signature) for cell in rows[place].cells])
     return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
 
 

@@ -35,12 +35,12 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     their coverage of the references.
     """
     from dragoman.cli import sources as files
-    from dragoman.cli.scores import check, read
+    from dragoman.cli.scores import check, named, read
     from dragoman.translation.loading import load
 
     runs, candidates = options.run or [], two(options.candidates)
     translator = load(runs, weights=options.weights, engine=options.engine.value, memory=options.memory)
-    sources = files.whole(options.source or [], translator, options.references)
+    sources = files.whole(options.source or [], translator, options.beside())
     references = [read(path) for path in options.references]
     check(len(sources.lines), sources.path, references)
     narrowed = None
@@ -59,7 +59,8 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     if len(references) == 1:  # comparable only between runs with the same symbols
         further += _prediction(translator, sources, references[0], options)
     if translator.marks:
-        further += _wrong_language(runs[0], found, references, options.to or translator.targets[0])
+        wrong = _wrong_language(runs[0], found, references, options.to or translator.targets[0])
+        further += named(wrong, _signature(options))
     if narrowed:
         further += _with_candidates(narrowed, sources, references, options, metrics)
     return Translated(found, references, further, _signature(options), sources)

@@ -52,7 +52,10 @@ class MakeOptions(NamedTuple):
             "not given all of it, human only with --reference.",
         ),
     ] = None
-    categories: Annotated[str, typer.Option(metavar="NAMES", help="Kinds of errors, separated by commas.")] = CATEGORIES
+    categories: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help=f"Kinds of errors, separated by commas; {CATEGORIES} if not given."),
+    ] = None
     sentences: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="How many sentences, drawn at random; all if not given.")
     ] = None
@@ -69,7 +72,11 @@ def make(options: MakeOptions) -> None:
     """
     names = _names(options.systems)
     questions = _questions(options, len(names) + (options.reference is not None))
-    categories = _listed(options.categories, "--categories")
+    from dragoman.evaluation.human.forms import ERRORS
+
+    if options.categories is not None and ERRORS not in questions:
+        raise typer.BadParameter("--categories are of the question errors, which --questions does not ask")
+    categories = _listed(CATEGORIES if options.categories is None else options.categories, "--categories")
     files = {**names, REFERENCE: options.reference} if options.reference else names
     if options.reference and REFERENCE in names:
         raise typer.BadParameter(f"{REFERENCE} is the name of --reference; give {names[REFERENCE]} another: NAME=FILE")

@@ -149,8 +149,8 @@ def _sentence(line: str, where: str, run: "Run") -> "tuple[Text, str | None]":
     """Split a line at tabs into the text of each source and, if there is one more, the reference translation."""
     names = [source.name for source in run.sources if source.name not in run.config.data.recalled]
     columns = line.split("\t")
-    if len(names) == 1:
-        return columns[0], columns[1] if len(columns) > 1 else None
     if len(columns) not in (len(names), len(names) + 1):
         raise UserError(f"{where}: expected {', '.join(names)} and perhaps a reference, with tabs between them")
+    if len(names) == 1:
+        return columns[0], columns[1] if len(columns) > 1 else None
     return tuple(columns[: len(names)]), columns[len(names)] if len(columns) > len(names) else None

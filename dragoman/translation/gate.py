@@ -52,8 +52,10 @@ def compared(
     run: Run, against: Run, translations: Sequence[Sequence[str]], references: Sequence[str], metrics: Sequence[Metric]
 ) -> Gate:
     """Compare the translations of the run that served (the first) and of the new one. UserError for less than FEWEST
-    sentences, which say too little.
+    sentences, which say too little, and without metrics.
     """
+    if not metrics:
+        raise UserError(f"{against.folder.path}: has no metrics to compare runs by")
     if len(references) < FEWEST:
         raise UserError(f"{len(references)} sentences are too few to compare runs by; expected at least {FEWEST}")
     figures = []

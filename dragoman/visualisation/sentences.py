@@ -23,11 +23,11 @@ class Example:
     """A translated sentence: its words, the attention (target words, source words) between them, and its texts.
 
     `texts` has the name and the text of each source, `target_text` the translation, as they are written. `reference` is
-    None if it is not known, `score` is that of the search, `gold` are links (source word, target word), `n_best`
-    further translations with their scores. With several sources, `source` has the name of each before its words;
-    `shares` are the columns that are no words: the total weight of each source, and further figures of the model.
-    `pair` is the language pair of the sentence, if there are several. `values` are those of the measures of the report,
-    for this sentence.
+    None if it is not known, `score` is that of the search, `alignment` and `gold` are links (source word, target word),
+    the latter those that are right, `n_best` further translations with their scores. With several sources, `source` has
+    the name of each before its words; `shares` are the columns that are no words: the total weight of each source, and
+    further figures of the model. `pair` is the language pair of the sentence, if there are several. `values` are those
+    of the measures of the report, for this sentence.
 
     `maps` may have other weights beside the attention, by name, each (target words, source words) without the columns
     of `shares`: what explains a word. `confidence` (target words,) is from 0 to 1. `contrast` tells why it is not the
@@ -46,6 +46,7 @@ class Example:
     pair: str = ""
     texts: Sequence[tuple[str, str]] = field(kw_only=True)
     target_text: str = field(kw_only=True)
+    alignment: Collection[tuple[int, int]] = field(default=(), kw_only=True)
     values: Sequence[float] = field(default=(), kw_only=True)
     maps: Mapping[str, ArrayLike] = field(default_factory=dict, kw_only=True)
     confidence: Sequence[float] | None = field(default=None, kw_only=True)
@@ -122,6 +123,7 @@ def _found(run: int, example: Example, entry: Mapping[str, Any]) -> dict[str, An
         "reference": example.reference if example.reference != entry["reference"] else None,
         "pair": example.pair if example.pair != entry["pair"] else None,
         "shares": list(example.shares) or None,
+        "links": sorted([int(s), int(t)] for s, t in example.alignment),
         "gold": None if example.gold is None else sorted([int(s), int(t)] for s, t in example.gold),
         "best": [[text, _number(score)] for text, score in example.n_best] or None,
         "contrast": list(map(list, example.contrast)) or None,

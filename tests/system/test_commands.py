@@ -335,6 +335,9 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     assert "over 999</th>" in (copied.folder / "two.html").read_text(encoding="utf-8")
     copied.write("look.txt", "one two\n")
     assert copied("report", "runs/toy", "--sentences=look.txt").code == 0
+    copied.write("three.tsv", "one two\tdeux un\tun deux\n")
+    told = copied.fails("report", "runs/toy", "--sentences=three.tsv")
+    assert told.startswith("three.tsv:1: expected en and perhaps a reference")
 
 
 @pytest.mark.slow

@@ -3,11 +3,14 @@
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dragoman.training import session
 from dragoman.translation.calibration import Calibration
+from tests import toy
 from tests.forms import results
 from tests.golden import Golden
 from tests.system.conftest import Shell
@@ -141,3 +144,10 @@ def test_what_cannot_calibrate_is_told(words: tuple[str, ...], copied: Shell, go
     copied.write("blank", "\n" * 6)
     golden(copied.fails("calibrate", *words))
     assert not (copied.folder / "runs/toy/calibration.json").exists()
+
+
+def test_words_that_are_spelled_have_no_temperature(tmp_path: Path, golden: Golden) -> None:
+    folder = toy.corpus(tmp_path)
+    options = {"model.output": {"kind": "hybrid", "size": 8, "characters": 4}, "training.epochs": 1}
+    session.train(toy.config(folder, folder / "run", options), quiet=True)
+    golden(Shell(folder).fails("calibrate", "run", "--source=dev.en", "--reference=dev.fr"))

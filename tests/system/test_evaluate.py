@@ -305,7 +305,17 @@ def test_what_a_run_translates_is_labelled_too(copied: Shell) -> None:
     words = ("evaluate", "test.fr", "--run=runs/toy", "--source=test.en", "--downstream=train.tsv", "--labels=labels")
     outcome = copied(*words)
     assert outcome.code == 0
-    assert [line.split()[0] for line in outcome.lines[1:4]] == ["test.fr", "test.en", "(always"]
+    assert [line.split()[0] for line in outcome.lines[1:4]] == ["test.fr", "runs/toy", "(always"]
+    greedy = json.loads(copied(*words, "--search=greedy", "--json").out)
+    assert ["search:greedy" in each["Accuracy"]["signature"] for each in greedy] == [False, True, False]
+
+
+@pytest.mark.parametrize("more", [["--by=frequency", "--corpus=-"], ["--by=-"], ["--by=edits", "--edited=-"]])
+def test_standard_input_is_one_file_only(more: list[str], copied: Shell) -> None:
+    told = "-: standard input can be one of the files only"
+    assert copied.fails("evaluate", "test.fr", "-i", "-", *more, stdin="un\n" * 6).startswith(told)
+    run = ("--run=runs/toy", "--source=-")
+    assert copied.fails("evaluate", "test.fr", *run, *more, stdin="one\n" * 6).startswith(told)
 
 
 def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:

@@ -1,6 +1,8 @@
 """`dragoman train --from-memory` and `dragoman gate`: what they refuse, and post-editing from corrections."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,17 @@ def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Go
     keep(corrected.folder / "db", [("six six", "six")])
     (corrected.folder / "runs/toy-corrections/checkpoints/last.safetensors").unlink()
     golden(corrected.fails(*LEARN))
+
+
+def test_runs_are_not_compared_by_nothing(corrected: Shell, golden: Golden) -> None:
+    toy.write(corrected.folder, "held", toy.pairs(60, 2, 3))
+    words = ("gate", "runs/toy", "--against", "old", "--source", "held.en", "--reference", "held.fr")
+    shutil.copytree(corrected.folder / "runs/toy", corrected.folder / "old")
+    path = corrected.folder / "old/config.yaml"
+    text = re.sub(r"(?ms)^metrics:.*?(?=^\w|\Z)", "metrics: []\n", path.read_text("utf-8"))
+    path.write_text(re.sub(r"(?m)^  metric: .*$", "  metric: loss", text), "utf-8")
+    golden(corrected.fails(*words))
+    assert not (corrected.folder / "runs/toy/gate.json").exists()
 
 
 def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

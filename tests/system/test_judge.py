@@ -183,6 +183,7 @@ USAGE = {
     "an unknown question": ("--questions=adequasy",),
     "a question twice": ("--questions=rank,rank",),
     "an empty category": ("--categories=a,,b",),
+    "categories of no question": ("--questions=adequacy", "--categories=a,b"),
     "a name twice": ("new=old", "new"),
     "a nameless file": ("=old",),
     "a file without a name": ("old=",),

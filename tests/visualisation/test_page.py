@@ -58,6 +58,7 @@ def example(text: tuple[Any, ...], system: int, number: int) -> Example:
         [(said, -1.0), ("autre", -2.0)] if first else (),
         texts=[("en", source)],
         target_text=said,
+        alignment=[(min(t, len(words) - 1), t) for t in range(len(target))],
         values=[float(bleu), float(ter)],
         maps={"contrast": -weights} if first else {},
         confidence=[0.25, 0.5, 1.0] if first else None,

@@ -6,15 +6,20 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dragoman
+from dragoman import inspection
+from dragoman.translation.result import Result
 from dragoman.visualisation.report import Report, RunView, page
 from dragoman.visualisation.sentences import DIGITS, LEVELS, Example, Measure
 from dragoman.visualisation.tables import Cell, Group, Groups, Scores, facts, groups, legend, scores
+from tests import toy
 
 
 def example(source: list[str], target: list[str], *more: Any, **others: Any) -> Example:
@@ -190,6 +195,16 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
         allowed = {base64.b64decode(each.removeprefix("'sha256-").rstrip("'")) for each in policy[kind].split()}
         assert found == allowed
     assert not [name for name, _ in Page(text).attributes if name == "style" or name.startswith("on")]
+
+
+def test_links_are_those_of_the_translation(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also where the end symbol has more attention than any word, and a word of the translation has no link."""
+    (found,) = dragoman.load(toy.trained(tmp_path_factory.getbasetemp())).translate(["one two"])
+    (source,) = found.sources
+    unlinked = source._replace(end_attention=np.array([2.0, 0.0]))
+    shown = inspection.example(Result(replace(found, sources=(unlinked,))))
+    (sentence,) = data(report(RunView("a", examples=[shown])))["sentences"]
+    assert sentence["found"][0]["links"] == [list(link) for link in found.alignment if link[1] == 1]
 
 
 def test_weights_are_packed_to_a_quarter_of_a_thousandth_of_their_range() -> None:

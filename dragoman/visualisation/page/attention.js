@@ -147,13 +147,11 @@ function scale(found, rows, top) {
   return parts;
 }
 
-// The word that each word of the translation looks at most, also as a line of Pharaoh's.
+// The word that each word of the translation is linked to, also as a line of Pharaoh's.
 function links(found, rows) {
-  const columns = (found.shares || [found.source.length])[0];  // of all columns where none is a figure
-  const pairs = rows.map((row, t) => [row.indexOf(Math.max(...row.slice(0, columns))), t]).filter(([s, t]) => rows[t][s] > 0);
-  const sorted = [...pairs].sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+  const pairs = [...found.links].sort((one, other) => one[1] - other[1]);
   const part = foldOut("Alignment", pairs.map(([s, t]) =>
     [blank(found.source[s]), "→", blank(found.target[t]), told(rows[t][s])]));
-  part.append(make("p", {}, make("code", {}, sorted.map(link => link.join("-")).join(" "))));
+  part.append(make("p", {}, make("code", {}, found.links.map(link => link.join("-")).join(" "))));
   return part;
 }
