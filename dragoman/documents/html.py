@@ -168,15 +168,15 @@ def _closed(name: str, tokens: Sequence[Token], position: int) -> int:
     """Where an element ends of which the opening tag stands before a position: behind its closing tag or, if it may
     have none, where another such element begins or the one around it ends.
     """
-    inner = Counter[str]()  # elements that are open in it
+    inner, depth = Counter[str](), 0  # elements that are open in it
     for number in range(position, len(tokens)):
         token = tokens[number]
-        if token.kind == "open":
-            if token.name == name and name in UNCLOSED and not inner.total():
-                return number
-            inner[token.name] += token.name not in UNCLOSED or token.name == name
+        if token.kind == "open" and token.name == name and name in UNCLOSED and not depth:
+            return number
+        if token.kind == "open" and (token.name not in UNCLOSED or token.name == name):
+            inner[token.name], depth = inner[token.name] + 1, depth + 1
         elif token.kind == "close" and inner[token.name]:
-            inner[token.name] -= 1
+            inner[token.name], depth = inner[token.name] - 1, depth - 1
         elif token.kind == "close" and token.name == name:
             return number + 1
         elif token.kind == "close" and name in UNCLOSED and token.name not in UNCLOSED:
