@@ -19,12 +19,8 @@ from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
 PACKED = ".gz"
-LINES = (
-    ".txt",
-    ".txt.gz",
-    ".tsv",
-    ".tsv.gz",
-)  # endings of files that are translated line by line; columns are several sources
+# Endings of files that are translated line by line; columns are several sources.
+LINES = (".txt", ".txt.gz", ".tsv", ".tsv.gz")
 MOST = 64  # sentences that are translated at a time
 
 Translate = Callable[[Portion[tuple[Given, ...]]], Sequence[Translation]]
@@ -49,6 +45,8 @@ def fill(
     translate: Translate,
 ) -> None:
     """Write a document with its texts translated. `translate` translates some sentences."""
+    if target is not None and target.name.lower().endswith(PACKED):
+        raise UserError(f"{target}: a document is written as it is; name it without {PACKED}")
     if len(translator.asked) > 1:
         raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.asked)}")
     names = ("source", to or translator.targets[0]) if translator.marks else _names(translator)

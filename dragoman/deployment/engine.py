@@ -145,18 +145,16 @@ class _Graph:
 
 
 def read(run: Run, weights: str | None, threads: int, output: Callable[[], Output]) -> OnnxModel:
-    """Read the export in a run folder. Raises UserError if there is none, if it is damaged, or if the weights that the
-    run has (or the named ones) are not those that it was made from. `output` is the model's, for candidates.
+    """Read the export in a run folder. Raises UserError if there is none, if it is damaged, if the weights that it was
+    made from have changed, or if the named ones are others. `output` is the model's, for candidates.
     """
     needed("onnxruntime")
     folder = run.folder.path / FOLDER
     note = read_note(folder)
-    made_from = run.folder.weights(note.weights)
+    current = run.weights(weights) if weights else run.folder.weights(note.weights)
+    if current != run.folder.weights(note.weights):
+        raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {AGAIN} with --weights")
     # An export that was moved elsewhere does not need the weights.
-    current = run.weights(weights) if weights or run.has_weights else made_from
-    if current != made_from:
-        hint = f"{AGAIN}, or name those weights" if weights is None else f"{AGAIN} with --weights"
-        raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {hint}")
     if current.is_file() and digest(current) != note.weights_digest:
         raise UserError(f"{folder}: {note.weights} has changed since the export; {AGAIN}")
     for name, wanted in note.graphs.items():

@@ -179,6 +179,6 @@ def _closed(name: str, tokens: Sequence[Token], position: int) -> int:
             inner[token.name], depth = inner[token.name] - 1, depth - 1
         elif token.kind == "close" and token.name == name:
             return number + 1
-        elif token.kind == "close" and name in UNCLOSED and token.name not in UNCLOSED:
+        elif token.kind == "close" and name in UNCLOSED and token.name not in UNCLOSED | INLINE | VOID | EMPTY:
             return number
     return len(tokens)

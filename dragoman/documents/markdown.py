@@ -2,6 +2,7 @@
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -22,6 +23,7 @@ TEXTS = ("inline", CELL)  # blocks with a text
 EMPHASIS = ("emphasis", "strong_emphasis", "strikethrough")
 LINKS = ("inline_link", "full_reference_link")
 SHORT_LINKS = ("collapsed_reference_link", "shortcut_link")  # the text of which names what it leads to
+BREAK = "br"
 STAYING = ("code_span", "latex_block", "uri_autolink", "email_autolink")
 
 _FIRST = re.compile(rb"\[\^[^\]\s]+\]:\s*|\[![A-Z]+\]\s*")  # of a footnote, of a note
@@ -110,26 +112,33 @@ def _texts(node: Node) -> Iterator[Node]:
 def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool) -> Iterator[Part]:
     """Yield the text of a block, which a line break may cut in several, and the space around them."""
     root = INLINE.parse(data).root_node
-    breaks = [child for child in root.children if _breaks(child, data)]
+    nodes, breaks = root.named_children, list(_breaks(root.named_children, data))
     begins, ends = [0, *(each.end_byte for each in breaks)], [*(each.start_byte for each in breaks), len(data)]
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         piece = data[begin:end]
         before, after = (len(piece) - len(each) for each in (piece.lstrip(), piece.rstrip()))
         raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
         line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun)
-        _Inline(data, blocks, line).read(root, begin + before, max(begin + before, end - after))
+        first = bisect_left(nodes, begin, key=lambda node: node.start_byte)
+        last = bisect_left(nodes, end, key=lambda node: node.start_byte)
+        _Inline(data, blocks, line).read(nodes[first:last], begin + before, max(begin + before, end - after))
         between = (data[ends[number - 1] : begin] if number else b"") + piece[:before]
         yield between.decode().replace("\n", "\n" + indent)
         yield line if line.worded else line.raw
         yield piece[len(piece) - after :].decode().replace("\n", "\n" + indent) if raw else ""
 
 
-def _breaks(node: Node, data: bytes) -> bool:
-    """Whether a line ends here."""
-    if node.type != "html_tag":
-        return node.type == "hard_line_break"
-    token = tag(data[node.start_byte : node.end_byte].decode())
-    return token is not None and token.name == "br"
+def _breaks(nodes: Sequence[Node], data: bytes) -> Iterator[Node]:
+    """Yield the nodes at which a line ends: `<br>` only where no element is open."""
+    begun = list[str]()
+    for node in nodes:
+        token = tag(data[node.start_byte : node.end_byte].decode()) if node.type == "html_tag" else None
+        if node.type == "hard_line_break" or (token and token.name == BREAK and not begun):
+            yield node
+        elif token and token.kind == "open":
+            begun.append(token.name)
+        elif token and token.kind == "close" and begun and begun[-1] == token.name:
+            begun.pop()
 
 
 class _Inline:
@@ -138,9 +147,9 @@ class _Inline:
     def __init__(self, data: bytes, blocks: _Blocks, line: Line) -> None:
         self.data, self.blocks, self.line = data, blocks, line
 
-    def read(self, node: Node, begin: int, end: int) -> None:
-        """Add a part of a node."""
-        children = [child for child in node.named_children if begin <= child.start_byte and child.end_byte <= end]
+    def read(self, nodes: Sequence[Node], begin: int, end: int) -> None:
+        """Add a part of a text, of which these are nodes."""
+        children = [child for child in nodes if begin <= child.start_byte and child.end_byte <= end]
         closing = self._closing(children)
         for child in children:
             if begin > child.start_byte:
@@ -181,22 +190,24 @@ class _Inline:
             elif label.startswith("^"):  # a footnote
                 self.line.mark(raw)
             else:
-                self.read(node, node.start_byte, node.end_byte)
+                self.read(node.named_children, node.start_byte, node.end_byte)
         elif node.type in STAYING:
             self.line.text += self.blocks.kept.placeholder(raw)
         elif node.type in ("backslash_escape", "entity_reference", "numeric_character_reference"):
             self.line.text += raw[1:] if raw.startswith("\\") else html.unescape(raw)
         elif node.type == "html_tag" and (token := tag(raw)):
+            if token.name == BREAK:  # words on both sides of it are two
+                self.line.say(" ")
             self.line.mark(raw, token.kind, token.name)
         elif node.type in ("html_tag", "image"):
             self.line.mark(raw)
         else:
-            self.read(node, node.start_byte, node.end_byte)
+            self.read(node.named_children, node.start_byte, node.end_byte)
 
     def _around(self, node: Node, begin: int, end: int, close: str | None = None) -> None:
         """Add what is between `begin` and `end`, with the rest of a node as the tags around it."""
         self.line.mark(self._raw(node.start_byte, begin), "open", node.type)
-        self.read(node, begin, end)
+        self.read(node.named_children, begin, end)
         self.line.mark(self._raw(end, node.end_byte) if close is None else close, "close", node.type)
 
     def _raw(self, begin: int, end: int) -> str:

@@ -33,9 +33,10 @@ CONTAINERS = ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "s
 FIELDS = ("fldSimple", "fld")  # of which Word computes the text
 FORMULAS = ("oMath", "oMathPara")
 RANGES = {  # what begins or ends a part of a text
-    f"{name}Range{end}" if name == "comment" else f"{name}{end}": (kind, name)
-    for name in ("bookmark", "comment")
-    for end, kind in (("Start", "open"), ("End", "close"))
+    "bookmarkStart": ("open", "bookmark"),
+    "bookmarkEnd": ("close", "bookmark"),
+    "commentRangeStart": ("open", "comment"),
+    "commentRangeEnd": ("close", "comment"),
 }
 HYPHEN = "\u2011"  # one at which no line is broken
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -93,6 +94,16 @@ class Piece(NamedTuple):
     text: str | None = None
     look: str | None = None
 
+    @property
+    def range(self) -> tuple[str, str] | None:
+        """Whether it opens or closes a part of the text, and which."""
+        node = self.nodes[0]
+        if local(node) not in RANGES:
+            return None
+        kind, name = RANGES[local(node)]
+        number = next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
+        return kind, f"{name} {number}"
+
     def said(self, text: str) -> list[Any]:
         """The same with another text. Runs become one."""
         if self.look is not None and not text:
@@ -128,20 +139,28 @@ class Stretch:
                 self.line.mark(f"\0>{number}\0", "close", str(number))
             elif any(_texts(node) for node in piece.nodes):  # a field stands for words
                 self.line.text += kept.placeholder(f"\0/{number}\0")
-            elif range_of := RANGES.get(local(piece.nodes[0])):
-                kind, name = range_of
-                self.line.mark(f"\0/{number}\0", kind, f"{name} {_id(piece.nodes[0])}")
+            elif piece.range:
+                self.line.mark(f"\0/{number}\0", *piece.range)
             else:
                 self.line.mark(f"\0/{number}\0")
 
     def fill(self, written: str) -> None:
         """Put a translation with its tags in place of the pieces."""
         parts = _CODE.split(written)
-        nodes = self._usual.said(parts[0]) if parts[0] else []
+        found = [self._usual.said(parts[0]) if parts[0] else []]
+        begun, ended = dict[str, int](), dict[str, int]()  # where ranges begin and end
         for sign, number, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
             piece = self._pieces[int(number)]
-            nodes += piece.nodes if sign == "/" else []
-            nodes += (piece if sign == "<" else self._usual).said(text) if text or sign == "<" else []
+            if sign == "/" and piece.range:
+                kind, name = piece.range
+                (begun if kind == "open" else ended)[name] = len(found)
+            found.append(piece.nodes if sign == "/" else [])
+            found.append((piece if sign == "<" else self._usual).said(text) if text or sign == "<" else [])
+        for name in begun.keys() & ended.keys():
+            one, other = begun[name], ended[name]
+            if other < one:  # ranges that overlap go with their words, and each begins before it ends
+                found[one], found[other] = found[other], found[one]
+        nodes = [node for each in found for node in each]
         first = self._pieces[0].nodes[0]
         paragraph, place = first.getparent(), first.getparent().index(first)
         for node in (node for piece in self._pieces for node in piece.nodes):
@@ -181,14 +200,19 @@ class Field:
 
 
 def _split_runs(paragraph: Any) -> None:
-    """Give every text, tab and the like a run of its own that looks the same."""
+    """Give every text, tab and the like a run of its own that looks the same. Hyphens become a part of their words."""
+    worded = any(each.text and any(map(str.isalpha, each.text)) for each in _texts(paragraph))
     for run in [each for each in paragraph.iter("{*}r") if next(each.iterancestors("{*}p"), None) is paragraph]:
-        for child in [each for each in run if local(each) in ("noBreakHyphen", "softHyphen")]:
+        hyphens = [each for each in run if worded and local(each) in ("noBreakHyphen", "softHyphen")]
+        for child in hyphens:
             if local(child) == "noBreakHyphen":
                 text = etree.Element(etree.QName(etree.QName(child).namespace, "t"))
                 text.text = HYPHEN
                 child.addprevious(text)
             run.remove(child)
+        if hyphens and all(local(child) == "rPr" for child in run):
+            run.getparent().remove(run)
+            continue
         look = [child for child in run if local(child) == "rPr"]
         rest = [child for child in run if local(child) != "rPr"]
         for child in rest[:0:-1]:
@@ -198,12 +222,13 @@ def _split_runs(paragraph: Any) -> None:
 
 
 def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
-    """Yield the pieces of each line of a paragraph, with the bookmarks and comments among them. What else there is, and
-    bookmarks before and behind all pieces, stay.
+    """Yield the pieces of each line of a paragraph, with the bookmarks and comments among them. What else there is
+    stays, and so do those before and behind all pieces of which the other half is in another line.
     """
     for pieces in _pieces(paragraph, field):
-        inner = [number for number, each in enumerate(pieces) if local(each.nodes[0]) not in RANGES]
-        if inner:
+        halves = Counter(piece.range[1] for piece in pieces if piece.range)
+        inner = [number for number, each in enumerate(pieces) if not each.range or halves[each.range[1]] > 1]
+        if any(not piece.range for piece in pieces):
             yield pieces[inner[0] : inner[-1] + 1]
 
 
@@ -224,6 +249,8 @@ def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
             True for _ in node.iter("{*}drawing", "{*}fldChar", "{*}footnoteReference")
         ):
             pieces.append(Piece([node], "".join(each.text or "" for each in _texts(node))))
+        elif content == "commentReference" and pieces and local(pieces[-1].nodes[0]) == "commentRangeEnd":
+            pieces[-1].nodes.append(node)
         elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES):
             pieces.append(Piece([node]))
     yield from [pieces] if pieces else []
@@ -243,10 +270,6 @@ def _look(run: Any) -> str:
     """How a run looks."""
     looks = (etree.tostring(each, encoding="unicode", with_tail=False) for each in run if local(each) == "rPr")
     return "".join(_UNSEEN.sub("", look) for look in looks)
-
-
-def _id(node: Any) -> str:
-    return next((value for name, value in node.attrib.items() if name.endswith("}id")), "")
 
 
 def _texts(node: Any) -> list[Any]:

@@ -14,7 +14,8 @@ from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
-_ESCAPES = re.compile(rf"{BACKSLASH}(?:[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|\w)?(?:\[[0-9;]*[A-Za-z])?")
+_COLOUR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
+_ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOUR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
 
 
 class Gap(NamedTuple):
@@ -77,7 +78,7 @@ def _comments_behind(text: str) -> str:
     """The comments behind the last message, which polib does not write."""
     lines = list[str]()
     for line in reversed(text.split("\n")):
-        if line.strip() and (not line.startswith("#") or line.startswith("#~")):
+        if line.strip() and (not line.lstrip().startswith("#") or line.lstrip().startswith("#~")):
             break
         lines.append(line)
     else:

@@ -52,11 +52,6 @@ class Run:
         assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)
 
-    @property
-    def has_weights(self) -> bool:
-        """Whether any of WEIGHTS exists."""
-        return any(self.folder.weights(each).is_file() for each in WEIGHTS)
-
     def weights(self, name: str | None = None) -> Path:
         """Return the file of the named weights, or of the first of WEIGHTS that exists."""
         names = [name] if name else [each for each in WEIGHTS if self.folder.weights(each).is_file()]

@@ -141,6 +141,15 @@ class Corrections:
                     raise
                 time.sleep(0.01)
         self._pragma("synchronous = full")
+        self._compose()
+
+    def _compose(self) -> None:
+        """Compose the characters of sources that were kept as users wrote them."""
+        self._database.create_function("composed", 1, composed, deterministic=True)
+        for name in ("corrections", "translations"):
+            apart = "where source <> composed(source)"
+            if self._database.execute(f"select id from {name} {apart} limit 1").fetchone():
+                self._database.execute(f"update or ignore {name} set source = composed(source) {apart}")
 
     def _form(self) -> tuple[object, object]:
         return self._pragma("application_id"), self._pragma("user_version")
@@ -203,8 +212,7 @@ class Corrections:
                 "order by id"
             ).fetchall()
             found, rest, last = list[tuple[int]](), "", None  # what its sentences, which follow a text, have to be in
-            for number, text, by, first, *made in every:
-                sentence = composed(text)
+            for number, sentence, by, first, *made in every:
                 together = first or (by, made)  # without a number, what corrections that were added together share
                 whole = source in (None, sentence)
                 if author in (None, by) and (whole or (together == last and sentence in rest)):
@@ -246,13 +254,12 @@ class Corrections:
         return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
 
     def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
-        """The number and text of the last correction of this sentence; characters may be composed or not, in the
-        database too, which had them as users wrote them.
-        """
-        spelled = {source, composed(source), unicodedata.normalize("NFD", source), _NORMALISE(source)}
+        """The number and text of the last correction of this sentence; characters may be composed or not."""
         with self._lock:
-            found = [self._database.execute(SAME, (*pair, text)).fetchone() for text in spelled]
-        return max(((int(row[0]), str(row[1])) for row in found if row), default=None)
+            for text in dict.fromkeys((composed(source), _NORMALISE(source))):
+                if row := self._database.execute(SAME, (*pair, text)).fetchone():
+                    return int(row[0]), str(row[1])
+        return None
 
     def found(self, pair: tuple[str, str], source: str) -> Match | None:
         """The correction of this sentence, or of the most similar one that reaches the threshold, those that other

@@ -18,6 +18,7 @@ from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptE
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.serving.registry import ModelRegistry
+from dragoman.text.glossary import Glossary
 from dragoman.text.protection import Protection
 from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translation import Translation
@@ -296,16 +297,30 @@ class Service:
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
 
     async def _along(self, route: Sequence[Leg], items: Sequence[Item], options: RequestOptions) -> list[Sentence]:
+        """Translate by each model of a route in turn. Where there are several, each sentence has only the terms that
+        occur in it: others could be words of the text between.
+        """
+        terms = options.constraints.glossary
+        if len(route) < 2 or not terms:
+            return await self._in_turn(route, items, options)
+        groups, found = dict[Glossary, list[int]](), dict[int, Sentence]()
+        for number, item in enumerate(items):
+            groups.setdefault(terms.within([str(item.text)]), []).append(number)
+        for glossary, numbers in groups.items():
+            own = options._replace(constraints=options.constraints._replace(glossary=glossary))
+            done = await self._in_turn(route, [items[number] for number in numbers], own)
+            found |= dict(zip(numbers, done, strict=True))
+        return [found[number] for number in range(len(items))]
+
+    async def _in_turn(self, route: Sequence[Leg], items: Sequence[Item], options: RequestOptions) -> list[Sentence]:
         """Translate by each model of a route in turn. Further translations and prefixes are of the last one. Terms of
         the request stay as they are in the text between.
         """
         read = [item._replace(prefix="") for item in items]
         between: list[Sentence | None] = [None] * len(items)
         constraints = options.constraints
-        if len(route) > 1 and constraints.glossary:  # no other term, which a word of the text between could be
-            constraints = constraints._replace(glossary=constraints.glossary.within(str(item.text) for item in items))
-        kept = constraints._replace(glossary=constraints.glossary.kept)
         for leg in route[:-1]:
+            kept = constraints._replace(glossary=constraints.glossary.kept)
             shared = SharedOptions(leg.direction.to, constraints=kept, remembered=not kept)
             new = await self._by(leg, read, shared, options.until)
             between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]

@@ -41,7 +41,7 @@ def write(
     regions = [f"{each.name}: {each.size:,} numbers" for each in data.sources if isinstance(each, FeatureSource)]
     known = baselines.from_json(folder.proof.get("baselines"))
     lowest = known.scores if known else ()
-    epochs = f"{progress.epochs_begun:,} epoch{'s' * (progress.epochs_begun != 1)}"
+    minutes = progress.seconds / 60
     lines = [
         f"# {config.data.languages}",
         "",
@@ -56,7 +56,7 @@ def write(
         f"| model | {config.model.encoder}; attention {attention}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
         *([f"| begun with the weights of | {folder.ancestor} |"] if folder.ancestor else []),
-        f"| training | {progress.step:,} steps, {epochs}, {progress.seconds / 60:.1f} minutes |",
+        f"| training | {progress.step:,} steps, to epoch {progress.epochs_begun}, {minutes:.1f} minutes |",
         *([f"| memory of the process | {progress.memory / 1e9:.2f} GB at most |"] if progress.memory else []),
         f"| weights | {weights}; chosen on {config.training.metric} of the development data |",
         f"| development perplexity | {figure(values['perplexity'])}, {values['accuracy']:.1f} % of symbols right |",

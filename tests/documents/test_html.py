@@ -55,6 +55,7 @@ def translated(html: str) -> str:
             "<div translate=no>one <div>two six</div> two</div>two one",
             "<div translate=no>one <div>two six</div> two</div>ONE TWO",
         ),
+        ("<p translate=no>one</br>two</font> six</p>two one", "<p translate=no>one</br>two</font> six</p>ONE TWO"),
         ("<!-- one two --> one two", "<!-- one two --> TWO ONE"),
         ("<!DOCTYPE html><title>one two</title>", "<!DOCTYPE html><title>TWO ONE</title>"),
         ("a &lt; b &amp; c", "C &amp; B &lt; A"),

@@ -2,6 +2,7 @@
 
 import random
 import re
+import time
 
 import pytest
 
@@ -50,6 +51,9 @@ def written(text: str, say: Say = backwards) -> str:
         ("one two<br>six nine\n", "TWO ONE<br>NINE SIX\n"),
         ("> one two<br />\n> six nine\n", "> TWO ONE<br />\n> NINE SIX\n"),
         ("| one two<br>six nine | ten |\n|---|---|\n", "| TWO ONE<br>NINE SIX | TEN |\n|---|---|\n"),
+        ("one **two<br>six** nine\n", "NINE **<br>SIX TWO** ONE\n"),
+        ("one <i>two<br>six</i> nine\n", "NINE <i><br>SIX TWO</i> ONE\n"),
+        ("one <kbd>two<br>six</kbd> nine\n", "NINE <kbd>two<br>six</kbd> ONE\n"),
         ("one <kbd>two six</kbd> nine\n", "NINE <kbd>two six</kbd> ONE\n"),
         ("one <i translate='no'>two <b>six</b></i> nine\n", "NINE <i translate='no'>two <b>six</b></i> ONE\n"),
         ("[one two]: http://x.y\n\nsix [one\ntwo] nine\n", "[one two]: http://x.y\n\nNINE [TWO ONE][one two] SIX\n"),
@@ -61,6 +65,13 @@ def written(text: str, say: Say = backwards) -> str:
 def test_layout_comes_through(text: str, expected: str) -> None:
     assert written(text) == expected
     assert written(text, nothing) == text
+
+
+@pytest.mark.parametrize("piece", ["one<br>", "one\\\n"])
+def test_many_breaks_take_time_in_proportion(piece: str) -> None:
+    begin = time.process_time()
+    assert written(piece * 4000 + "one\n").count("ONE") == 4001
+    assert time.process_time() - begin < 10
 
 
 @pytest.mark.parametrize("said", ["# a", "- a", "+ a", "> a", "1. a", "1) a", "--", "a | b", "*a*", "_a_", "[a](b)",

@@ -115,11 +115,53 @@ def test_comments_and_bookmarks_are_around_what_they_were_around() -> None:
         assert [local(each) for each in whole] == [f"{name}Start", "r", f"{name}End"]
 
 
+def order(paragraph: str) -> list[str]:
+    """The words of a translated paragraph, and the ranges and references among them."""
+    kinds = [qn(f"w:{name}") for name in ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd")]
+    every = written(body(paragraph)).paragraphs[0]._p.iter("{*}t", qn("w:commentReference"), *kinds)
+    return " ".join(each.text or f"{local(each)}{each.get(qn('w:id'))}" for each in every).split()
+
+
+def test_ranges_at_the_edges_of_a_line_and_over_each_other() -> None:
+    def mark(name: str, number: int = 1) -> str:
+        return f'<w:{name} w:id="{number}"/>'
+
+    begin, end = mark("bookmarkStart"), mark("bookmarkEnd")
+    assert order(begin + run("one ") + end + run("two six")) == "SIX TWO bookmarkStart1 ONE bookmarkEnd1".split()
+    assert order(run("one two ") + begin + run("six") + end) == "bookmarkStart1 SIX bookmarkEnd1 TWO ONE".split()
+    assert order(begin + run("one two")) == ["bookmarkStart1", "TWO", "ONE"]
+    reference = f"<w:r>{mark('commentReference')}</w:r>"
+    comment = mark("commentRangeStart") + run("two ") + mark("commentRangeEnd") + reference
+    wanted = "SIX commentRangeStart1 TWO commentRangeEnd1 commentReference1 ONE"
+    assert order(run("one ") + comment + run("six")) == wanted.split()
+    over = [
+        run("one "),
+        begin,
+        run("two "),
+        mark("bookmarkStart", 2),
+        run("six "),
+        end,
+        run("nine "),
+        mark("bookmarkEnd", 2),
+    ]
+    found = order("".join(over) + run("ten"))
+    for number in "12":
+        assert found.index(f"bookmarkStart{number}") < found.index(f"bookmarkEnd{number}")
+    assert [each for each in found if each.isupper()] == "TEN NINE SIX TWO ONE".split()
+
+
+def test_a_paragraph_without_words_stays_as_it_is() -> None:
+    document = body(run("12") + "<w:r><w:softHyphen/></w:r>" + run("34"))
+    assert len(list(written(document).paragraphs[0]._p.iter(qn("w:softHyphen")))) == 1
+
+
 def test_a_hyphen_that_breaks_no_line_is_a_part_of_its_word() -> None:
     hyphen, soft = "<w:r><w:noBreakHyphen/></w:r>", "<w:r><w:softHyphen/></w:r>"
     document = body(run("one") + hyphen + run("two s") + soft + run("ix"))
     assert [each.text for each in opened(packed(document)).lines] == ["one\u2011two six"]
-    assert written(document).paragraphs[0].text == "SIX ONE\u2011TWO"
+    found = written(document).paragraphs[0]
+    assert found.text == "SIX ONE\u2011TWO"
+    assert all(len(each) for each in found._p)
 
 
 def test_tables_heads_and_feet_are_translated() -> None:

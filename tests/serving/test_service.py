@@ -122,8 +122,9 @@ def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run
 
     async def ask(*terms: Term) -> Sentence:
         service, options = Service([to, back]), RequestOptions(constraints=LexicalConstraints(Glossary(terms)))
-        ((found,),) = [each.sentences for each in await service.translate(["one Two"], "en", "fr", options)]
-        return found
+        found, other = await service.translate(["one Two", "un"], "en", "fr", options)
+        assert other.sentences[0].read
+        return found.sentences[0]
 
     found = asyncio.run(ask(Term("two", ("zwei",)), Term("un", ("never",))))
     assert found.read

@@ -137,6 +137,8 @@ def test_packed_documents_are_documents(copied: Shell) -> None:
         outcome = copied("translate", "runs/toy", name)
         assert outcome.out == f"<p>{copied('translate', 'runs/toy', stdin='one two').lines[0]}</p>", outcome.err
     assert len(copied("translate", "runs/toy", "x.txt.gz").lines) == 2
+    assert copied.fails("translate", "runs/toy", "x.html", "-o", "y.html.gz").startswith("y.html.gz: a document is")
+    assert not (copied.folder / "y.html.gz").exists()
 
 
 def test_a_catalogue_of_another_language_is_refused(copied: Shell, golden: Golden) -> None:

@@ -234,7 +234,7 @@ def test_the_card_tells_data_sizes_scores_and_signatures(finished: Callable[...,
     run = Run.load(folder.path)
     parameters = sum(parameter.numel() for parameter in run.model().parameters())
     assert card.startswith("# en to fr\n")
-    for words in ("60 of 60 pairs", "8 pairs", f"{parameters:,}", "4 steps, 1 epoch,", "rnn cell=gru size=12"):
+    for words in ("60 of 60 pairs", "8 pairs", f"{parameters:,}", "4 steps, to epoch 1,", "rnn cell=gru size=12"):
         assert words in card
     assert "BLEU-2 = " in card
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in card
@@ -245,7 +245,7 @@ def test_the_card_tells_data_sizes_scores_and_signatures(finished: Callable[...,
 
 def test_the_card_counts_an_epoch_that_ends_with_the_steps(corpus: Path, tmp_path: Path) -> None:
     config = toy.config(corpus, tmp_path / "run", {"training.epochs": None, "training.steps": 8})
-    assert "| 8 steps, 2 epochs, " in session.train(config, quiet=True).card.read_text("utf-8")
+    assert "| 8 steps, to epoch 2, " in session.train(config, quiet=True).card.read_text("utf-8")
 
 
 def test_the_configuration_in_the_folder_is_complete(corpus: Path, tmp_path: Path, assembled: Any) -> None:
