@@ -106,7 +106,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
 def _mixture(data: DataConfig) -> Iterator[Problem]:
     """Problems of drawing from several parts with other shares than their own."""
     count, what = len(data.parts), "pairs with 'train'" if data.pairs else "corpora in data.train"
-    if data.temperature != 1 and count < 2:
+    if data.temperature != 1 and count < 2 and (count or not data.pairs):  # without any, that is told
         yield Problem(("data", "temperature"), f"is for drawing from several {what}")
     if data.weights and data.temperature != 1:
         yield Problem(("data", "weights"), "says what data.temperature says, too; leave out one of them")
