@@ -17,7 +17,8 @@ VOID = frozenset("img wbr".split())  # in a line, without a text
 VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
 RAW = frozenset("script style textarea".split())  # hold no tags but their own end
 BLOCKS = RAW | {"pre"}
-UNCLOSED = frozenset("caption colgroup dd dt li optgroup option p rp rt tbody td tfoot th thead tr".split())  # may be
+# Elements whose end tag may be left out.
+UNCLOSED = frozenset("caption colgroup dd dt li optgroup option p rp rt tbody td tfoot th thead tr".split())
 EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 
 _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*)(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>""")

@@ -318,9 +318,8 @@ class Service:
         """
         read = [item._replace(prefix="") for item in items]
         between: list[Sentence | None] = [None] * len(items)
-        constraints = options.constraints
         for leg in route[:-1]:
-            kept = constraints._replace(glossary=constraints.glossary.kept)
+            kept = options.constraints._replace(glossary=options.constraints.glossary.kept)
             shared = SharedOptions(leg.direction.to, constraints=kept, remembered=not kept)
             new = await self._by(leg, read, shared, options.until)
             between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
@@ -329,9 +328,9 @@ class Service:
         shared = SharedOptions(
             last.direction.to,
             1 + options.alternatives,
-            constraints,
+            options.constraints,
             options.diverse,
-            remembered=not constraints,
+            remembered=not options.constraints,
         )
         ready = [each._replace(prefix=item.prefix) for each, item in zip(read, items, strict=True)]
         found = await self._by(last, ready, shared, options.until)

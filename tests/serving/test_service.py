@@ -118,11 +118,12 @@ def test_a_language_between(run: Path) -> None:
 
 def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run: Path) -> None:
     """They stand as they are in the text between, where no other word is one."""
-    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
 
     async def ask(*terms: Term) -> Sentence:
+        to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
         service, options = Service([to, back]), RequestOptions(constraints=LexicalConstraints(Glossary(terms)))
         found, other = await service.translate(["one Two", "un"], "en", "fr", options)
+        await service.close()
         assert other.sentences[0].read
         return found.sentences[0]
 
