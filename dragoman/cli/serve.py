@@ -21,6 +21,12 @@ class Options(NamedTuple):
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 is every one of this machine.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = 5000
     keys: Annotated[Path | None, typer.Option(help="File of API keys; without one, everybody may ask.")] = None
+    trusted_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Name of the page, such as translate.example.org, whose corrections need no key."
+        ),
+    ] = None
     make_key: Annotated[
         str | None, typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end.")
     ] = None
@@ -102,7 +108,7 @@ def _backend(options: Options, runs: list[Path]) -> "Backend":
         rate=options.rate,
         file=options.file_bytes,
     )
-    access = AccessControl(limits, Keys(options.keys) if options.keys else None)
+    access = AccessControl(limits, Keys(options.keys) if options.keys else None, options.trusted_host or ())
     kept = Corrections(options.corrections, threshold=options.similar) if options.corrections else None
     named = zip(runs, names_of(runs), strict=True)
     service = Service(

@@ -95,8 +95,7 @@ class Endpoints:
         parameters = await self.backend.admitted(request)
         if self.backend.service.corrections is None:
             raise Refusal(403, "Suggestions are disabled on this server.")
-        if self.backend.access.keys is None and _elsewhere(request):
-            raise Refusal(403, "Suggestions from other sites need an API key.")
+        self.backend.access.check_site(request.headers)
         text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
         self.backend.check_size([text, better])
         for name, each in (("q", text), ("s", better)):
@@ -160,9 +159,3 @@ def _body(properties: dict[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": needed}
     kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
     return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}
-
-
-def _elsewhere(request: Request) -> bool:
-    """Whether a browser has sent a request for a page of another site."""
-    origin = request.headers.get("origin")
-    return origin is not None and origin.partition("://")[2] != request.headers.get("host")

@@ -7,7 +7,8 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,10 +80,11 @@ def _hash(key: str) -> str:
 
 
 class AccessControl:
-    """Who may ask, and how often."""
+    """Who may ask, and how often; and the names by which browsers reach the server, besides addresses."""
 
-    def __init__(self, limits: Limits, keys: Keys | None = None) -> None:
+    def __init__(self, limits: Limits, keys: Keys | None = None, trusted_hosts: Collection[str] = ()) -> None:
         self.keys = keys
+        self._trusted_hosts = frozenset(map(str.lower, trusted_hosts))
         self._rate = parse(f"{limits.rate}/minute") if limits.rate else None
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
@@ -100,10 +102,33 @@ class AccessControl:
             raise Refusal(403, "Invalid API key")
         return name or ""
 
+    def check_site(self, headers: Mapping[str, str]) -> None:
+        """Refusal if there are no keys and a browser has sent the request for a page of another site. A site whose name
+        suddenly leads to this server (DNS rebinding) is another one, too: only addresses, names without a dot and
+        those that are trusted are not.
+        """
+        origin, host = headers.get("origin"), headers.get("host", "")
+        if self.keys or origin is None:
+            return
+        if origin.partition("://")[2] != host:
+            raise Refusal(403, "Suggestions from other sites need an API key.")
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        name = name.strip("[]").lower()
+        if "." in name and not _is_address(name) and name not in self._trusted_hosts:
+            raise Refusal(403, f"Suggestions need an API key, or a server that is started with --trusted-host {name}")
+
     async def _wait(self, client: str) -> int:
         assert self._rate is not None
         stats = await self._window.get_window_stats(self._rate, client)
         return max(1, round(stats.reset_time - time.time()))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 class LimitedBody:

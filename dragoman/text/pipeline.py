@@ -38,6 +38,17 @@ class TextPipeline:
         """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
         return self.unit.encode(self.normalise(text), sample)
 
+    def begun(self, text: str) -> list[str]:
+        """The symbols of the beginning of a text. An apostrophe at its end is that of an elided word (`l'`), as if a
+        letter followed, where that makes a word of its own.
+        """
+        symbols = self.encode(text)
+        if text.endswith(("'", "\u2019")):
+            *elided, _ = self.encode(f"{text}a")
+            if self.decode(elided) == self.decode(symbols):
+                return elided
+        return symbols
+
     def decode(self, symbols: Sequence[str]) -> str:
         """The text that the symbols (without padding, begin and end) spell; `<unk>` is written as is."""
         return self.unit.decode(symbols)

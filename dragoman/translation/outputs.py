@@ -74,7 +74,7 @@ class ModelOutputs:
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         if self.edited is not None:
             raise UserError("a prefix is of a text that is written, and this run writes edits of one")
-        symbols = self.target.text.encode(text[:LONGEST_TEXT])
+        symbols = self.target.text.begun(text[:LONGEST_TEXT])
         if len(symbols) > LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")
         ids = self.numbering(encoded).ids(symbols)

@@ -1,6 +1,6 @@
 """A service of the toy language."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,14 @@ def opened(run: Path) -> Open:
     """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 
     def client(
-        limits: Limits = LIMITS, keys: Keys | None = None, kept: Corrections | None = None, **options: Any
+        limits: Limits = LIMITS,
+        keys: Keys | None = None,
+        kept: Corrections | None = None,
+        trusted: Sequence[str] = (),
+        **options: Any,
     ) -> TestClient:
         service = Service([Model.load(run)], corrections=kept, **options)
-        backend = Backend(service, limits, AccessControl(limits, keys), Measures())
+        backend = Backend(service, limits, AccessControl(limits, keys, trusted), Measures())
         return TestClient(create(backend), raise_server_exceptions=False)
 
     return client

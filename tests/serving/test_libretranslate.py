@@ -281,6 +281,19 @@ def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_pa
             ("http://[", 403),
         ):
             assert client.post("/suggest", json=given, headers={"Origin": origin}).status_code == status
+        for host, status in (
+            ("localhost:5000", 200),
+            ("192.0.2.2:5000", 200),
+            ("[2001:db8::1]:5000", 200),
+            ("[2001:db8::1]", 200),
+            ("evil.example:5000", 403),  # whose name suddenly leads here
+            ("2001.evil.example", 403),
+        ):
+            from_itself = {"Origin": f"http://{host}", "Host": host}
+            assert client.post("/suggest", json=given, headers=from_itself).status_code == status
+    with opened(kept=Corrections(tmp_path / "db"), trusted=["Translate.example.org"]) as client:
+        from_itself = {"Origin": "https://translate.example.org", "Host": "translate.example.org"}
+        assert client.post("/suggest", json=given, headers=from_itself).status_code == 200
     with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(tmp_path / "db")) as client:
         asked = {**given, "api_key": key}
         assert client.post("/suggest", json=asked, headers={"Origin": "https://example.org"}).status_code == 200

@@ -252,3 +252,117 @@ def test_the_picture_in_the_docs_is_one_of_the_page(browser: Browser, served: st
     for picture in (taken(browser, served, "one two three", 1), (repository / "docs" / "serve.png").read_bytes()):
         assert picture.startswith(b"\x89PNG")
         assert struct.unpack(">II", picture[16:24]) == (WIDTH, HEIGHT)
+
+
+def test_words_are_found_in_a_text_that_the_model_reads_in_another_form(page: Browser) -> None:
+    placed = "return placed({ text: arguments[0], words: arguments[1] })"
+    assert page.run(placed, "one two one", ["one", "two", "one"]) == ["one two one", [0, 4, 8]]
+    assert page.run(placed, "One TWO one", ["one", "two", "one"]) == ["One TWO one", [0, 4, 8]]
+    assert page.run(placed, "cafe\u0301 ONE", ["caf\u00e9", "one"]) == ["caf\u00e9 ONE", [0, 5]]
+    assert page.run(placed, "one", ["two", "one"]) == ["two one", [0, 4]]  # otherwise as it was read
+    following = "return following({ text: arguments[0], words: arguments[1], log_probs: [0, 0, 0] }, arguments[2])"
+    assert page.run(following, "cinq l'un six", ["cinq", "l'un", "six"], 4) == "l'un"
+
+
+def test_to_swap_loses_no_text(page: Browser) -> None:
+    both = "languages.find(({ code }) => code === 'fr').targets = ['en']; options(one('source'), ['en', 'fr'], 'en');"
+    page.run(f"{both} targets('fr')")
+    assert translate(page, "one two") == ["deux", "un"]
+    page.run("one('text').value = 'three four'; one('swap').click()")
+    pair = "return [one('source').value, one('target').value, stored('source'), one('text').value]"
+    assert page.run(pair) == ["fr", "en", "fr", "three four"]
+    page.run("one('swap').click()")
+    assert translate(page, "one two") == ["deux", "un"]
+    page.run("one('swap').click()")
+    assert page.run(pair) == ["fr", "en", "fr", "deux un"]
+    page.run("localStorage.clear()")
+
+
+def test_what_cannot_be_copied_is_selected(page: Browser) -> None:
+    translate(page, "one two")
+    page.run("Object.defineProperty(navigator, 'clipboard', { value: undefined })")  # as without encryption
+    page.find("#copy").click()
+    until(lambda: page.find("#state").text == "Press Ctrl+C to copy.")
+    assert page.run("return String(getSelection())") == "deux un"
+
+
+def test_the_draft_of_a_correction_stays(browser: Browser, run: Path, tmp_path: Path) -> None:
+    with serving(run, options=["--corrections", str(tmp_path / "db")]) as address:
+        browser.visit(address)
+        until(lambda: browser.run("return document.querySelector('#target').value"))
+        translate(browser, "one two\nsix one")
+        words = browser.driver.find_elements("css selector", WORDS)
+        draft = "return document.querySelector('#better').value"
+        words[0].click()
+        browser.find("#better").send_keys(" tres")
+        words[1].click()
+        assert browser.run(draft) == "deux un tres"
+        browser.press("ESCAPE")
+        words[0].click()
+        assert browser.run(draft) == "deux un tres"
+        slow = "const real = post; post = async (...given) => { const found = await real(...given); "
+        browser.run(f"{slow} await new Promise((done) => setTimeout(done, 500)); return found; }}")
+        browser.find("#correction button").click()
+        words[2].click()  # of another sentence, whose correction is not saved
+        until(lambda: browser.run("return document.querySelector('#translation').textContent")[:12] == "deux un tres")
+        assert browser.find("#kept").text == ""
+        assert browser.run(draft) == "un six"
+
+
+def test_what_has_failed_is_translated_when_it_is_typed_again(page: Browser) -> None:
+    page.run("window.reached = fetch; window.fetch = () => Promise.reject(new Error('nobody is there'))")
+    page.find("#text").send_keys("one two")
+    until(lambda: page.find("#state").text == "nobody is there")
+    page.run("window.fetch = window.reached")
+    page.run("one('enter').requestSubmit()")  # with another key
+    until(lambda: page.run(SHOWN) == ["deux", "un"])
+    page.run("window.fetch = () => Promise.reject(new Error('nobody is there'))")
+    page.find("#go").click()
+    until(lambda: page.find("#state").text == "nobody is there")
+    page.run("window.fetch = window.reached; one('text').dispatchEvent(new Event('input'))")
+    until(lambda: page.run(SHOWN) == ["deux", "un"])
+
+
+def test_the_last_choice_counts_and_not_the_last_answer(page: Browser) -> None:
+    translate(page, "one two")
+    page.run("""const real = post;
+    window.came = 0;
+    post = async (path, given) => {
+      const found = await real(path, given);
+      await new Promise((done) => setTimeout(done, given.prefix === "trois" ? 1000 : 0));
+      window.came += 1;
+      return found;
+    };
+    retranslate(sentences[0], "trois");
+    retranslate(sentences[0], "six");""")
+    until(lambda: page.run("return window.came") == 2)
+    assert page.run(SHOWN)[:1] == ["six"]
+
+
+def test_a_sentence_without_a_translation_can_be_chosen(page: Browser) -> None:
+    nothing = "{ words: [], log_probs: [], sources: [] }"
+    page.run(f"add({{ source: 'one', text: '', before: '', behind: '', translation: {nothing}, wish: wished() }})")
+    button = page.find(WORDS)
+    assert button.text == "…"
+    button.click()
+    assert page.find("#chosen").text == "The model wrote nothing"
+
+
+def test_files_are_translated_one_after_another(page: Browser) -> None:
+    other = 'dataTransfer.items.add(new File(["x"], "a.exe")); dataTransfer.items.add(new File(["six"], "b.txt"));\n'
+    page.run(DROP.replace("const event", f"{other}const event"))
+    until(lambda: len(page.driver.find_elements("css selector", "#done a")) == 2)
+    until(lambda: "Translated" in page.find("#sent").text)
+    assert page.find("#sent").text.startswith("a.exe: ")
+    assert page.texts("#done a") == ["b_fr.txt", "a b_fr.html"]
+    page.run(f"settings.filesTranslation = false; {DROP}")
+    assert page.find("#state").text == "Files are not translated here."
+
+
+def test_long_words_do_not_widen_the_page(page: Browser, served: str) -> None:
+    page.visit(served, 360)
+    until(lambda: page.run("return document.querySelector('#target').value"))
+    translate(page, "one https://example.org/" + "a" * 170)
+    page.driver.find_elements("css selector", WORDS)[0].click()
+    until(lambda: page.find("#others").text)
+    assert page.run("return document.documentElement.scrollWidth") <= 360

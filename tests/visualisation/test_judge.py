@@ -176,6 +176,21 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     assert re.fullmatch(r"\d+ to answer, 0 of 3 done", found[4])
 
 
+def test_what_another_tab_has_judged_is_taken_over(browser: Browser) -> None:
+    probe = """
+    judge();
+    const before = progress(), place = Object.keys(localStorage).find(key => key.startsWith("dragoman judge "));
+    const kept = { ...JSON.parse(localStorage.getItem(place)), annotator: "Eve", judgements: {} };
+    dispatchEvent(new StorageEvent("storage", { key: place, newValue: JSON.stringify(kept) }));
+    const taken = [name.value, progress()];
+    dispatchEvent(new StorageEvent("storage", { key: "another", newValue: "{}" }));
+    tell([before, ...taken]);
+    """
+    before, name, after = browser.told(text(), ANNOTATE + probe)
+    assert before.endswith("1 of 3 done")
+    assert (name, after[-11:]) == ("Eve", "0 of 3 done")
+
+
 def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> None:
     """And a file of another page is refused."""
     without = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } });"

@@ -3,25 +3,35 @@
 
 const FETCHED = 30; // minutes that the server keeps a file for
 
-async function send(file) {
-  if (!file || !settings.filesTranslation || several()) return;
+// Files one after another, all of them between the languages that are chosen now.
+async function send(files) {
+  if (!settings.filesTranslation || several()) return say("Files are not translated here.");
   one("files").open = true;
-  one("sent").textContent = `Translating ${file.name} …`;
-  const form = new FormData();
-  for (const [name, value] of Object.entries({ file, ...pair() })) form.append(name, value);
-  try {
-    const { translatedFileUrl } = await (await answered("translate_file", { body: form })).json();
-    const ending = file.name.slice(file.name.lastIndexOf("."));
-    const name = `${file.name.slice(0, -ending.length)}_${pair().target}${ending}`;
-    const link = element("a", name, { href: `download_file/${translatedFileUrl.split("/").pop()}`, download: name });
-    const item = element("li");
-    item.append(link);
-    one("done").prepend(item);
-    one("sent").textContent = `Translated; it can be saved for ${FETCHED} minutes.`;
-    link.focus();
-  } catch (error) {
-    one("sent").textContent = error.message;
+  const languages = pair(), failed = [];
+  for (const file of files) {
+    one("sent").textContent = `Translating ${file.name} …`;
+    try {
+      await sent(file, languages);
+    } catch (error) {
+      failed.push(`${file.name}: ${error.message}`);
+    }
   }
+  const told = failed.length < files.length ? [`Translated; it can be saved for ${FETCHED} minutes.`] : [];
+  one("sent").textContent = [...failed, ...told].join("\n");
+}
+
+// Send a file, and offer what comes back.
+async function sent(file, languages) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ file, ...languages })) form.append(name, value);
+  const { translatedFileUrl } = await (await answered("translate_file", { body: form })).json();
+  const ending = file.name.slice(file.name.lastIndexOf("."));
+  const name = `${file.name.slice(0, -ending.length)}_${languages.target}${ending}`;
+  const link = element("a", name, { href: `download_file/${translatedFileUrl.split("/").pop()}`, download: name });
+  const item = element("li");
+  item.append(link);
+  one("done").prepend(item);
+  link.focus();
 }
 
 function offer() {
@@ -29,11 +39,15 @@ function offer() {
   one("formats").textContent = settings.supportedFilesFormat.join(" ");
 }
 
-one("file").addEventListener("change", () => { send(one("file").files[0]); one("file").value = ""; });
+one("file").addEventListener("change", () => {
+  const files = [...one("file").files];
+  one("file").value = "";
+  if (files.length) send(files);
+});
 document.addEventListener("dragover", (event) => { if (event.dataTransfer.types.includes("Files")) event.preventDefault(); });
 document.addEventListener("drop", (event) => {
   if (!event.dataTransfer.files.length) return;
   event.preventDefault();
-  send(event.dataTransfer.files[0]);
+  send([...event.dataTransfer.files]);
 });
 started.then(offer);

@@ -13,6 +13,7 @@ let chosen = null; // {sentence, word, button, others}; no word: a sentence that
 let running = null; // aborts the request that is under way
 let typing; // the timer of a pause in typing
 let asked = ""; // what was asked for last
+let whole = false; // whether all of it has been translated
 let done = ""; // the text that was translated last
 const TYPED = 2000; // characters at most of a text that is translated while it is typed
 
@@ -52,7 +53,7 @@ async function answered(path, { headers = {}, ...request }) {
   const answer = await fetch(path, { method: "POST", headers: known, ...request });
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({}));
-    throw new Error(told.error || `The server answered ${answer.status}`);
+    throw Object.assign(new Error(told.error || `The server answered ${answer.status}`), { status: answer.status });
   }
   return answer;
 }
@@ -119,7 +120,9 @@ function typed() {
   count();
   clearTimeout(typing);
   typing = setTimeout(() => {
-    if (wanted() !== asked && texts().join("").length <= TYPED && !correcting()) translate(true);
+    if (wanted() === asked || correcting()) return;
+    if (texts().join("").length <= TYPED) translate(true);
+    else say("Press Translate.");
   }, settings.frontendTimeout);
 }
 
@@ -135,6 +138,7 @@ async function translate(whileTyping = false) {
   const abort = running = new AbortController();
   const q = several() ? texts() : one("text").value, wish = wished();
   asked = wanted();
+  whole = false;
   let stale = true;
   const clear = () => {
     stale = false;
@@ -154,12 +158,14 @@ async function translate(whileTyping = false) {
       if (stale) clear();
       if (name === "sentence") add({ ...data, wish }); // as it was asked for, whatever is chosen later
     }
+    whole = true;
     say(legend());
     done = several() ? "" : q;
     if (done && (!whileTyping || document.activeElement !== one("text"))) remember(done);
   } catch (error) {
     if (error.name !== "AbortError" && running === abort) {
       if (stale) clear();
+      asked = ""; // it may be asked for again
       say(error.message);
     }
   }
@@ -167,7 +173,7 @@ async function translate(whileTyping = false) {
 }
 
 function legend() {
-  const every = sentences.flatMap(words);
+  const every = sentences.flatMap(({ text, translation }) => words(text, translation));
   if (!every.some((word) => word.unsure)) return "";
   return every.some((word) => word.sure !== undefined) ? "The stronger the colour, the less sure." : "Underlined: the model is unsure.";
 }
@@ -176,20 +182,23 @@ function say(line) {
   one("state").textContent = line;
 }
 
-// The words of a sentence, where they stand in it, and whether the model was unsure of them.
-function words(sentence) {
+// The words of a translation, if it is known, where they stand in a text, and whether the model was unsure of them.
+function words(text, { words: written, confidence, log_probs } = { words: [] }) {
   const found = [];
   let end = 0;
-  (sentence.translation?.words ?? []).forEach((word, number) => {
-    const begin = sentence.text.indexOf(word, end);
+  written.forEach((word, number) => {
+    const begin = text.indexOf(word, end);
     if (begin < 0) return;
     end = begin + word.length;
-    const sure = sentence.translation.confidence?.words[number]; // of a run that is calibrated
-    const unsure = (sure ?? Math.exp(sentence.translation.log_probs[number])) < UNSURE;
+    const sure = confidence?.words[number]; // of a run that is calibrated
+    const unsure = (sure ?? Math.exp(log_probs[number])) < UNSURE;
     found.push({ number, word, begin, end, sure, unsure });
   });
   return found;
 }
+
+// The translation as it is shown.
+const shown = () => sentences.map((each) => each.before + each.text + each.behind).join("");
 
 function add(sentence) {
   sentences.push(sentence);
@@ -200,13 +209,13 @@ function add(sentence) {
 }
 
 function draw(sentence) {
-  const { place, text } = sentence;
+  const { place, text, translation } = sentence;
   place.replaceChildren();
   place.className = sentence.correction ? "corrected" : "";
   sentence.buttons = new Map(); // by the number of their word
-  if (sentence.correction || isWithheld(sentence)) return void place.append(pressed(sentence, text || "…"));
+  if (isWhole(sentence)) return void place.append(pressed(sentence, text.trim() ? text : "…"));
   let end = 0;
-  for (const word of words(sentence)) {
+  for (const word of words(text, translation)) {
     if (end < word.begin) place.append(text.slice(end, word.begin));
     const button = pressed(sentence, word.word, word);
     button.classList.toggle("unsure", word.unsure);
@@ -228,6 +237,9 @@ function draw(sentence) {
 }
 
 const isWithheld = ({ translation }) => translation?.withheld !== undefined;
+
+// Whether a sentence has no words to choose.
+const isWhole = (sentence) => Boolean(sentence.correction) || isWithheld(sentence) || !sentence.text.trim();
 
 // A button for a word, or for a whole sentence that was corrected, which shows what is known of it.
 function pressed(sentence, text, word) {
@@ -263,7 +275,7 @@ function showHistory() {
 }
 
 function count() {
-  const size = texts().reduce((sum, text) => sum + text.length, 0);
+  const size = texts().reduce((sum, text) => sum + [...text].length, 0);
   one("count").textContent = `${size.toLocaleString("en")} of ${(settings.charLimit ?? 0).toLocaleString("en")} characters`;
 }
 
@@ -312,20 +324,29 @@ one("text").addEventListener("keydown", hurry);
 one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); boxes(); typed(); });
 one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); typed(); });
 one("swap").addEventListener("click", () => {
-  const { source, target } = pair();
-  const text = sentences.map((each) => each.before + each.text + each.behind).join("");
+  const { source, target } = pair(), text = shown();
+  const takes = text && whole && wanted() === asked; // or it is of another text than the one that would be lost
   one("source").value = target;
   targets(source);
-  if (text) { one("text").value = text; count(); translate(); }
+  for (const id of ["source", "target"]) stored(id, one(id).value);
+  if (!takes) return typed();
+  one("text").value = text;
+  count();
+  translate();
 });
 one("copy").addEventListener("click", async () => {
-  await navigator.clipboard?.writeText(sentences.map((each) => each.before + each.text + each.behind).join(""));
-  say("Copied.");
+  try {
+    await navigator.clipboard.writeText(shown());
+    say("Copied.");
+  } catch { // a page that is not from this machine and not encrypted may not
+    getSelection().selectAllChildren(one("translation"));
+    say("Press Ctrl+C to copy.");
+  }
 });
 one("glossary").addEventListener("input", () => { stored(itsGlossary(), one("glossary").value); typed(); });
 one("never").addEventListener("input", () => { stored("never", one("never").value); typed(); });
 one("key").addEventListener("input", () => stored("key", one("key").value));
-one("enter").addEventListener("submit", (event) => event.preventDefault());
+one("enter").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
 one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
 const started = start();

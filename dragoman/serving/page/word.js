@@ -7,11 +7,16 @@ const METHODS = [["erasure", "Without each word"], ["gradient", "Gradient of eac
 
 // What is known of a word, or of a sentence that was corrected.
 function show(sentence, word) {
-  const whole = sentence.correction ? "A correction that was saved" : "The model is not sure of this sentence";
-  one("chosen").textContent = word ? `${quoted(word.word)} looked at` : whole;
+  one("chosen").textContent = word ? `${quoted(word.word)} looked at` : toldOf(sentence);
   one("pointed").textContent = "";
   one("looked").replaceChildren(...(word ? looked(sentence, word) : []));
   one("detail").hidden = false;
+}
+
+// What there is to say of a sentence that has no words to choose.
+function toldOf(sentence) {
+  if (sentence.correction) return "A correction that was saved";
+  return isWithheld(sentence) ? "The model is not sure of this sentence" : "The model wrote nothing";
 }
 
 // Each source with its words shaded by attention. Pointing at one shows which words of the translation looked at it.
@@ -40,16 +45,15 @@ function point(sentence, source, read) {
 }
 
 // A text whose words are made by a function and shaded by their values; those against are shaded in another colour.
-function shaded({ text, words: read }, values, most, made) {
+function shaded(source, values, most, made) {
   const line = element("p", "", { dir: "auto" });
+  const [text, places] = placed(source);
   let end = 0;
-  read.forEach((word, number) => {
-    const begin = text.indexOf(word, end);
-    if (begin < 0) return;
+  places.forEach((begin, number) => {
     line.append(text.slice(end, begin));
-    end = begin + word.length;
+    end = begin + source.words[number].length;
     const share = values[number] / most;
-    const part = made(word, values[number], number);
+    const part = made(text.slice(begin, end), values[number], number);
     if (Math.abs(share) >= FAINT) {
       part.classList.add(share < 0 ? "against" : "for");
       part.style.setProperty("--weight", strength(Math.abs(share)));
@@ -58,6 +62,22 @@ function shaded({ text, words: read }, values, most, made) {
   });
   line.append(text.slice(end));
   return line;
+}
+
+// A text in which all of its words were found, and where each begins. The model may read it composed and in lower case.
+function placed({ text, words: read }) {
+  const composed = text.normalize("NFC"), lower = composed.toLowerCase();
+  for (const form of [text, composed, lower, read.join(" ")]) {
+    const places = [];
+    let end = 0;
+    for (const word of read) {
+      const begin = form.indexOf(word, end);
+      if (begin < 0) break;
+      places.push(begin);
+      end = begin + word.length;
+    }
+    if (places.length === read.length) return [form === lower && lower.length === composed.length ? composed : form, places];
+  }
 }
 
 // The line of one of several sources, with its name.
@@ -80,7 +100,7 @@ async function choose(next) {
   button.setAttribute("aria-pressed", "true");
   show(sentence, word);
   one("correction").hidden = !settings.suggestions || Array.isArray(sentence.source);
-  one("better").value = sentence.text;
+  one("better").value = sentence.draft ?? sentence.text;
   one("kept").textContent = "";
   if (word) await others(sentence, word, button);
 }
@@ -92,8 +112,10 @@ async function others(sentence, word, button) {
     const wish = { q: sentence.source, ...sentence.wish, prefix: prefix.trimEnd(), alternatives: 5, diverse: true };
     const found = await (await post("v1/translate", wish)).json();
     if (chosen?.button !== button) return;
-    const every = [found.text, ...found.alternatives].map((text) => [following(text, prefix.trimEnd().length), text]);
-    chosen.others = new Map(every.filter(([other]) => other && other !== word.word).reverse()); // the best text of each
+    const [best] = found.sentences, its = best.translation;
+    const every = (its ? [its, ...(its.alternatives ?? [])] : []).map((each) => [following(each, prefix.trimEnd().length), each.text]);
+    const different = every.filter(([other, text]) => other && other !== word.word && text !== sentence.text);
+    chosen.others = new Map(different.reverse()); // the best text of each
     const names = [...chosen.others.keys()].reverse();
     one("others").append(element("span", names.length ? "Or here:" : "Nothing else fits here.", { class: "muted" }));
     for (const other of names) {
@@ -104,24 +126,25 @@ async function others(sentence, word, button) {
     one("why").hidden = "read" in sentence; // the model has read a translation of it
     one("rather").replaceChildren(element("option", "any other", { value: "" }), ...names.map((other) => element("option", other)));
   } catch (error) {
-    say(error.message);
+    if (error.status !== 400) say(error.message);
+    else if (chosen?.button === button) one("others").append(element("span", "Nothing else can be offered here.", { class: "muted" }));
   }
 }
 
-// The word of a text behind its first characters.
-function following(text, begin) {
-  const [word = ""] = text.slice(begin).match(/[\p{L}\p{M}\p{N}_'’-]+|[^\s]/u) ?? [];
-  return word;
+// The word of a translation behind the first characters of its text.
+function following(translation, prefix) {
+  return words(translation.text, translation).find(({ begin }) => begin >= prefix)?.word;
 }
 
 async function retranslate(sentence, prefix) {
+  const turn = sentence.turn = Symbol("a choice, which a later one takes the place of");
   choose(null);
   say("Translating …");
   try {
     const found = await (await post("v1/translate", { q: sentence.source, ...sentence.wish, prefix })).json();
-    if (!sentences.includes(sentence)) return; // another text was translated meanwhile
+    if (!sentences.includes(sentence) || sentence.turn !== turn) return; // another text was translated meanwhile
     const [again] = found.sentences;
-    Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined });
+    Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined, draft: undefined });
     draw(sentence);
     say("");
     [...sentence.buttons.values()].at(-1)?.focus();
@@ -192,17 +215,21 @@ async function correct() {
   const { sentence } = chosen, { source, target } = sentence.wish;
   const better = one("better").value.trim();
   if (!better) return;
+  const tell = (line) => { if (chosen?.sentence === sentence) one("kept").textContent = line; };
   try {
     await post("suggest", { q: sentence.source, s: better, source, target });
-    Object.assign(sentence, { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } });
+    const saved = { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } };
+    Object.assign(sentence, saved);
+    if (sentence.draft?.trim() === better) sentence.draft = undefined; // or it is written on meanwhile
     draw(sentence);
     if (chosen?.sentence === sentence) choose({ sentence, button: sentence.place.querySelector("button") });
-    one("kept").textContent = "Saved.";
+    tell("Saved.");
   } catch (error) {
-    one("kept").textContent = error.message;
+    tell(error.message);
   }
 }
 
 one("why").addEventListener("submit", (event) => { event.preventDefault(); explain(); });
 one("rather").addEventListener("change", () => { if (one("reasons").hasChildNodes()) explain(); });
+one("better").addEventListener("input", () => { chosen.sentence.draft = one("better").value; });
 one("correction").addEventListener("submit", (event) => { event.preventDefault(); correct(); });
