@@ -75,6 +75,8 @@ def _drawn(name: str, generator: random.Random, split: str) -> Phrase | None:
             lines = CONSTRUCTIONS[name](draw)
         except NoChoice:
             continue
+        if draw.refused:
+            return None
         if not draw.held or draw.pairs:
             return lines
     return None

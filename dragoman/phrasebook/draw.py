@@ -53,13 +53,16 @@ def adjectives_with(noun: Noun, held: bool) -> list[Adjective]:
 
 
 class Draw:
-    """A source of choices for one split. It records the pairs of words that it returns."""
+    """A source of choices for one split. It records the pairs of words that it returns, and whether the sentence has
+    been `refused`: its words make a pair that the split may not use.
+    """
 
     def __init__(self, generator: random.Random, split: str) -> None:
         self.random = generator
         self.held = split == "compositional"
         self.name_split = "train" if self.held else split
         self.pairs = 0
+        self.refused = False
 
     def choice(self, items: Sequence[Item]) -> Item:
         """Return one of the items. Raises NoChoice if there are none."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dragoman.phrasebook import german_syntax
 from dragoman.phrasebook.clauses import action, event, happening, joined, object_for, spoken, timed
-from dragoman.phrasebook.draw import Draw, NoChoice
+from dragoman.phrasebook.draw import Draw, NoChoice, nouns_with
 from dragoman.phrasebook.entries import adjectives, locations, modals, verbs, verbs_of
 from dragoman.phrasebook.grammar import Phrase, Word, phrase
 from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Verb
@@ -70,7 +70,10 @@ def because(draw: Draw) -> Phrase:
 def because_of_luck(draw: Draw, subject: Nominal) -> tuple[Clause, Clause]:
     """ "She's sad", "she lost her ring"."""
     glad = draw.chance(0.5)
-    feeling = quality(adjectives()["happy" if glad else "sad"], subject, "a.p")
+    adjective = adjectives()["happy" if glad else "sad"]
+    if isinstance(subject, NounPhrase) and subject.noun not in nouns_with(adjective, draw.held):
+        draw.refused = True  # when it is whole: another draw would give seeds other sentences from here on
+    feeling = quality(adjective, subject, "a.p")
     verb = verbs("transitive")[draw.choice(GLAD if glad else SORRY)]
     why = action(draw, "b", subject=resumed(subject, "b.s"), verb=verb, tense="past")
     return Clause(key="a", subject=subject, verb=BE, predicate=feeling), timed(draw, why, 0.3)
