@@ -107,9 +107,10 @@ def test_several_tensors_are_multiplied_and_moved_in_place() -> None:
     assert [each.tolist() for each in kept] == [[6, 6], [[3, 3, 3]]]
 
 
-def test_products_of_small_integers_are_exact() -> None:
+@pytest.mark.parametrize("width", [1, 2, 64])
+def test_products_of_small_integers_are_exact(width: int) -> None:
     generator = torch.Generator().manual_seed(0)
-    a, b = (torch.randint(-63, 64, (32, 64), dtype=torch.int8, generator=generator) for _ in range(2))
+    a, b = (torch.randint(-63, 64, (32, width), dtype=torch.int8, generator=generator) for _ in range(2))
     found = int8_product(a, b.t())
     assert found.dtype is torch.int32
     assert torch.equal(found, a.int() @ b.t().int())

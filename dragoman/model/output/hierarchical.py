@@ -24,8 +24,8 @@ from dragoman.model.shapes import Float, Int
 class Classes(Output):
     """`p(y) = p(c) p(y | c)`: a softmax over classes, and one over the symbols of the class (Goodman 2001).
 
-    With C `classes` (by default the root of V) a symbol costs C + V / C products in training instead of V. A class has
-    symbols of adjacent ranks by frequency, as many as every other.
+    With at most C `classes` (by default the root of V) a symbol costs C + V / C products in training instead of V. A
+    class has symbols of adjacent ranks by frequency, as many as every other but the last, which may have fewer.
     """
 
     by_symbol = ("weight", "bias")
