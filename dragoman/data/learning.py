@@ -113,7 +113,7 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             found[side] = FeatureSource(name, arrays[side].size)
             continue
         try:
-            there = _side_there(Path(run), side, name in data.recalled)
+            there = _side_there(Path(run), side, name, name in data.recalled)
             language = Language.load(Path(run), there, name, marks(data), counted=False)
         except UserError as error:
             raise UserError(f"text.symbols_of: {error}") from None
@@ -132,12 +132,14 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
     return found
 
 
-def _side_there(run: Path, side: Side, recalled: bool) -> Side:
-    """The side of another run that has the symbols of a side of this one. If that run has a single source and no
-    translation memory, the memory's symbols are those of the target.
+def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
+    """The side of another run that has the symbols of a side of this one, whose language is called `name`: either may
+    have several sources. If that run has a single source and no translation memory, the memory's symbols are those
+    of the target.
     """
-    if Language.saved(run, side):
-        return side
+    for there in (side, f"source.{name}"):
+        if Language.saved(run, there):
+            return there
     return "target" if recalled else "source"
 
 

@@ -54,6 +54,11 @@ PARTS = re.compile(
 )
 
 
+def data_folder(run: str) -> Path:
+    """The folder beside that of a run, which may end with a slash, for texts that are written for its training."""
+    return Path(f"{run.rstrip('/')}-data")
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """Names of the files in a run folder."""

@@ -1,7 +1,12 @@
 """The baselines of a run: measured before its first step, kept in run.json, and compared with the model at the end."""
 
+import hashlib
+import json
+from collections.abc import Sequence
+
 from dragoman.configuration import components
 from dragoman.configuration.messages import figure
+from dragoman.corpus.examples import Example
 from dragoman.evaluation import baselines
 from dragoman.evaluation.baselines import NEAREST, Baselines
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
@@ -12,11 +17,22 @@ from dragoman.training.validation import Validation
 
 def kept(run: Direction, *, anew: bool) -> Baselines | None:
     """The baselines that the run's folder has; where it has none, or `anew`, they are measured and written to it."""
-    if not anew and "baselines" in run.folder.proof:
-        return baselines.from_json(run.folder.proof["baselines"])
+    proof, digest = run.folder.proof, _digest(run.data.dev)
+    if not anew and "baselines" in proof:
+        if proof.get("dev", digest) == digest:
+            return baselines.from_json(proof["baselines"])
+        run.journal.say(
+            f"{run.folder.path}: data.dev has changed, so validations from now on cannot be compared with those before"
+        )
     found = baselines.measure(run.config.data, run.config.text, run.config.metrics, run.data.dev)
-    note_baselines(run.folder, found and found.to_json())
+    note_baselines(run.folder, found and found.to_json(), digest)
     return found
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    """The SHA-256 of the texts of examples."""
+    texts = [[str(text) for text in (*each.sources, each.target) if isinstance(text, str)] for each in examples]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
 def missed(run: Direction, validation: Validation) -> str:

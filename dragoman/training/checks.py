@@ -263,10 +263,12 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
         if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
             found = f"{target.unit} differs from text.source.unit: {source.unit}"
-            yield Problem(("text", "target", "unit"), f"{found}; text.joint needs equal ones (or joint: false)")
+            found += "; text.joint needs equal ones (or joint: false)"
+            yield Problem(("text", "target", "unit"), found, beside=("text", "source"))
         elif UNITS[source.unit.kind].whole_words and source.tokeniser != target.tokeniser:
             found = f"'{target.tokeniser}' differs from text.source.tokeniser: '{source.tokeniser}'"
-            yield Problem(("text", "target", "tokeniser"), f"{found}; text.joint needs equal ones for whole words")
+            found += "; text.joint needs equal ones for whole words"
+            yield Problem(("text", "target", "tokeniser"), found, beside=("text", "source"))
 
 
 CHECKS = (build.problems, problems)

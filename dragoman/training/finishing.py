@@ -10,6 +10,7 @@ from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, told
 from dragoman.training import baselines, card, checkpoint
+from dragoman.training.checks import complete, load_config
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress, Validated
@@ -81,7 +82,7 @@ def _best(run: Training) -> list[Validation]:
             return found
         note = {"worse": steps, "of": settings.average_of, **_figures(run, mean)}
     for each in run.directions:
-        each.selection.write_best(note)
+        each.selection.write_best(ranked[0].step, note)
     return _measured(run)
 
 
@@ -119,8 +120,18 @@ def finished(config: Config, folder: RunFolder) -> str:
     more = " ".join(f"--training.{name} N" for name in limits)
     return (
         f"{folder.path}: is finished, by {at}, after {progress.step:,} steps; nothing is left to do. "
-        f"Raise it ({more}) to go on; another --run begins anew"
+        f"Raise it ({more}) to go on; another --run begins anew{_search_stays(config, folder)}"
     )
+
+
+def _search_stays(config: Config, folder: RunFolder) -> str:
+    """What to do about another search, or other constraints, than those of a finished run, which is left alone."""
+    old, new = complete(load_config(folder.config)), complete(config)
+    changed = [name for name in ("search", "constraints") if getattr(old, name) != getattr(new, name)]
+    if not changed:
+        return ""
+    stay = "stay as they were; change them" if len(changed) > 1 else "stays as it was; change it"
+    return f". {' and '.join(changed)} {stay} in {folder.config}"
 
 
 def _whole(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:

@@ -64,9 +64,9 @@ def note_start(folder: RunFolder, start: Mapping[str, str]) -> None:
     _write(folder.mark, json.dumps({**folder.proof, "start": dict(start)}) + "\n")
 
 
-def note_baselines(folder: RunFolder, baselines: Any) -> None:
-    """Write into that proof what scores have without a model, as JSON."""
-    _write(folder.mark, json.dumps({**folder.proof, "baselines": baselines}) + "\n")
+def note_baselines(folder: RunFolder, baselines: Any, dev: str) -> None:
+    """Write into that proof what scores have without a model, as JSON, and the digest of the development data."""
+    _write(folder.mark, json.dumps({**folder.proof, "baselines": baselines, "dev": dev}) + "\n")
 
 
 def write_config(folder: RunFolder, config: Config) -> None:
@@ -100,6 +100,11 @@ def _begun(folder: RunFolder, config: Config) -> bool:
     if folder.mark.is_file():
         if not folder.proof:
             raise UserError(f"{folder.mark}: was not written by {PROGRAM}; choose another folder with --run")
+        if folder.weights().is_file() and not folder.last_state.is_file():
+            state = folder.last_state.relative_to(folder.path)
+            raise UserError(
+                f"{folder.path}: has a trained model, but no {state} to go on from; choose another folder with --run"
+            )
         return True
     own = re.compile(re.escape(f".{folder.mark.name}") + PART)
     strange = sorted(path.name for path in folder.path.iterdir() if not own.fullmatch(path.name))

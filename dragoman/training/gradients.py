@@ -15,12 +15,14 @@ TINY = 1e-6  # added to a norm before dividing by it
 
 
 class Summed(NamedTuple):
-    """Sums over all workers' shares of a step's batches: the loss (nats) with its parts, and the number of symbols; and
-    the norm of the mean gradient before clipping, and whether to stop.
+    """Sums over all workers' shares of a step's batches: the loss (nats) with its parts, the number of symbols by which
+    it is divided (`Loss.symbols`), and that of target symbols; and the norm of the mean gradient before clipping, and
+    whether to stop.
     """
 
     loss: float
     symbols: float
+    target_symbols: float
     norm: float
     asked: bool
     parts: list[float]
@@ -32,15 +34,15 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     """
     _forget(run)
     found_in = [_backward(run, batch) for batch in batches]
-    total, count, *shares = map(sum, zip(*found_in, strict=True))
+    total, *shares = map(sum, zip(*found_in, strict=True))
     found = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
-    sums = torch.tensor([total, count, float(run.stop.asked), *shares], dtype=torch.float64)
+    sums = torch.tensor([float(run.stop.asked), total, *shares], dtype=torch.float64)
     run.workers.all_reduce([*found, sums, *run.objective.batch_statistics()])
-    total, symbols, asked, *parts = sums.tolist()
+    asked, total, symbols, target_symbols, *parts = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(found)) / symbols
     share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
     multiply(found, share / symbols)
-    return Summed(total, symbols, norm, bool(asked), parts)
+    return Summed(total, symbols, target_symbols, norm, bool(asked), parts)
 
 
 def _forget(run: Training) -> None:
@@ -54,13 +56,14 @@ def _forget(run: Training) -> None:
 
 
 def _backward(run: Training, batch: Batch) -> list[float]:
-    """Add the gradients of this worker's summed loss. Returns the loss (nats), its number of symbols, and its parts. A
-    share may be empty.
+    """Add the gradients of this worker's summed loss. Returns the loss (nats), its number of symbols, that of
+    target symbols, and the parts of the loss. A share may be empty.
     """
     run.learner.train()
     if not len(batch.rows):
-        return [0.0, 0.0, *(0.0 for _ in run.objective.parts)]
+        return [0.0, 0.0, 0.0, *(0.0 for _ in run.objective.parts)]
     with run.device.autocast():
         loss: Loss = run.objective(run.model, batch)
     loss.total.backward()  # type: ignore[no-untyped-call]
-    return [loss.total.item(), float(loss.symbols), *(part.item() for part in loss.parts)]
+    target_symbols = float(batch.target.mask.sum())
+    return [loss.total.item(), float(loss.symbols), target_symbols, *(part.item() for part in loss.parts)]

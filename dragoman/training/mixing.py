@@ -15,7 +15,7 @@ from dragoman.data.batching import Mixture
 from dragoman.errors import UserError
 from dragoman.evaluation.significance import FEWEST
 from dragoman.files import write_atomically
-from dragoman.run.folder import RunFolder
+from dragoman.run.folder import RunFolder, data_folder
 from dragoman.training.starting import OPTIONS, configured, embeddings, own_folder
 from dragoman.training.transfer import Start
 
@@ -79,7 +79,7 @@ def configure(
     for where in (data.train, data.dev):
         corpus_files(where, *every)
     run = given.get("run", f"{os.path.normpath(old.folder.path)}-corrections")
-    folder = Path(f"{run}-data")
+    folder = data_folder(run)
     values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
     values |= {
         "training.start_share": 0.0,

@@ -16,6 +16,7 @@ from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 
 VERSION = 3  # of this format, and of the rule that forms batches (data/batching.py)
+ADDED = {"target_symbols"}  # which states that were written before do not have
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
@@ -47,8 +48,9 @@ class Progress:
     `step` counts steps, of which `skipped` updated nothing, `position` batches done in the current `epoch`.
     `validations` holds the result of each validation, `best` the best ones, best first. `seconds` is the total time,
     `updating` the part of it spent on updates (not on validation) since the last row of metrics; `loss` (nats), its
-    `parts` and `symbols` are sums over the updates since then. `memory` is the peak memory of a process in bytes,
-    `length` the planned number of steps when training was last begun.
+    `parts`, the `symbols` by which it is divided and the `target_symbols` are sums over the updates since then.
+    `memory` is the peak memory of a process in bytes, `length` the planned number of steps when training was last
+    begun.
     """
 
     step: Count = 0
@@ -58,6 +60,7 @@ class Progress:
     updating: Amount = 0.0
     loss: Amount = 0.0
     symbols: Amount = 0.0
+    target_symbols: Amount = 0.0
     parts: list[Amount] = field(default_factory=list)
     skipped: Count = 0
     skipped_in_a_row: Count = 0
@@ -108,7 +111,7 @@ class Progress:
     @classmethod
     def from_json(cls, values: Any) -> "Progress":
         """The inverse of `to_json`. UserError if the values are no progress, or written by another dragoman version."""
-        known = {each.name for each in fields(cls)}
+        known = {each.name for each in fields(cls)} - ADDED
         if isinstance(values, dict) and (version := values.get("version", VERSION)) != VERSION:
             raise UserError(f"a training state {written_by(version, VERSION)}; begin another run")
         if not isinstance(values, dict) or not known <= values.keys():

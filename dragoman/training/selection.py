@@ -65,7 +65,10 @@ class Selection:
         fill(model, read_tensors(path)[0], path)
         return model
 
-    def write_best(self, why: Mapping[str, Any]) -> None:
-        """Write the best single weights as the weights to use."""
-        tensors, note = read_tensors(self.folder.weights("model-best"))
+    def write_best(self, step: int, why: Mapping[str, Any]) -> None:
+        """Write the best single weights, of this step, as the weights to use."""
+        best, checkpoint = self.folder.weights("model-best"), self.folder.checkpoint(step)
+        if read_note(best).get("step") != step and checkpoint.is_file():
+            best = checkpoint  # training was killed behind a better validation, before its state was saved
+        tensors, note = read_tensors(best)
         write_tensors(self.folder.weights("model"), tensors, {**note, **why})

@@ -18,6 +18,7 @@ from dragoman.corpus.dev_split import PARTS, Copied, copy
 from dragoman.corpus.examples import Pair, corpus_files, is_blank, read_pairs
 from dragoman.corpus.sizes import FEW
 from dragoman.errors import UserError
+from dragoman.run.folder import data_folder
 from dragoman.run.run import Run
 from dragoman.training.checks import load_config
 from dragoman.training.transfer import Start
@@ -59,7 +60,7 @@ def configure(
     run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
     values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
     values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
-    folder, aside = Path(f"{run}-data"), "data.dev" not in given
+    folder, aside = data_folder(run), "data.dev" not in given
     values["data.train"] = str(folder / "train") if aside else list(places)
     values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}

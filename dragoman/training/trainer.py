@@ -115,8 +115,8 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    total, count, norm, asked, parts = gradients(run, batches)
-    finite = math.isfinite(total) and math.isfinite(norm)
+    found = gradients(run, batches)
+    finite = math.isfinite(found.loss) and math.isfinite(found.norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # the new loss shows that the last update did not ruin the weights
     progress.step, progress.position = progress.step + 1, progress.position + len(batches)
@@ -127,8 +127,10 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         for group in run.optimiser.param_groups:
             group["lr"] = rate
         run.optimiser.step()
-        progress.loss, progress.symbols = progress.loss + total, progress.symbols + count
-        progress.parts = [old + new for old, new in zip(progress.parts or [0.0] * len(parts), parts, strict=True)]
+        progress.loss, progress.symbols = progress.loss + found.loss, progress.symbols + found.symbols
+        progress.target_symbols += found.target_symbols
+        before = progress.parts or [0.0] * len(found.parts)
+        progress.parts = [old + new for old, new in zip(before, found.parts, strict=True)]
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
     run.objective.after_step(finite)
@@ -136,10 +138,10 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         run.average.update(progress.step - progress.skipped)
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
-        _log(run, norm)
+        _log(run, found.norm)
     if progress.skipped_in_a_row >= settings.skip_limit:
         raise _diverged(run, f"the loss was not a finite number for {settings.skip_limit} steps in a row")
-    return asked
+    return found.asked
 
 
 def _log(run: Training, norm: float) -> None:
@@ -151,14 +153,14 @@ def _log(run: Training, norm: float) -> None:
         figures["train/loss"] = progress.loss / progress.symbols
         for name, part in zip(run.objective.parts, progress.parts, strict=True):
             figures[f"train/{name}"] = part / progress.symbols
-        figures["train/symbols_per_second"] = progress.symbols / progress.updating
+        figures["train/symbols_per_second"] = progress.target_symbols / progress.updating
     figures["train/learning_rate"] = run.optimiser.param_groups[0]["lr"]
     figures["train/gradient_norm"] = norm
     if progress.skipped:
         figures["train/skipped"] = progress.skipped
     for each in run.directions:
         each.journal.row(progress, figures)
-    progress.loss = progress.symbols = progress.updating = 0.0
+    progress.loss = progress.symbols = progress.target_symbols = progress.updating = 0.0
     progress.parts = []
     devices.release_memory()
 

@@ -23,6 +23,7 @@ from dragoman.corpus.filters import Report
 from dragoman.data import binariser, learning, preparation, store
 from dragoman.data.batching import Plan, prefetch
 from dragoman.data.dataset import Dataset
+from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
@@ -477,3 +478,17 @@ def test_units_that_a_model_knows_survive_changed_files(tmp_path: Path) -> None:
     assert after.sources[0].symbols == before.sources[0].symbols
     assert after.train.columns["source"][0].tolist() != before.train.columns["source"][0].tolist()
     assert Dataset.prepare(settings, text("word"), 1, run).sources[0].vocabulary == before.sources[0].vocabulary
+
+
+def test_symbols_of_another_run_are_those_of_the_same_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Either run may have one source or several, and the other run a translation memory."""
+
+    def there(*sides: str) -> list[str]:
+        monkeypatch.setattr(Language, "saved", lambda run, side: side in sides)
+        of_text = [("source", "en", False), ("source.en", "en", False), ("target", "de", False)]
+        asked = [*of_text, ("source.nearest", "m", True)]
+        return [learning._side_there(tmp_path, side, name, recalled) for side, name, recalled in asked]
+
+    assert there("source", "target") == ["source", "source", "target", "target"]
+    assert there("source.en", "source.de", "target") == ["source.en", "source.en", "target", "target"]
+    assert there("source.en", "source.nearest", "target") == ["source.en", "source.en", "target", "source.nearest"]

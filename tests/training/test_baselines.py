@@ -52,6 +52,20 @@ def test_a_run_keeps_them_and_does_not_measure_them_again(made: Make, measured: 
     assert (len(measured), run.mark.read_bytes()) == (1, before)
 
 
+def test_other_development_data_are_told_and_measured(
+    made: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.write(tmp_path, "mine", toy.pairs(8, 2, 3))
+    own = {"data.dev": str(tmp_path / "mine")}
+    run = session.train(made(own))
+    toy.write(tmp_path, "mine", toy.pairs(8, 5, 3))
+    session.train(made({**own, "training.steps": 3}))
+    told = f"{run.path}: data.dev has changed, so validations from now on cannot be compared with those before\n"
+    assert capsys.readouterr().err.count(told) == 1
+    session.train(made({**own, "training.steps": 4}))
+    assert (told in capsys.readouterr().err, len(measured)) == (False, 2)
+
+
 def test_a_run_that_begins_anew_measures_them_anew(made: Make, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     session.train(made({"run": str(tmp_path / "other")}), quiet=True)

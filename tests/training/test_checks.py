@@ -246,6 +246,24 @@ def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Confi
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("metrics: [bleu, chrff]\ntraining: {metric: chrf}\n", "metrics.1: unknown kind 'chrff', did you mean 'chrf'?"),
+        (
+            "text:\n  source: bpe\n  target: {unit: {kind: bpe, size: 300}}\n",
+            'text.source: expected the keys lowercase, tokeniser, unit; found "bpe"',
+        ),
+    ],
+)
+def test_what_is_compared_with_a_wrong_value_is_not_wrong(text: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text(f"data: {{source: en, target: de, train: a, dev: b}}\n{text}", "utf-8")
+    with pytest.raises(ConfigError) as error:
+        checks.load_config(tmp_path / "run.yaml")
+    (line,) = str(error.value).split("\n")
+    assert line.endswith(f": {wrong}")
+
+
 def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[..., Config]) -> None:
     full = checks.complete(made({"training.schedule": {"kind": "cosine", "steps": 9}}))
     parts: list[tuple[Any, Spec]] = [

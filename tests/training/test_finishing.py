@@ -41,6 +41,10 @@ def test_a_finished_run_is_left_alone_and_told(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{folder.path}: is finished, by training.steps: ")
     assert "(--training.steps N)" in line
+    stays = f". search stays as it was; change it in {folder.config}"
+    assert line.endswith(stays)
+    session.train(made(options))
+    assert capsys.readouterr().err == f"{line.removesuffix(stays)}\n"
 
 
 @pytest.mark.parametrize("key", ["training.steps", "training.average"])

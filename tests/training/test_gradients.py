@@ -43,6 +43,8 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
         found.append((summed, [each.grad.clone() for each in run.learner.parameters() if each.grad is not None]))
     (whole, wanted), (summed, gradient) = found
     assert summed.symbols == whole.symbols
+    wanted_symbols = int(run.data.batch(rows, 0).target.mask.sum())  # whatever the loss is divided by
+    assert summed.target_symbols == whole.target_symbols == wanted_symbols
     for value, right in zip(
         (summed.loss, summed.norm, *summed.parts), (whole.loss, whole.norm, *whole.parts), strict=True
     ):

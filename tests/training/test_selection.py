@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dragoman
 from dragoman import inspection
 from dragoman.cli.average import average
 from dragoman.configuration.config import Config, TrainingConfig
-from dragoman.model.weights import read_note, read_tensors, weights
+from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
 from dragoman.run.facts import facts
 from dragoman.run.folder import RunFolder, told
 from dragoman.run.run import Run
@@ -208,6 +209,18 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
         tensors, note = read_tensors(selection.folder.weights(name))
         assert note == {"step": step}
         assert all(tensors[key].equal(value) for key, value in weights(models[step]).items())
+
+
+def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFolder]) -> None:
+    """A process that is killed behind a better one may have left weights of a step that the run then never reaches."""
+    folder = finished(average=1)
+    (step,) = kept(folder) - {"last.safetensors"}
+    tensors, note = read_tensors(folder.checkpoint(int(step[5:13])))
+    write_tensors(folder.weights("model-best"), {name: each + 1 for name, each in tensors.items()}, {"step": 999})
+    Selection(folder, TrainingConfig()).write_best(note["step"], {})
+    assert read_note(folder.weights()) == note
+    found = read_tensors(folder.weights())[0]
+    assert all(torch.equal(found[name], each) for name, each in tensors.items())
 
 
 def test_other_files_are_not_pruned(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """From a configuration to a run folder: what is refused, what stays and what goes on."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,15 @@ def test_a_begun_folder_without_a_state_begins_anew_with_any_configuration(
     meddle({})
     folder = session.train(made({"seed": 12}), quiet=True)
     assert document.load(folder.config).seed == 12
+
+
+def test_a_trained_folder_without_a_state_is_refused(made: Callable[..., Config]) -> None:
+    folder = session.train(made(), quiet=True)
+    shutil.rmtree(folder.last_state.parent)
+    weights = folder.weights().read_bytes()
+    wanted = f"{folder.path}: has a trained model, but no checkpoints/last.safetensors to go on from; "
+    assert refused(made({"seed": 12})) == f"{wanted}choose another folder with --run"
+    assert folder.weights().read_bytes() == weights
 
 
 def test_the_same_command_makes_the_run_and_says_what_it_does(

@@ -424,13 +424,14 @@ def test_a_run_to_start_from_that_is_none_is_told(
     parent: Callable[..., Path], made: Made, tmp_path: Path, golden: Golden
 ) -> None:
     start = parent()
-    config = made({"training.start": str(tmp_path / "run")})
+    config = made({"training.start": str(tmp_path / "run" / "model-best.safetensors")})
     for place in (tmp_path / "nowhere", tmp_path, start / "config.yaml", start / "model-worst.safetensors"):
         with pytest.raises(UserError) as error:
             session.train(made({"training.start": str(place)}), quiet=True)
         golden(str(error.value))
     shutil.copytree(start, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")
+    (tmp_path / "run" / "model.safetensors").unlink()
     with pytest.raises(UserError) as error:
         session.train(config, quiet=True)
     golden(str(error.value))
