@@ -104,7 +104,8 @@ def mark(folder: Path, packaged: str, run: Path, data: Mapping[str, Any]) -> Pat
     are there without it, since no run or corpus of a user may be overwritten.
     """
     path = folder / "config.yaml"
-    places = f"run: {json.dumps(str(run))}\ndata: {json.dumps(data)}\n"  # JSON is YAML, whatever a path contains
+    run_path, paths = (json.dumps(each, ensure_ascii=False) for each in (str(run), data))
+    places = f"run: {run_path}\ndata: {paths}\n"  # JSON is YAML, whatever a path contains
     text = resources.files("dragoman").joinpath(packaged).read_text("utf-8") + places
     if path.is_file() and path.read_bytes() == text.encode():
         return path

@@ -71,7 +71,8 @@ def main(folder: Path, language: str) -> None:
             console.print(printable(found.left_out), markup=False)
         console.print(f"{found.told}, in {texts}", markup=False)
     session.train(checks.load_config(config))
-    given = {"data.dev": json.dumps(str(texts / "own.dev.tsv")), "run": json.dumps(str(run))}
+    own = {"data.dev": str(texts / "own.dev.tsv"), "run": str(run)}
+    given = {key: json.dumps(path, ensure_ascii=False) for key, path in own.items()}
     started = starting.configure(str(parent), [str(texts / "own.train.tsv")], given)
     console.print(f"\n{started.told}", markup=False)
     session.train(started.config)

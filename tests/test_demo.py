@@ -86,7 +86,9 @@ def test_the_packaged_configuration_is_sound(tmp_path: Path) -> None:
     assert set(demo.SIZES) == {"train", "dev", "test", "compositional"}
 
 
-@pytest.mark.parametrize("name", ["a folder", "it's, {odd}: [#1]", 'say "runs"', "Übung № 1", "back\\slash"])
+@pytest.mark.parametrize(
+    "name", ["a folder", "it's, {odd}: [#1]", 'say "runs"', "Übung № 1", "back\\slash", "\U0001f600"]
+)
 def test_any_folder_will_do(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     config = checks.load_config(demo.write_config(folder / "corpus", folder / "run"))

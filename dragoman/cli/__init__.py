@@ -106,5 +106,5 @@ def main() -> None:
     if not os.environ.get("COLUMNS", "1").strip("0 "):
         del os.environ["COLUMNS"]  # a width of 0, at which nothing would be printed, means an unknown one
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")  # names of files as they are
     app(prog_name="dragoman")

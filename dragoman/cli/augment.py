@@ -37,7 +37,7 @@ Prefix = Annotated[
 ]
 Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one per line.")]
 Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.", callback=_word)]
-Width = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam; 1 is greedy search.")]
+Width = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Width of the beam; 1 is greedy search.")]
 SourceName = Annotated[str, typer.Option(help="Suffix of the sources.")]
 TargetName = Annotated[str, typer.Option(help="Suffix of the targets.")]
 
@@ -207,6 +207,8 @@ def _write(
                 for file, text in zip(files, pair, strict=True):
                     file.write(text + "\n")
                 count += 1
+            if not count:
+                raise UserError(f"{prefix}: no text has a translation, so there is no pair to write")
     except BaseException:  # one of the two may have been written already: half a corpus
         for path in paths:
             path.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Configuration, Threads, files_and_overrides, overrides
+from dragoman.cli.options import OVERRIDES, Configuration, Threads, column_names, files_and_overrides, overrides
 from dragoman.cli.streams import one_line
 from dragoman.errors import UserError
 from dragoman.text.printable import printable
@@ -26,17 +26,25 @@ app.add_typer(debug, name="debug")
 
 
 @debug.command("data", context_settings=OVERRIDES)
-def debug_data(config: Configuration, threads: Threads = None) -> None:
+def debug_data(
+    config: Configuration,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="SOURCE,TARGET", help="Which languages or columns of a corpus have the pairs: en,de."),
+    ] = None,
+    threads: Threads = None,
+) -> None:
     """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
     training will take here; or of a corpus: a file with both languages, or two texts.
     """
     files, given = files_and_overrides(config)
+    names = column_names(columns)
     from dragoman.corpus import formats
 
-    if len(files) == 2 or (len(files) == 1 and files[0].endswith(formats.ENDINGS)):
+    if len(files) == 2 or (len(files) == 1 and (names or files[0].endswith(formats.ENDINGS))):
         if given:
             raise typer.BadParameter(f"--{next(iter(given))}: is for a configuration, and {files[0]} is a corpus")
-        _tell_corpus(*files)
+        _tell_corpus(files, names)
         return
     file, given = overrides(config)
     from dragoman.cli.outlook import outlook
@@ -95,12 +103,16 @@ def _tell_headers(key: str, places: Sequence[str], names: Sequence[str]) -> None
             _tell(f"{key}: {place}: {one_line(header)}\n")
 
 
-def _tell_corpus(*files: str) -> None:
-    """The statistics of a file with both languages, or of two texts whose names differ in their ending."""
+def _tell_corpus(files: Sequence[str], columns: Sequence[str]) -> None:
+    """The statistics of a file with both languages, which are the `columns` if they are given, or of two texts whose
+    names differ in their ending.
+    """
     from dragoman.corpus import statistics
     from dragoman.corpus.corpora import corpora, side_by_side
 
-    places, names, told = corpora(files) if len(files) == 1 else side_by_side(*map(Path, files))
+    if columns and len(files) != 1:
+        raise typer.BadParameter(f"--columns: is for one file, and here are {' and '.join(files)}")
+    places, names, told = corpora(files, columns) if len(files) == 1 else side_by_side(*map(Path, files))
     if not places:
         raise UserError(f"{' and '.join(files)}: {EXPECTED}")
     (place,) = places

@@ -50,15 +50,15 @@ def distil(
     from dragoman.cli.translate import translate
     from dragoman.cli.translate_options import Options
     from dragoman.corpus.examples import corpus_files
-    from dragoman.run.folder import RunFolder
+    from dragoman.run.folder import RunFolder, data_folder
     from dragoman.training import checks
 
     config = checks.load_config(file, {**given, "data.temperature": "1", "data.weights": "[]"})
-    data, folder = config.data, Path(f"{config.run}-data")
+    data, folder = config.data, data_folder(str(config.run))
     _check(runs, file, data)
     (source,) = data.source
     train = [str(folder / PAIRS), *(data.train if references else ())]
-    learnt = checks.load_config(file, {**given, "data.train": json.dumps(train)})
+    learnt = checks.load_config(file, {**given, "data.train": json.dumps(train, ensure_ascii=False)})
     asked = {
         "command": "distil",
         "RUN": sources.digests([RunFolder(run).weights() for run in runs]),

@@ -26,27 +26,45 @@ ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sig
 class Commands(TyperGroup):
     """A group of commands that report errors as lines on standard error. An unknown exception is a bug: a traceback."""
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            with _told_apart():
-                result = super().invoke(ctx)
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _reported():
+            try:
+                return super().make_context(*args, **options)
+            except typer.Exit:  # after --version or --help
                 sys.stdout.flush()
-        except UsageError as error:
-            error.message = printable(_told(error))
-            raise
-        except UserError as error:
-            raise _ended(1, str(error)) from error
-        except KeyboardInterrupt as error:
-            number = error.number if isinstance(error, Terminated) else signal.SIGINT
-            word = "interrupted" if number == signal.SIGINT else "terminated"
-            raise _ended(ENDED_BY + number, ": ".join([word, *map(str, error.args)])) from error
-        except BrokenPipeError as error:
+                raise
+
+    def invoke(self, ctx: Any) -> Any:
+        with _reported(), _told_apart():
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turn errors that a user can mend into a line on standard error and an exit status."""
+    try:
+        yield
+    except UsageError as error:
+        error.message = printable(_told(error))
+        raise
+    except UserError as error:
+        raise _ended(1, str(error)) from error
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, Terminated) else signal.SIGINT
+        word = "interrupted" if number == signal.SIGINT else "terminated"
+        raise _ended(ENDED_BY + number, ": ".join([word, *map(str, error.args)])) from error
+    except BrokenPipeError as error:
+        raise _ended(PIPE_CLOSED) from error
+    except OSError as error:  # a name that is too long, a folder without permission, a full disk
+        where = f"{error.filename}: " if error.filename else ""
+        words = error.strerror or str(error)
+        raise _ended(1, where + (f"cannot write ({words})" if error.errno in UNWRITABLE else words)) from error
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # which rich has turned into an exit with status 1
             raise _ended(PIPE_CLOSED) from error
-        except OSError as error:  # a name that is too long, a folder without permission, a full disk
-            where = f"{error.filename}: " if error.filename else ""
-            words = error.strerror or str(error)
-            raise _ended(1, where + (f"cannot write ({words})" if error.errno in UNWRITABLE else words)) from error
-        return result
+        raise
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def _each(sentence: Sequence[str], translator: "Translator") -> "tuple[Given, ..
 
 def _exports(options: Options) -> list[tuple[str, Path]]:
     """Return the maps to write, with their files. Raises BadParameter if one is not called as MAPS and FORMATS are."""
-    found = []
+    found = list[tuple[str, Path]]()
     for text in options.export or ():
         from dragoman.visualisation import exports
 
@@ -146,7 +146,10 @@ def _exports(options: Options) -> list[tuple[str, Path]]:
         if name == "contrast" and options.contrast is None:
             raise typer.BadParameter(f"--export {text}: there is a contrast with --contrast TEXT")
         exports.form(Path(path))
-        found.append((name, outputs.named(Path(path))))
+        file = outputs.named(Path(path))
+        if file.resolve() in (each.resolve() for _, each in found):
+            raise typer.BadParameter(f"--export {text}: {path} is that of another map")
+        found.append((name, file))
     return found
 
 

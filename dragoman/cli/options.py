@@ -123,7 +123,7 @@ Search = Annotated[
         "`debug config` lists the kinds.",
     ),
 ]
-Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam.")]
+Beam = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Width of the beam.")]
 Engine = Annotated[
     Engines, typer.Option(help="Engine to compute with: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
 ]

@@ -105,7 +105,11 @@ def _begun(
     known = [*OWN, LENGTH_MODEL]
     texts = [number for number, each in enumerate(translator.sources) if isinstance(each, Language)]
     lacking = {"coverage": not translator.codec.attends, LENGTH_MODEL: not texts}
-    names = [name for name in _names(options.use or DEFAULT, known) if options.use or not lacking.get(name)]
+    names = [
+        name
+        for name in _names(DEFAULT if options.use is None else options.use, known)
+        if options.use or not lacking.get(name)
+    ]
     for name in filter(lacking.get, names):
         raise UserError(f"--use {name}: is of runs that read a text with attention, and this one does not")
     runs = _runs(options.other or [], [*known, REVERSE])
@@ -128,9 +132,11 @@ def _begun(
 def _names(text: str, known: list[str]) -> list[str]:
     """Return the names of `--use`."""
     names = [name.strip() for name in text.split(",")]
-    for name in names:
+    for number, name in enumerate(names):
         if name not in known:
             raise UserError(f"--use: unknown criterion {shown(name)}, {nearest(name, known)}")
+        if name in names[:number]:
+            raise UserError(f"--use: {name} is there twice")
     return names
 
 

@@ -46,10 +46,13 @@ class OneOf:
 
 
 class Problem(NamedTuple):
-    """A fault of a configuration, and the path of keys that leads to it."""
+    """A fault of a configuration, and the path of keys that leads to it. One that comes from a comparison with another
+    key, `beside`, tells nothing if that has a fault itself.
+    """
 
     path: Path
     message: str
+    beside: Path | None = None
 
     def __str__(self) -> str:
         return f"{dotted(self.path)}: {self.message}" if self.path else self.message

@@ -1,7 +1,7 @@
 """Read configurations from YAML files, and write them; all faults are reported at once, by file, line and key."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -45,6 +45,7 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
     if config:
         every = [required, *checks] if wrong else [required, contradictions, *checks]
         found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]
+        found = _telling(found, unfit)
     if config is None or found or document.faults:
         raise ConfigError(_told(document, found))
     return config
@@ -52,13 +53,21 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
 
 def check(config: Config, checks: Sequence[Check]) -> None:
     """Check a configuration that was made in Python. Raises ConfigError with all its problems."""
-    found = _problems(config, [required, contradictions, *checks])
+    found = _telling(_problems(config, [required, contradictions, *checks]))
     if found:
         raise ConfigError("\n".join(map(str, found)))
 
 
 def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
     return [problem for check in checks for problem in check(config)]
+
+
+def _telling(problems: list[Problem], unfit: Collection[Path] = ()) -> list[Problem]:
+    """The problems without those from a comparison with a key that has another problem, or is `unfit`."""
+    faults = {*unfit, *(problem.path for problem in problems)}
+    return [
+        each for each in problems if each.beside is None or not any(_within(path, {each.beside}) for path in faults)
+    ]
 
 
 def _within(path: Path, others: set[Path]) -> bool:
@@ -69,7 +78,7 @@ def _told(document: yaml.Document, problems: list[Problem]) -> str:
     """The message with a line for each fault and problem, in the order of the file, overrides last."""
     found = list(document.faults)
     unread = {fault.path for fault in found}
-    for path, message in problems:
+    for path, message, _ in problems:
         if path not in unread:
             known = document.nearest(path)
             # In `score: dott`, the kind was written without a key `kind`.

@@ -49,7 +49,8 @@ def contradictions(config: Config) -> Iterator[Problem]:
             yield Problem(("metrics", number), f"'{kind}' is there already")
     if training.metric not in (*kinds, *UNTRANSLATED):
         known = nearest(training.metric, [*kinds, *UNTRANSLATED])
-        yield Problem(("training", "metric"), f"'{training.metric}' is not listed in metrics; {known}")
+        message = f"'{training.metric}' is not listed in metrics; {known}"
+        yield Problem(("training", "metric"), message, beside=("metrics",))
 
 
 def _one_pair(config: Config) -> Iterator[Problem]:

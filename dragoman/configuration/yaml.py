@@ -139,8 +139,12 @@ def _scalar(node: Node) -> Any:
         raise ValueError(f"{text[:20]}... is too long for a number")
     if kind == "int":
         digits = text.replace("_", "")
+        if ":" in digits:  # after %YAML 1.1
+            raise ValueError(f"{text} is a number of base 60; in quotes it is text")
         return int(digits) if re.fullmatch(r"[-+]?[0-9]+", digits) else int(digits, 0)
     if kind == "float":
+        if ":" in text:
+            raise ValueError(f"{text} is a number of base 60; in quotes it is text")
         number = float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
         if not math.isfinite(number):
             raise ValueError(f"{text} is not a finite number")

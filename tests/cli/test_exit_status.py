@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+from typing import Annotated
 
 import pytest
 import typer
@@ -10,6 +11,12 @@ from typer.testing import CliRunner
 
 from dragoman.cli.exit_status import Commands
 from dragoman.errors import UserError
+
+
+def shows(asked: bool) -> None:
+    """What an option that is read before all others does on a full disk."""
+    if asked:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def ended(error: BaseException) -> tuple[int, str]:
@@ -67,6 +74,25 @@ def test_a_signal_that_asks_to_end_is_told_and_has_its_status(number: signal.Sig
         assert signal.getsignal(number) == signal.SIG_DFL
     finally:
         signal.signal(number, before)
+
+
+def test_a_pipe_that_rich_finds_closed_has_the_status_of_one() -> None:
+    closed = SystemExit(1)
+    closed.__context__ = BrokenPipeError()
+    assert ended(closed) == (141, "")
+    assert ended(SystemExit(1)) == (1, "")
+
+
+def test_a_full_disk_is_told_when_only_the_version_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = typer.Typer(cls=Commands)
+
+    @app.callback()
+    def told(version: Annotated[bool, typer.Option(is_eager=True, callback=shows)] = False) -> None:
+        pass
+
+    app.command("first")(lambda: None)
+    outcome = CliRunner().invoke(app, ["--version"])
+    assert (outcome.exit_code, outcome.stderr) == (1, "cannot write (No space left on device)\n")
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:

@@ -88,6 +88,8 @@ def test_anchors_are_copies_and_a_merge_key_is_an_ordinary_one() -> None:
         ("a: 1e999", 1, "1e999 is not a finite number"),
         ("a: " + "9" * 5000, 1, "99999999999999999999... is too long for a number"),
         ("a: !!python/object x", 1, "the tag !!python/object means nothing here"),
+        ("%YAML 1.1\n---\na: 1:30", 3, "1:30 is a number of base 60; in quotes it is text"),
+        ("%YAML 1.1\n---\na: 1:30.5", 3, "1:30.5 is a number of base 60; in quotes it is text"),
         ("a: !mine [1]", 1, "the tag !mine means nothing here"),
         ('a: "\\ud800"', 1, "half of a surrogate pair; write the character itself"),
         ("? [a, b]\n: 1", 1, "a key must be a word, not a list or a mapping"),

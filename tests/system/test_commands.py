@@ -416,6 +416,17 @@ def test_debug_data_finds_what_is_odd(shell: Shell) -> None:
     assert "data.dev: dev\npairs: 8\n" in outcome.out
 
 
+def test_debug_data_shows_two_of_several_columns(shell: Shell) -> None:
+    shell.write("three.tsv", "x\tb\tc\none\tun\t1\n")
+    assert "--columns NAME,NAME" in shell.fails("debug", "data", "three.tsv")
+    outcome = shell("debug", "data", "three.tsv", "--columns=x,b")
+    assert outcome.code == 0, outcome.err
+    assert "columns x, b\npairs: 1\n" in outcome.out
+    assert shell("debug", "data", "train", "--columns=en,fr").code == 0
+    assert shell("debug", "data", "train.en", "train.fr", "--columns=en,fr").code == 2
+    assert shell("debug", "data", "toy.yaml", "--columns=en,fr").code != 0
+
+
 def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(shell: Shell) -> None:
     shell.write("train.en", "one, two\n" * 3)
     shell.write("train.fr", "deux, un\n" * 3)

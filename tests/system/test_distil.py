@@ -44,6 +44,12 @@ def test_a_student_learns_from_what_a_teacher_makes_of_its_text(teacher: Shell) 
     assert "dragoman translate runs/small FILE" in outcome.err
 
 
+def test_its_folder_may_have_any_name(teacher: Shell) -> None:
+    outcome = teacher("distil", "runs/toy", "small.yaml", "--references", "--training.steps=1", "--run", "\U0001f600/")
+    assert outcome.code == 0, outcome.err
+    assert Run.load(teacher.folder / "\U0001f600").config.data.train == ("\U0001f600-data/train", "train")
+
+
 def test_it_may_learn_from_the_references_as_well_and_from_several_teachers(teacher: Shell) -> None:
     outcome = teacher("distil", "runs/toy", "runs/toy", "small.yaml", "--references", "--training.steps=1")
     assert outcome.code == 0, outcome.err

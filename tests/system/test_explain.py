@@ -161,6 +161,7 @@ def test_maps_are_written(shell: Shell, tmp_path: Path) -> None:
         ("run", "one", "--export", "attention"),
         ("run", "one", "--export", "heat=a.svg"),
         ("run", "one", "--export", "gradient=a.gif"),
+        ("run", "one", "--export", "gradient=a.svg", "--export", "attention=./a.svg"),
         ("run", "one", "--export", "contrast=a.svg"),
         ("run", "one", "--export", "gradient=run/model.safetensors.svg/a.svg"),
         ("missing", "one"),

@@ -78,6 +78,28 @@ def test_names_and_lines_are_shown_and_not_obeyed(copied: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_names_of_files_may_be_any_bytes(trained: Shell, tmp_path: Path) -> None:
+    name = os.fsdecode(b"s\xff")
+    (tmp_path / name).write_text((trained.folder / "test.fr").read_text("utf-8"), "utf-8")
+    system = str(tmp_path / name)
+    with (tmp_path / "scores").open("wb") as file:
+        outcome = trained.spawn("evaluate", "test.fr", "-i", "test.fr", "-i", system, "--metrics=bleu", stdout=file)
+    assert outcome.code == 0, outcome.err
+    assert os.fsencode(system) in (tmp_path / "scores").read_bytes()
+    named = trained("judge", "make", "test.en", system, "-o", str(tmp_path / "page.html"))
+    assert (named.code, "is no UTF-8" in named.err) == (2, True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_a_full_disk_is_told_of_options_that_end_the_program(option: str, trained: Shell) -> None:
+    with FULL.open("wb") as full:
+        outcome = trained.spawn(option, stdout=full)
+    assert (outcome.code, outcome.err) == (1, "cannot write (No space left on device)\n")
+
+
+@pytest.mark.slow
 def test_a_corpus_with_an_overlong_line_trains(shell: Shell) -> None:
     for name in ("train", "dev"):
         for language in ("en", "fr"):

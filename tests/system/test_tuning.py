@@ -91,6 +91,8 @@ def test_tuning_leaves_files_of_others_alone(tuned: Shell, golden: Golden) -> No
     [
         ("--reference=test.fr",),
         ("--use=lenght",),
+        ("--use=length,length",),
+        ("--use=",),
         ("--with=length=runs/toy",),
         ("--with=runs/toy",),
         ("--reverse=runs/toy",),
