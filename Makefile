@@ -1,5 +1,5 @@
 # Each target makes the environment in .venv first when it is missing or older than what it is made from.
-# It needs Python 3.11 or newer (another one: make PYTHON=python3.12 test) and never root.
+# It needs Python 3.11 or newer (another one than python3, before there is a .venv: make PYTHON=python3.12 test) and never root.
 
 PYTHON ?= python3
 VENV := .venv

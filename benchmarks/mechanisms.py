@@ -22,10 +22,11 @@ from benchmarks.aligners import statistical
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
-from benchmarks.trainings import apart, told
+from benchmarks.trainings import apart, keep_options, told
 from dragoman.configuration import document
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import read_gold
+from dragoman.errors import UserError
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files import read_lines
@@ -147,6 +148,9 @@ def parts(options: argparse.Namespace) -> dict[str, Part]:
         files: Path = options.alignments
         found[files.name] = Part(aligners(), aligned(files, texts / files.name))
     if options.only:
+        known = [row.name for part in found.values() for row in part.rows]
+        if not set(options.only) <= set(known):
+            raise UserError(f"--only: expected some of {'; '.join(known)}")
         chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in found.items()}
         found = {name: part._replace(rows=chosen[name]) for name, part in found.items() if chosen[name]}
     return {name: part._replace(rows=list(_seeded(part.rows, options.seeds))) for name, part in found.items()}
@@ -175,6 +179,7 @@ def result(path: Path) -> Result:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    keep_options(options.folder, pairs=options.pairs, epochs=options.epochs)
     every = parts(options)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row
@@ -193,7 +198,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         given["alignments"] = options.alignments
     rest = [word for key, value in given.items() for word in (f"--{key}", str(value))]
     tasks = {f"{name}: {row.name}": ["--row", name, row.name, *rest] for name, row in todo}
-    apart("benchmarks.mechanisms", tasks, options.workers, console)
+    failed = apart("benchmarks.mechanisms", tasks, options.workers, console)
     shown = Console(width=200, highlight=False, markup=False)
     for name, part in every.items():
         found = {
@@ -214,7 +219,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             ]
         for line in lines:
             shown.print(line)
-    return 0
+    return int(failed > 0)
 
 
 def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) -> list[str]:

@@ -74,12 +74,17 @@ def _gpu(configs: Sequence[Config]) -> Iterator[str]:
 
 
 def digest(*configs: Config) -> str:
-    """Return the SHA-256 of complete configurations; only the names of files count, since folders differ elsewhere."""
+    """Return the SHA-256 of complete configurations; only the names of files and runs count, since folders differ
+    elsewhere.
+    """
     found = hashlib.sha256()
     for config in map(complete, configs):
         pairs = tuple(_named(pair) for pair in config.data.pairs)
         data = _named(config.data).model_copy(update={"pairs": pairs})
-        found.update(document.dump(config.model_copy(update={"run": "", "data": data})).encode())
+        training = config.training.model_copy(update={"start": _name(config.training.start)})
+        text = config.text.model_copy(update={"symbols_of": _name(config.text.symbols_of)})
+        named = {"run": "", "data": data, "training": training, "text": text}
+        found.update(document.dump(config.model_copy(update=named)).encode())
     return found.hexdigest()
 
 
@@ -87,6 +92,10 @@ def _named(section: Files) -> Files:
     """Return a section with the names of its files instead of their paths."""
     train, dev = tuple(Path(name).name for name in section.train), Path(section.dev).name
     return section.model_copy(update={"train": train, "dev": dev})
+
+
+def _name(place: str | None) -> str | None:
+    return place and Path(place).name
 
 
 def write(path: Path, result: Any, made: Provenance) -> None:

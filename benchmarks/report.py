@@ -80,6 +80,8 @@ def table(report: Report, before: Report | None = None) -> Table:
     rates = ", ".join(f"{precision} {rate / 1e9:,.0f}" for precision, rate in report.products.items())
     if before:
         rates += f"; before: {', '.join(f'{rate / 1e9:,.0f}' for rate in before.products.values())}"
+        if (before.machine, before.corpus) != (report.machine, report.corpus):
+            rates += f"\nbefore, with another machine or corpus: {before.machine}; {before.corpus}"
     title = f"{report.machine}\n{report.corpus}\nmatrix products of one core, GFLOP/s: {rates}"
     shown = Table(title=title, title_justify="left", title_style="")
     for name in ("work", "threads", "toolkit"):

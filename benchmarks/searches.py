@@ -27,6 +27,7 @@ from benchmarks.reranking import CANDIDATES, tuned
 from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, DeviceConfig
+from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files import existing, read_lines
@@ -177,11 +178,14 @@ def proved(options: argparse.Namespace) -> dict[str, int]:
     model = dragoman.load(_runs(FORWARD[:1], options), device=DeviceConfig(threads=1))
     short = list(islice((text for text in _read("dev", "en", options) if len(text.split()) <= WORDS), SENTENCES))
     path: Path = options.folder / f"{EXHAUSTIVE}.jsonl"
-    known = list(read_lines(path)) if path.is_file() else []
+    found = list(map(json.loads, read_lines(path))) if path.is_file() else []
+    if [each["source"] for each in found] != short[: len(found)]:
+        raise UserError(f"{path}: is of other sentences; remove it")
+    known = list(map(json.dumps, found))
     for text in short[len(known) :]:
         (mode,) = model.translate([text], search=Spec("exhaustive"))
         (beam,) = model.translate([text], search=Spec("beam", {"size": 5, "normalisation": "none"}))
-        known.append(json.dumps({"proved": mode.proved, "mode": mode.text, "beam": beam.text}))
+        known.append(json.dumps({"source": text, "proved": mode.proved, "mode": mode.text, "beam": beam.text}))
         write(path, known)
     sure = [each for each in map(json.loads, known) if each["proved"]]
     return {

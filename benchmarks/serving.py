@@ -166,7 +166,7 @@ async def memory(server: Server, texts: Iterator[str], count: int) -> Found:
     before = server.memory
     more = await server.asked(islice(texts, count), MANY, 3600)
     growth = 100 * (server.memory / before - 1)
-    line = f"Memory: {before / 1e6:.0f} MB after {count // 10:,} requests, {growth:+.1f} % after {count:,} more."
+    line = f"Memory: {before / 1e6:.0f} MB after {len(first):,} requests, {growth:+.1f} % after {len(more):,} more."
     bounds = {
         f"{failed([*first, *more])} requests failed while memory was measured": not failed([*first, *more]),
         f"memory grows by {growth:.1f} %, not {GROWTH:g}": growth <= GROWTH,

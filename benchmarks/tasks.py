@@ -21,7 +21,7 @@ import dragoman
 from benchmarks import provenance
 from benchmarks.formats import converted
 from benchmarks.prepared import Row, write
-from benchmarks.trainings import apart, told
+from benchmarks.trainings import apart, keep_options, told
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
@@ -276,13 +276,14 @@ def _measures(task: Task, published: float, result: Result) -> str:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     every = [task for task in tasks() if not options.only or {task.name, task.kind} & set(options.only)]
-    if not every:
+    if not set(options.only or ()) <= {name for task in every for name in (task.name, task.kind)}:
         known = ", ".join(f"'{kind}'" for kind in dict.fromkeys(task.kind for task in tasks()))
         raise UserError(f"--only: expected rows such as 'scan, simple', or all of a kind: {known}")
     if options.row:  # this process is one of the trainings
         work(next(task for task in every if task.name == options.row), options)
         return 0
     rest = ["--folder", str(options.folder), "--data", str(options.data)]
+    keep_options(options.folder, data=options.data)
     todo = [task for task in every if not (options.folder / f"{task.row.slug}.json").is_file()]
     commands = {task.name: ["--row", task.name, *rest] for task in todo}
     failed = apart("benchmarks.tasks", commands, options.workers, console)

@@ -1,6 +1,6 @@
 """What a glossary costs and gains: `make terms-table`.
 
-The model is that of `--run`, and by default that of `dragoman demo`, trained in the folder `demo` unless it is there.
+The model is that of `--run`, and by default that of `dragoman demo`, trained in `runs/demo` unless it is there.
 `--source` and `--reference` are sentences for it (by default the demo's test sentences), and `--links` their word
 links, a line each, such as `0-0 1-2`. A sentence has one term: its longest source word with one link, to a word of the
 reference that has no other. The model translates each sentence without a glossary, with one that has this term, and
@@ -111,7 +111,7 @@ def forwards(text: str, made: Item, each: Item) -> str:
 def run(options: argparse.Namespace, console: Console) -> int:
     files = options.source, options.reference, options.links
     if options.run is None:
-        folder = explanations.trained(Path("demo"))
+        folder = explanations.trained(Path("runs/demo"))
         texts = folder.parent / "corpus"
         files = texts / "test.en", texts / "test.fr", texts / "test.en-fr.align"
     elif None in files:

@@ -1,6 +1,7 @@
 """Tables whose rows are trainings, each in its own process, some in parallel, continued where they stopped."""
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -67,6 +68,7 @@ def main(
         rest = ["--folder", str(options.folder), "--data", str(options.data)]
         rest += ["--epochs", str(options.epochs)] if table.epochs else []
         rest += [flag for flag in table.flags if vars(options)[flag.removeprefix("--").replace("-", "_")]]
+        keep_options(options.folder, data=options.data, **({"epochs": options.epochs} if table.epochs else {}))
         failed = 0
         todo = [row.name for row in every if not result(row, options).is_file()]
         others = [name for name in todo if not any(name in group for group in table.first)]
@@ -90,6 +92,18 @@ def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Na
         return 1
 
 
+def keep_options(folder: Path, **given: Any) -> None:
+    """Note the options by which the rows in a folder are made. Raises UserError if those there were made by others."""
+    path, options = folder / "options.json", {name: str(value) for name, value in given.items()}
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        write(path, [json.dumps(options)])
+        return
+    before = json.loads("\n".join(read_lines(path)))
+    if changed := [f"--{name} {before.get(name)}" for name in options if before.get(name) != options[name]]:
+        raise UserError(f"{folder}: its rows were made with {' '.join(changed)}; choose another --folder, or remove it")
+
+
 def result(row: Row, options: argparse.Namespace) -> Path:
     """Return the path of a row's result."""
     path: Path = options.folder / f"{row.slug}.json"
@@ -100,10 +114,11 @@ def trained(row: Row, config: Config, options: argparse.Namespace) -> tuple[Path
     """Train a row. Return its run folder and the minutes of processor time, those of interrupted trainings included."""
     spent: Path = options.folder / f"{row.slug}.minutes"
     minutes = float(next(read_lines(spent))) if spent.is_file() else 0.0
+    began = time.process_time()
     try:
         run = session.train(config, quiet=True)
     finally:
-        minutes += time.process_time() / 60
+        minutes += (time.process_time() - began) / 60
         write(spent, [str(minutes)])
     return run.path, minutes
 

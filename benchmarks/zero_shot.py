@@ -22,7 +22,7 @@ import dragoman
 from benchmarks import provenance
 from benchmarks.corpus import DEV, TEST, TRAIN
 from benchmarks.prepared import write
-from benchmarks.trainings import apart, told
+from benchmarks.trainings import apart, keep_options, told
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
@@ -177,6 +177,7 @@ def tables(options: argparse.Namespace) -> dict[str, Table]:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    keep_options(options.folder, pairs=options.pairs, epochs=options.epochs)
     every = tables(options)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row

@@ -114,8 +114,8 @@ def translated(
     """
     sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
     counts = _agreements(translator, sources, known, gold, to=to) if gold else None
-    width = components.build(SEARCHES, translator.search).width
-    found = translator.translate(sources, to=to, n_best=min(ALTERNATIVES, width))
+    search = components.build(SEARCHES, translator.search)
+    found = translator.translate(sources, to=to, n_best=1 if search.draws else min(ALTERNATIVES, search.width))
     if explain:
         found = _explained(translator, found, [reference for _, reference in pairs])
     links = [each.possible for each in gold] if gold else [None] * len(pairs)

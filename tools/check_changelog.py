@@ -3,15 +3,24 @@
 import re
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^## \[(?P<name>[^\]\n]+)\](?P<rest>.*)\n(?P<body>(?:(?!## ).*\n?)*)", re.MULTILINE)
+ITEM = re.compile(r"^- \S", re.MULTILINE)
 DATE = re.compile(r" - \d{4}-\d{2}-\d{2}")
 VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 DEVELOPED = re.compile(rf"{VERSION.pattern}(\.dev[0-9]+)?")  # a version that is being prepared may be marked as such
+
+
+def _date(rest: str) -> bool:
+    try:
+        return bool(DATE.fullmatch(rest) and date.fromisoformat(rest.removeprefix(" - ")))
+    except ValueError:
+        return False
 
 
 def order(version: str) -> tuple[int, ...]:
@@ -26,21 +35,27 @@ def problems(changelog: str, version: str) -> list[str]:
     sections = list(SECTION.finditer(changelog))
     if not sections or sections[0]["name"] != "Unreleased":
         return ["the first section must be '## [Unreleased]'"]
+    headings = re.findall(r"^## .*", changelog, re.MULTILINE)
+    if strange := [line for line in headings if not SECTION.match(f"{line}\n")]:
+        return [f"'{line}' must read like '## [1.2.3] - 2026-01-31'" for line in strange]
     unreleased, *released = sections
     found = [
         f"'## [{section['name']}]{section['rest']}' must read like '## [1.2.3] - 2026-01-31'"
         for section in released
-        if not (VERSION.fullmatch(section["name"]) and DATE.fullmatch(section["rest"]))
+        if not (VERSION.fullmatch(section["name"]) and _date(section["rest"]))
     ]
     if found:
         return found
+    found += [f"'## [{section['name']}]' tells nothing" for section in released if not ITEM.search(section["body"])]
     names = [section["name"] for section in released]
     if names != sorted(set(names), key=order, reverse=True):
         found.append("the newest version comes first, each version once")
+    elif (dates := [section["rest"] for section in released]) != sorted(dates, reverse=True):
+        found.append("a newer version has an older date")
     if version not in names:
         if names and order(version) <= order(names[0]):
             found.append(f"no section for version {version} of pyproject.toml, and {names[0]} is newer")
-        elif not unreleased["body"].strip():
+        elif not ITEM.search(unreleased["body"]):
             found.append(f"version {version} of pyproject.toml has no section, and Unreleased is empty")
     return found
 

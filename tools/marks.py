@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
+DEFINITIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+
 
 class Mark(NamedTuple):
     """One use of `pytest.mark.spec`: its place, and the ids given (None: not literals)."""
@@ -17,26 +19,51 @@ class Mark(NamedTuple):
 def marks(tests: Path) -> Iterator[Mark]:
     """Yield all uses of the mark below the folder, in the order of files and lines.
 
-    A mark at module level (`pytestmark`, or in a list of parameters) counts for the module.
+    A mark at module level (`pytestmark`, or of a parameter) counts for the module.
     """
     for path in sorted(tests.rglob("*.py")):
         file = path.relative_to(tests.parent).as_posix()
         module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        for names, call in _calls(module.body, ()):
-            collected = path.name.startswith("test_") and all(name.lower().startswith("test") for name in names)
+        for names, call, collected in _calls(module.body, (), path.name.startswith("test_")):
             yield Mark("::".join((file, *names)), tuple(_text(argument) for argument in call.args), collected)
 
 
-def _calls(body: list[ast.stmt], names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ast.Call]]:
-    """Yield each call of the mark, with the names of the class and function that it belongs to."""
+def _calls(
+    body: list[ast.stmt], names: tuple[str, ...], collected: bool
+) -> Iterator[tuple[tuple[str, ...], ast.Call, bool]]:
+    """Yield each call of the mark, with the names of the class and function that it belongs to, and whether pytest
+    collects these. A definition counts if no later one has its name.
+    """
+    last = {statement.name: statement for statement in body if isinstance(statement, DEFINITIONS)}
     for statement in body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = (*names, statement.name)
+        if isinstance(statement, DEFINITIONS):
+            inner, within = (*names, statement.name), collected and last[statement.name] is statement
+            within = within and _is_collected(statement)
             for decorator in statement.decorator_list:
-                yield from ((inner, call) for call in ast.walk(decorator) if _is_mark(call))
-            yield from _calls(statement.body, inner)
+                yield from ((inner, call, within) for call in ast.walk(decorator) if _is_mark(call))
+            yield from _calls(statement.body, inner, within and isinstance(statement, ast.ClassDef))
         else:
-            yield from ((names, call) for call in ast.walk(statement) if _is_mark(call))
+            used = {call for part in ast.walk(statement) if _uses_marks(part) for call in ast.walk(part)}
+            found = (call for call in ast.walk(statement) if _is_mark(call))
+            yield from ((names, call, collected and call in used) for call in found)
+
+
+def _is_collected(statement: ast.stmt) -> bool:
+    """Whether pytest runs what a definition in a module, or in a class that it collects, defines."""
+    if isinstance(statement, ast.ClassDef):
+        own = {each.name for each in statement.body if isinstance(each, DEFINITIONS)}
+        return statement.name.startswith("Test") and "__init__" not in own and any(map(_is_collected, statement.body))
+    if not isinstance(statement, DEFINITIONS) or not statement.name.startswith("test"):
+        return False
+    decorators = (ast.unparse(each).partition("(")[0] for each in statement.decorator_list)
+    return not {"pytest.fixture", "pytest.mark.skip"} & {*decorators}
+
+
+def _uses_marks(node: ast.AST) -> bool:
+    """Whether pytest reads the marks in a node: a parameter, or what is assigned to `pytestmark`."""
+    if isinstance(node, ast.Assign):
+        return [ast.unparse(target) for target in node.targets] == ["pytestmark"]
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.param"
 
 
 def _is_mark(node: ast.AST) -> TypeGuard[ast.Call]:

@@ -208,7 +208,7 @@ def _write(
                     file.write(text + "\n")
                 count += 1
             if not count:
-                raise UserError(f"{prefix}: no text has a translation, so there is no pair to write")
+                raise UserError(f"{prefix}: there is no pair to write")
     except BaseException:  # one of the two may have been written already: half a corpus
         for path in paths:
             path.unlink(missing_ok=True)

@@ -264,5 +264,5 @@ def _value(cell: Cell) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    """JSON as all of these commands print it."""
-    return json.dumps(value, indent=1, ensure_ascii=False)
+    """JSON as all of these commands print it; a byte of a file's name that is not UTF-8 is escaped."""
+    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()

@@ -42,6 +42,8 @@ def debug_data(
     from dragoman.corpus import formats
 
     if len(files) == 2 or (len(files) == 1 and (names or files[0].endswith(formats.ENDINGS))):
+        if names and files[0].endswith((".yaml", ".yml")):
+            raise typer.BadParameter(f"--columns: is for a corpus, and {files[0]} is a configuration")
         if given:
             raise typer.BadParameter(f"--{next(iter(given))}: is for a configuration, and {files[0]} is a corpus")
         _tell_corpus(files, names)

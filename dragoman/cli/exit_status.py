@@ -27,12 +27,8 @@ class Commands(TyperGroup):
     """A group of commands that report errors as lines on standard error. An unknown exception is a bug: a traceback."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        with _reported():
-            try:
-                return super().make_context(*args, **options)
-            except typer.Exit:  # after --version or --help
-                sys.stdout.flush()
-                raise
+        with _reported():  # --version and --help, too, which end here
+            return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         with _reported(), _told_apart():

@@ -148,7 +148,7 @@ def _exports(options: Options) -> list[tuple[str, Path]]:
         exports.form(Path(path))
         file = outputs.named(Path(path))
         if file.resolve() in (each.resolve() for _, each in found):
-            raise typer.BadParameter(f"--export {text}: {path} is that of another map")
+            raise typer.BadParameter(f"--export {text}: {path} is already the file of another map")
         found.append((name, file))
     return found
 

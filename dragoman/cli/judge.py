@@ -143,7 +143,7 @@ def _names(systems: list[str]) -> dict[str, Path]:
         if not name or not file:
             raise typer.BadParameter(f"{given}: expected NAME=FILE, or a file")
         if any("\ud800" <= letter < "\ue000" for letter in name):  # a byte that is no character
-            raise typer.BadParameter(f"{printable(given)}: its name is no UTF-8; give it another: NAME=FILE")
+            raise typer.BadParameter(f"{printable(given)}: its name is not UTF-8; give it a name: NAME=FILE")
         if name in found:
             raise typer.BadParameter(f"{name}: is given twice")
         found[name] = Path(file)

@@ -1,5 +1,6 @@
 """`dragoman serve`: runs as a service that speaks the HTTP of LibreTranslate."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -24,7 +25,9 @@ class Options(NamedTuple):
     trusted_host: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Name of the page, such as translate.example.org, whose corrections need no key."
+            metavar="NAME",
+            help="Host name at which the page is opened, such as translate.example.org: corrections from there need no "
+            "key.",
         ),
     ] = None
     make_key: Annotated[
@@ -81,6 +84,11 @@ def serve(options: Options) -> None:
             raise UserError("--make-key goes with --keys FILE, which it is added to")
         typer.echo(Keys.make(options.make_key, options.keys))
         return
+    for name in options.trusted_host or ():
+        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+            raise typer.BadParameter(
+                f"--trusted-host {name}: expected the name of a host alone, such as translate.example.org"
+            )
     if not options.runs:
         raise UserError("RUN: expected the folder of a run, or of several")
     if options.history and options.corrections is None:

@@ -47,7 +47,7 @@ class OneOf:
 
 class Problem(NamedTuple):
     """A fault of a configuration, and the path of keys that leads to it. One that comes from a comparison with another
-    key, `beside`, tells nothing if that has a fault itself.
+    key, `beside`, tells nothing if that is wrong itself, or part of a value that is.
     """
 
     path: Path

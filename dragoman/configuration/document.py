@@ -63,11 +63,16 @@ def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
 
 
 def _telling(problems: list[Problem], unfit: Collection[Path] = ()) -> list[Problem]:
-    """The problems without those from a comparison with a key that has another problem, or is `unfit`."""
+    """The problems without those from a comparison with a key that is wrong itself, or `unfit`."""
     faults = {*unfit, *(problem.path for problem in problems)}
-    return [
-        each for each in problems if each.beside is None or not any(_within(path, {each.beside}) for path in faults)
-    ]
+    return [each for each in problems if each.beside is None or not _is_wrong(each.beside, faults)]
+
+
+def _is_wrong(path: Path, faults: set[Path]) -> bool:
+    """Whether a value is wrong, a value that it is part of, or the kind of it or of one of its items."""
+    kinds = {fault[:-1] for fault in faults if fault[-1:] == ("kind",)}
+    items = {fault[:-1] for fault in kinds if fault and isinstance(fault[-1], int)}
+    return _within(path, faults) or path in kinds | items
 
 
 def _within(path: Path, others: set[Path]) -> bool:

@@ -38,16 +38,14 @@ class TextPipeline:
         """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
         return self.unit.encode(self.normalise(text), sample)
 
-    def begun(self, text: str) -> list[str]:
-        """The symbols of the beginning of a text. An apostrophe at its end is that of an elided word (`l'`), as if a
-        letter followed, where that makes a word of its own.
+    def elided(self, text: str) -> list[str] | None:
+        """The symbols of the beginning of a text if the apostrophe at its end is that of an elided word (`l'`), as it
+        would be before a letter; None if it ends in no such word.
         """
-        symbols = self.encode(text)
-        if text.endswith(("'", "\u2019")):
-            *elided, _ = self.encode(f"{text}a")
-            if self.decode(elided) == self.decode(symbols):
-                return elided
-        return symbols
+        if not text.endswith(("'", "\u2019")):
+            return None
+        symbols, (*elided, _) = self.encode(text), self.encode(f"{text}a")
+        return elided if len(elided) < len(symbols) and self.decode(elided) == self.decode(symbols) else None
 
     def decode(self, symbols: Sequence[str]) -> str:
         """The text that the symbols (without padding, begin and end) spell; `<unk>` is written as is."""

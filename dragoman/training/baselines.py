@@ -20,6 +20,8 @@ def kept(run: Direction, *, anew: bool) -> Baselines | None:
     proof, digest = run.folder.proof, _digest(run.data.dev)
     if not anew and "baselines" in proof:
         if proof.get("dev", digest) == digest:
+            if "dev" not in proof:  # the run was begun by an earlier version
+                note_baselines(run.folder, proof["baselines"], digest)
             return baselines.from_json(proof["baselines"])
         run.journal.say(
             f"{run.folder.path}: data.dev has changed, so validations from now on cannot be compared with those before"

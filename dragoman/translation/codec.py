@@ -115,7 +115,7 @@ class Codec:
         protection, detached = self.reading.protection, sentence.detached
         text = detached.beginning.text if detached and detached.beginning else prefix
         text = sentence.marked.prefix(text, protection) if protection else text
-        if detached and UNK in self.writing.numbering(sentence.encoded).ids(self.target.text.begun(text)):
+        if detached and UNK in self.writing.numbering(sentence.encoded).ids(self.writing.begun(sentence.encoded, text)):
             text = text.rstrip()  # units of words have no symbol for a space at the end
         forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
         return self.writing.prefix(sentence.encoded, text, forbidden)

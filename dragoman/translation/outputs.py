@@ -74,7 +74,7 @@ class ModelOutputs:
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         if self.edited is not None:
             raise UserError("a prefix is of a text that is written, and this run writes edits of one")
-        symbols = self.target.text.begun(text[:LONGEST_TEXT])
+        symbols = self.begun(encoded, text)
         if len(symbols) > LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")
         ids = self.numbering(encoded).ids(symbols)
@@ -84,6 +84,14 @@ class ModelOutputs:
                     f"prefix: '{symbol}' of {SHORT.repr(text)} is no symbol of translations to this language"
                 )
         return ids
+
+    def begun(self, encoded: list[Encoded], text: str) -> list[str]:
+        """The symbols of the beginning of a translation: an apostrophe at its end is that of an elided word if the
+        model knows that word.
+        """
+        elided = self.target.text.elided(text[:LONGEST_TEXT])
+        known = elided is not None and UNK not in self.numbering(encoded).ids(elided)
+        return elided if elided and known else self.target.text.encode(text[:LONGEST_TEXT])
 
     def numbering(self, encoded: list[Encoded]) -> Numbering:
         """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""

@@ -8,10 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from dragoman.cli import app
 from dragoman.documents.html import Page
 from dragoman.documents.passages import Passage
 from dragoman.documents.passages import split as really_split
@@ -21,6 +25,7 @@ from dragoman.serving.limits import Keys, Limits
 from dragoman.serving.server import Lines
 from tests import toy
 from tests.serving.conftest import LIMITS
+from tests.serving.server import serving
 
 
 @pytest.fixture(params=["json", "data"])
@@ -399,3 +404,26 @@ def test_the_page_loads_nothing_from_elsewhere_and_is_taken_for_nothing_else(cli
     assert policy["default-src"] == "'none'"
     assert {policy[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
+def test_a_server_trusts_the_host_that_it_is_started_for(run: Path, tmp_path: Path) -> None:
+    host = "translate.example.org"
+    options = ["--corrections", str(tmp_path / "db"), "--trusted-host", host]
+    body = json.dumps({"q": "one", "s": "uno", **PAIR}).encode()
+    with serving(run, options=options) as address:
+        found = {}
+        for name in (host, f"evil.{host}"):
+            headers = {"Host": name, "Origin": f"https://{name}", "Content-Type": "application/json"}
+            try:
+                with urlopen(Request(f"{address}/suggest", body, headers)) as answer:
+                    found[name] = answer.status
+            except HTTPError as error:
+                found[name] = error.code
+    assert found == {host: 200, f"evil.{host}": 403}
+
+
+@pytest.mark.parametrize("name", ["https://translate.example.org", "translate.example.org:8443", ""])
+def test_a_trusted_host_is_a_name_alone(name: str, run: Path) -> None:
+    outcome = CliRunner().invoke(app, ["serve", str(run), "--trusted-host", name])
+    assert outcome.exit_code == 2
+    assert "expected the name of a host" in " ".join(outcome.stderr.replace("│", " ").split())

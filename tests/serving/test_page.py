@@ -2,6 +2,7 @@
 
 import re
 import struct
+import time
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -307,6 +308,19 @@ def test_the_draft_of_a_correction_stays(browser: Browser, run: Path, tmp_path: 
         until(lambda: browser.run("return document.querySelector('#translation').textContent")[:12] == "deux un tres")
         assert browser.find("#kept").text == ""
         assert browser.run(draft) == "un six"
+        browser.find("#better").send_keys("!")
+        browser.find("#correction button").click()
+        browser.find("#better").send_keys("?")  # while it is saved
+        until(lambda: browser.run("return sentences[1].correction"))
+        assert (browser.run(draft), browser.find("#kept").text) == ("un six!?", "")
+        browser.find("#correction button").click()
+        until(lambda: browser.find("#kept").text == "Saved.")
+        browser.find("#better").send_keys("!")
+        assert browser.find("#kept").text == ""
+        browser.run("document.querySelector('#translation .word').click()")  # of the first sentence
+        browser.find("#text").send_keys(" one")
+        time.sleep(1)
+        assert browser.run("return document.querySelector('#translation').textContent").endswith("un six!?")
 
 
 def test_what_has_failed_is_translated_when_it_is_typed_again(page: Browser) -> None:

@@ -127,3 +127,10 @@ def test_half_a_corpus_does_not_stay(copied: Shell, monkeypatch: pytest.MonkeyPa
         assert "No space left" in copied.fails("augment", "copy", "test.fr", *NAMES, "-o", "half")
     assert not list(copied.folder.glob("*half*"))
     assert copied("augment", "copy", "test.fr", *NAMES, "-o", "half").code == 0
+
+
+def test_no_corpus_is_made_of_nothing(shell: Shell) -> None:
+    shell.write("blank.fr", "\n \n")
+    outcome = shell("augment", "copy", "blank.fr", "-o", "none", *NAMES)
+    assert (outcome.code, outcome.err.splitlines()[-1]) == (1, "none: there is no pair to write")
+    assert not list(shell.folder.glob("none.*"))

@@ -1,6 +1,7 @@
 """Standard streams as a shell connects them: any line in, a line out; full disks, closed pipes, slow sources."""
 
 import gzip
+import json
 import os
 import re
 import resource
@@ -86,8 +87,10 @@ def test_names_of_files_may_be_any_bytes(trained: Shell, tmp_path: Path) -> None
         outcome = trained.spawn("evaluate", "test.fr", "-i", "test.fr", "-i", system, "--metrics=bleu", stdout=file)
     assert outcome.code == 0, outcome.err
     assert os.fsencode(system) in (tmp_path / "scores").read_bytes()
+    words = ("evaluate", "test.fr", "-i", "test.fr", "-i", system, "--metrics=bleu", "--json")
+    assert json.loads(trained(*words).out)
     named = trained("judge", "make", "test.en", system, "-o", str(tmp_path / "page.html"))
-    assert (named.code, "is no UTF-8" in named.err) == (2, True)
+    assert (named.code, "is not UTF-8" in named.err) == (2, True)
 
 
 @pytest.mark.slow

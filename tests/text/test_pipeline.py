@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.configuration.components import Spec
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.units import UNITS
+from dragoman.translation.outputs import ModelOutputs
 from tests.golden import Golden
 
 LINES = ["the cat isn't here, l'homme", "cats and dogs."] * 8
@@ -105,3 +108,31 @@ def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None
     assert len(word_of) == len(symbols)
     assert word_of == sorted(word_of)
     assert not word_of or 0 <= word_of[0] <= word_of[-1] < len(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols"),
+    [
+        ("cinq l'", ["cinq", "l'\uffed"]),
+        ("l\u2019", ["l\u2019\uffed"]),
+        ("don'", None),
+        ("les enfants'", None),
+        ("yes '", None),
+        ("l' ", None),
+        ("l", None),
+        ("", None),
+    ],
+)
+def test_an_elided_word_may_end_a_beginning(text: str, symbols: list[str] | None) -> None:
+    assert PIPELINES["word"].elided(text) == symbols
+    assert PIPELINES["character"].elided(text) is None
+    assert pipeline("word", tokeniser="whitespace").elided(text) is None
+
+
+def test_the_beginning_of_a_translation_has_the_words_that_the_model_knows() -> None:
+    made = ModelOutputs(Language("fr", PIPELINES["word"], Vocabulary(PIPELINES["word"].unit.inventory)))
+    assert made.begun([], "cats l'") == ["cats", "l'\uffed"]
+    quoted = PIPELINES["word"].encode("cats 'un'")  # which ends in no elided word of the vocabulary
+    assert made.begun([], "cats 'un'") == quoted
+    vocabulary = made.target.vocabulary
+    assert made.prefix([], "l'", forbidden=()) == vocabulary.ids(["l'\uffed"])

@@ -35,7 +35,12 @@ def test_a_sound_changelog_has_no_problems(changelog: str, version: str) -> None
         (UNRELEASED + RELEASE, "0.9.0.dev0", "0.9.0 is newer"),
         (UNRELEASED + "\n## [0.9.0]\n", "0.9.0", "must read like"),
         (UNRELEASED + RELEASE + RELEASE, "0.9.0", "each version once"),
-        (UNRELEASED + RELEASE + "\n## [0.10.0] - 2026-02-01\n", "0.10.0", "newest version comes first"),
+        (UNRELEASED + RELEASE + "\n## [0.10.0] - 2026-02-01\n\n- More.\n", "0.10.0", "newest version comes first"),
+        (UNRELEASED + "\n## [0.10.0] - 2026-01-30\n\n- More.\n" + RELEASE, "0.10.0", "an older date"),
+        (UNRELEASED + "\n## 0.9.0 - 2026-01-31\n\n- The first.\n", "0.9.0", "'## 0.9.0 - 2026-01-31' must read like"),
+        (UNRELEASED + "\n## [0.9.0] - 2026-13-31\n\n- The first.\n", "0.9.0", "must read like"),
+        (UNRELEASED + "\n## [0.9.0] - 2026-01-31\n", "0.9.0", "'## [0.9.0]' tells nothing"),
+        ("## [Unreleased]\n\n### Added\n", "0.1.0", "Unreleased is empty"),
     ],
 )
 def test_each_fault_is_told(changelog: str, version: str, told: str) -> None:

@@ -114,6 +114,42 @@ def test_marks_are_found_wherever_pytest_allows_them(tmp_path: Path) -> None:
     ]
 
 
+def test_marks_of_what_pytest_does_not_run_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_one.py").write_text(
+        "def test_outer():\n"
+        "    @pytest.mark.spec('A1')\n"
+        "    def test_inner(): ...\n"
+        "@pytest.mark.spec('A2')\n"
+        "class testing:\n"
+        "    def test_it(self): ...\n"
+        "@pytest.mark.spec('A3')\n"
+        "class TestMade:\n"
+        "    def __init__(self): ...\n"
+        "    def test_it(self): ...\n"
+        "if False:\n"
+        "    @pytest.mark.spec('A4')\n"
+        "    def test_never(): ...\n"
+        "UNUSED = pytest.mark.spec('A5')\n"
+        "@pytest.fixture\n"
+        "@pytest.mark.spec('A6')\n"
+        "def test_data(): ...\n"
+        "@pytest.mark.spec('A7')\n"
+        "def test_twice(): ...\n"
+        "def test_twice(): ...\n"
+        "@pytest.mark.spec('A8')\n"
+        "class TestEmpty: ...\n"
+        "@pytest.mark.skip(reason='one day')\n"
+        "@pytest.mark.spec('A9')\n"
+        "def test_skipped(): ...\n",
+        encoding="utf-8",
+    )
+    found = list(marks(folder))
+    assert sorted(row for mark in found for row in mark.rows if row) == [f"A{number}" for number in range(1, 10)]
+    assert not any(mark.collected for mark in found)
+
+
 @pytest.mark.parametrize("setting", ["seed: 3", "model.encoder: {kind: rnn, size: 8}", "dragoman train"])
 def test_a_setting_that_exists_passes(setting: str) -> None:
     assert list(problems_of_setting(setting)) == []

@@ -64,6 +64,10 @@ def test_other_development_data_are_told_and_measured(
     assert capsys.readouterr().err.count(told) == 1
     session.train(made({**own, "training.steps": 4}))
     assert (told in capsys.readouterr().err, len(measured)) == (False, 2)
+    known = run.proof
+    run.mark.write_text(json.dumps({key: value for key, value in known.items() if key != "dev"}), "utf-8")
+    session.train(made({**own, "training.steps": 5}))  # as an earlier version left it
+    assert (run.proof, len(measured)) == (known, 2)
 
 
 def test_a_run_that_begins_anew_measures_them_anew(made: Make, tmp_path: Path) -> None:

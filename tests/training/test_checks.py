@@ -264,6 +264,22 @@ def test_what_is_compared_with_a_wrong_value_is_not_wrong(text: str, wrong: str,
     assert line.endswith(f": {wrong}")
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("metrics: [bleu, bleu]\ntraining: {metric: chrf}\n", 2),
+        ("metrics: [{kind: bleu, foo: 1}]\ntraining: {metric: chrf}\n", 2),
+        ("text: {source: {lowercase: 3, unit: bpe}, target: {unit: {kind: bpe, size: 300}}}\n", 2),
+        ("text: {source: {unit: bpee}, target: {unit: {kind: bpe, size: 300}}}\n", 1),
+    ],
+)
+def test_what_is_wrong_whatever_else_is_mended_is_told(text: str, count: int, tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text(f"data: {{source: en, target: de, train: a, dev: b}}\n{text}", "utf-8")
+    with pytest.raises(ConfigError) as error:
+        checks.load_config(tmp_path / "run.yaml")
+    assert len(str(error.value).split("\n")) == count
+
+
 def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[..., Config]) -> None:
     full = checks.complete(made({"training.schedule": {"kind": "cosine", "steps": 9}}))
     parts: list[tuple[Any, Spec]] = [

@@ -221,6 +221,10 @@ def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFo
     assert read_note(folder.weights()) == note
     found = read_tensors(folder.weights())[0]
     assert all(torch.equal(found[name], each) for name, each in tensors.items())
+    folder.checkpoint(int(step[5:13])).unlink()
+    write_tensors(folder.weights("model-last"), tensors, note)
+    Selection(folder, TrainingConfig()).write_best(note["step"], {"kept": True})
+    assert read_note(folder.weights()) == {**note, "kept": True}
 
 
 def test_other_files_are_not_pruned(tmp_path: Path) -> None:

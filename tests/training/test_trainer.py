@@ -17,6 +17,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors, weights
 from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, checks, trainer
+from dragoman.training.gradients import gradients as summed_gradients
 from dragoman.training.journal import Journal
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -159,6 +160,26 @@ def test_rows_of_metrics_tell_the_mean_loss_since_the_last(
         assert row["train/symbols_per_second"] > 0
         assert "train/skipped" not in row
     assert [row["time"] for row in logged] == sorted(row["time"] for row in logged)
+
+
+def test_the_speed_is_that_of_target_symbols(
+    run: Callable[..., Training], meddle: Meddle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the loss is divided by."""
+    monkeypatch.setattr(trainer, "LOG_EVERY", 2)
+    monkeypatch.setattr(trainer, "_count_time", lambda run: setattr(run.progress, "updating", 2.0))
+    meddle(dict.fromkeys(range(1, 3), lambda loss, model: loss._replace(symbols=1)))
+    made = run(steps=2)
+    seen = list[int]()
+
+    def counted(run: Training, batches: Any) -> Any:
+        seen.extend(int(batch.target.mask.sum()) for batch in batches)
+        return summed_gradients(run, batches)
+
+    monkeypatch.setattr(trainer, "gradients", counted)
+    train(made)
+    (row,) = (row for row in rows(made) if "train/loss" in row)
+    assert row["train/symbols_per_second"] == sum(seen) / 2.0
 
 
 @pytest.mark.parametrize("fault", [not_a_number, infinite, steep])

@@ -182,8 +182,9 @@ def test_what_another_tab_has_judged_is_taken_over(browser: Browser) -> None:
     const before = progress(), place = Object.keys(localStorage).find(key => key.startsWith("dragoman judge "));
     const kept = { ...JSON.parse(localStorage.getItem(place)), annotator: "Eve", judgements: {} };
     dispatchEvent(new StorageEvent("storage", { key: place, newValue: JSON.stringify(kept) }));
+    const other = JSON.stringify({ ...kept, annotator: "Bob" });
+    dispatchEvent(new StorageEvent("storage", { key: "another", newValue: other }));
     const taken = [name.value, progress()];
-    dispatchEvent(new StorageEvent("storage", { key: "another", newValue: "{}" }));
     tell([before, ...taken]);
     """
     before, name, after = browser.told(text(), ANNOTATE + probe)

@@ -3,11 +3,18 @@
 
 const FETCHED = 30; // minutes that the server keeps a file for
 
-// Files one after another, all of them between the languages that are chosen now.
-async function send(files) {
+let sending = Promise.resolve(); // until all files have come back
+
+// Translate files after those before, all of them between the languages that are chosen now.
+function send(files) {
   if (!settings.filesTranslation || several()) return say("Files are not translated here.");
   one("files").open = true;
-  const languages = pair(), failed = [];
+  const languages = pair();
+  sending = sending.then(() => sendAll(files, languages));
+}
+
+async function sendAll(files, languages) {
+  const failed = [];
   for (const file of files) {
     one("sent").textContent = `Translating ${file.name} …`;
     try {
@@ -18,6 +25,7 @@ async function send(files) {
   }
   const told = failed.length < files.length ? [`Translated; it can be saved for ${FETCHED} minutes.`] : [];
   one("sent").textContent = [...failed, ...told].join("\n");
+  if (told.length && document.activeElement?.tagName !== "TEXTAREA") one("done").querySelector("a").focus();
 }
 
 // Send a file, and offer what comes back.
@@ -31,7 +39,6 @@ async function sent(file, languages) {
   const item = element("li");
   item.append(link);
   one("done").prepend(item);
-  link.focus();
 }
 
 function offer() {

@@ -53,7 +53,7 @@ async function answered(path, { headers = {}, ...request }) {
   const answer = await fetch(path, { method: "POST", headers: known, ...request });
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({}));
-    throw Object.assign(new Error(told.error || `The server answered ${answer.status}`), { status: answer.status });
+    throw new Error(told.error || `The server answered ${answer.status}`);
   }
   return answer;
 }
@@ -120,7 +120,8 @@ function typed() {
   count();
   clearTimeout(typing);
   typing = setTimeout(() => {
-    if (wanted() === asked || correcting()) return;
+    if (correcting()) return;
+    if (wanted() === asked) return void (whole && say(legend()));
     if (texts().join("").length <= TYPED) translate(true);
     else say("Press Translate.");
   }, settings.frontendTimeout);

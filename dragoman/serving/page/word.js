@@ -126,7 +126,7 @@ async function others(sentence, word, button) {
     one("why").hidden = "read" in sentence; // the model has read a translation of it
     one("rather").replaceChildren(element("option", "any other", { value: "" }), ...names.map((other) => element("option", other)));
   } catch (error) {
-    if (error.status !== 400) say(error.message);
+    if (!/prefix:/.test(error.message)) say(error.message);
     else if (chosen?.button === button) one("others").append(element("span", "Nothing else can be offered here.", { class: "muted" }));
   }
 }
@@ -149,7 +149,7 @@ async function retranslate(sentence, prefix) {
     say("");
     [...sentence.buttons.values()].at(-1)?.focus();
   } catch (error) {
-    say(error.message);
+    if (sentence.turn === turn) say(error.message);
   }
 }
 
@@ -206,9 +206,9 @@ function told(method, most, strongest, word, other) {
   return `Without ${quoted(strongest)}, ${quoted(word)} would be ${change}${other ? ` compared with ${quoted(other)}` : ""}.`;
 }
 
-// Whether somebody writes a better sentence.
+// Whether somebody has begun to write a better sentence.
 function correcting() {
-  return chosen && one("better").value.trim() !== chosen.sentence.text.trim();
+  return sentences.some(({ draft, text }) => draft !== undefined && draft.trim() !== text.trim());
 }
 
 async function correct() {
@@ -221,9 +221,10 @@ async function correct() {
     const saved = { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } };
     Object.assign(sentence, saved);
     if (sentence.draft?.trim() === better) sentence.draft = undefined; // or it is written on meanwhile
+    sentence.turn = undefined; // an alternative that comes later is not wanted
     draw(sentence);
     if (chosen?.sentence === sentence) choose({ sentence, button: sentence.place.querySelector("button") });
-    tell("Saved.");
+    tell(sentence.draft === undefined ? "Saved." : "");
   } catch (error) {
     tell(error.message);
   }
@@ -231,5 +232,8 @@ async function correct() {
 
 one("why").addEventListener("submit", (event) => { event.preventDefault(); explain(); });
 one("rather").addEventListener("change", () => { if (one("reasons").hasChildNodes()) explain(); });
-one("better").addEventListener("input", () => { chosen.sentence.draft = one("better").value; });
+one("better").addEventListener("input", () => {
+  chosen.sentence.draft = one("better").value;
+  one("kept").textContent = "";
+});
 one("correction").addEventListener("submit", (event) => { event.preventDefault(); correct(); });
