@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import mechanisms, prepared
+from benchmarks import mechanisms, prepared, trainings
 from benchmarks.prepared import Corpus, Row
+from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training import checks
 
@@ -79,7 +80,22 @@ def test_a_training_that_fails_is_named_and_the_others_go_on(
     monkeypatch.setattr(prepared, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
     monkeypatch.setattr(mechanisms, "CONFIGS", tmp_path / "nowhere")
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--only", "dot", "bilinear"]
-    assert mechanisms.main([*options, "--workers", "1", "--epochs", "0"]) == 0
+    assert mechanisms.main([*options, "--workers", "1", "--epochs", "0"]) == 1
     told = capsys.readouterr().err
     assert "dot: failed: " in told
     assert "bilinear: failed: " in told
+
+
+def test_a_row_that_there_is_none_of_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(prepared, "TESTS", {"dev": 4, "test": 4, "compositional": 4})
+    assert mechanisms.main(["--folder", str(tmp_path), "--pairs", "40", "--only", "dot", "aditive"]) == 1
+    assert capsys.readouterr().err.startswith("--only: expected some of ")
+
+
+def test_rows_of_other_options_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trainings.keep_options(tmp_path, pairs=40, epochs=5)
+    trainings.keep_options(tmp_path, pairs=40, epochs=5)
+    with pytest.raises(UserError, match="its rows were made with --epochs 5; choose another --folder"):
+        trainings.keep_options(tmp_path, pairs=40, epochs=6)

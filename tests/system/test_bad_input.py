@@ -79,7 +79,6 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
             "translate runs/toy test.en --n-best 9",
             "n-best 9",
         ),
-        ("translate runs/toy test.en --beam 9000", "size"),
         (
             "translate runs/toy test.en --search greedy --beam 4",
             "--beam",
@@ -309,3 +308,9 @@ def test_a_run_of_another_kind_is_refused(copied: Shell, golden: Golden) -> None
     found = copied.fails("train", "toy.yaml", "--model.embedding.size=9")
     assert found.startswith("runs/toy: ")
     golden(found)
+
+
+@pytest.mark.parametrize("beam", ["0", "1001"])
+def test_a_beam_of_no_possible_width_is_refused_by_its_name(beam: str, copied: Shell) -> None:
+    outcome = copied("translate", "runs/toy", "test.en", "--beam", beam)
+    assert (outcome.code, "--beam" in outcome.err) == (2, True)

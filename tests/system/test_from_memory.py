@@ -89,6 +89,7 @@ def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Go
     golden(corrected.fails("serve", "runs/toy-corrections", "--port", "0"))
     keep(corrected.folder / "db", [("six six", "six")])
     (corrected.folder / "runs/toy-corrections/checkpoints/last.safetensors").unlink()
+    (corrected.folder / "runs/toy-corrections/model.safetensors").unlink()
     golden(corrected.fails(*LEARN))
 
 
