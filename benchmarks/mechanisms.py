@@ -179,8 +179,8 @@ def result(path: Path) -> Result:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    every = parts(options)
     keep_options(options.folder, pairs=options.pairs, epochs=options.epochs)
+    every = parts(options)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row
         row = next(row for row in every[name].rows if row.name == wanted)

@@ -179,7 +179,7 @@ def proved(options: argparse.Namespace) -> dict[str, int]:
     short = list(islice((text for text in _read("dev", "en", options) if len(text.split()) <= WORDS), SENTENCES))
     path: Path = options.folder / f"{EXHAUSTIVE}.jsonl"
     found = list(map(json.loads, read_lines(path))) if path.is_file() else []
-    if [each["source"] for each in found] != short[: len(found)]:
+    if [each.get("source") for each in found] != short[: len(found)]:
         raise UserError(f"{path}: is of other sentences; remove it")
     known = list(map(json.dumps, found))
     for text in short[len(known) :]:

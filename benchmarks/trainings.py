@@ -93,15 +93,19 @@ def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Na
 
 
 def keep_options(folder: Path, **given: Any) -> None:
-    """Note the options by which the rows in a folder are made. Raises UserError if those there were made by others."""
-    path, options = folder / "options.json", {name: str(value) for name, value in given.items()}
+    """Note the options by which the rows in a folder are made; those that are None are not noted. Raises UserError if
+    rows there were begun with others.
+    """
+    known = {name: value for name, value in given.items() if value is not None}
+    options = {name: str(each.resolve() if isinstance(each, Path) else each) for name, each in known.items()}
+    path = folder / "options.json"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         write(path, [json.dumps(options)])
         return
     before = json.loads("\n".join(read_lines(path)))
-    if changed := [f"--{name} {before.get(name)}" for name in options if before.get(name) != options[name]]:
-        raise UserError(f"{folder}: its rows were made with {' '.join(changed)}; choose another --folder, or remove it")
+    if changed := [f"--{name} {before[name]}" for name in options if before.get(name, options[name]) != options[name]]:
+        raise UserError(f"{folder}: was begun with {' '.join(changed)}; choose another --folder, or remove it")
 
 
 def result(row: Row, options: argparse.Namespace) -> Path:

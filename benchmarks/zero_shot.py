@@ -177,8 +177,8 @@ def tables(options: argparse.Namespace) -> dict[str, Table]:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    keep_options(options.folder, pairs=options.pairs, epochs=options.epochs, data=options.data)
     every = tables(options)
-    keep_options(options.folder, pairs=options.pairs, epochs=options.epochs)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row
         work(wanted, every[name], options.folder / name, options.epochs)

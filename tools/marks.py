@@ -50,19 +50,24 @@ def _calls(
 
 def _is_collected(statement: ast.stmt) -> bool:
     """Whether pytest runs what a definition in a module, or in a class that it collects, defines."""
-    if isinstance(statement, ast.ClassDef):
-        own = {each.name for each in statement.body if isinstance(each, DEFINITIONS)}
-        return statement.name.startswith("Test") and "__init__" not in own and any(map(_is_collected, statement.body))
-    if not isinstance(statement, DEFINITIONS) or not statement.name.startswith("test"):
+    if not isinstance(statement, DEFINITIONS):
         return False
     decorators = (ast.unparse(each).partition("(")[0] for each in statement.decorator_list)
-    return not {"pytest.fixture", "pytest.mark.skip"} & {*decorators}
+    if {"pytest.fixture", "pytest.mark.skip"} & {*decorators}:
+        return False
+    if isinstance(statement, ast.ClassDef):
+        own = {each.name for each in statement.body if isinstance(each, DEFINITIONS)}
+        tests = bool(statement.bases) or any(map(_is_collected, statement.body))  # which it may inherit
+        return statement.name.startswith("Test") and "__init__" not in own and tests
+    return statement.name.startswith("test")
 
 
 def _uses_marks(node: ast.AST) -> bool:
     """Whether pytest reads the marks in a node: a parameter, or what is assigned to `pytestmark`."""
-    if isinstance(node, ast.Assign):
-        return [ast.unparse(target) for target in node.targets] == ["pytestmark"]
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        skips = node.value is not None and "pytest.mark.skip(" in ast.unparse(node.value)
+        return [ast.unparse(target) for target in targets] == ["pytestmark"] and not skips
     return isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.param"
 
 

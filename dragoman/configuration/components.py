@@ -46,13 +46,13 @@ class OneOf:
 
 
 class Problem(NamedTuple):
-    """A fault of a configuration, and the path of keys that leads to it. One that comes from a comparison with another
-    key, `beside`, tells nothing if that is wrong itself, or part of a value that is.
+    """A fault of a configuration, and the path of keys that leads to it. One that comes from a comparison with other
+    keys, `beside`, tells nothing if one of these is wrong itself, or part of a value that is.
     """
 
     path: Path
     message: str
-    beside: Path | None = None
+    beside: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
         return f"{dotted(self.path)}: {self.message}" if self.path else self.message

@@ -65,7 +65,7 @@ def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
 def _telling(problems: list[Problem], unfit: Collection[Path] = ()) -> list[Problem]:
     """The problems without those from a comparison with a key that is wrong itself, or `unfit`."""
     faults = {*unfit, *(problem.path for problem in problems)}
-    return [each for each in problems if each.beside is None or not _is_wrong(each.beside, faults)]
+    return [each for each in problems if not any(_is_wrong(path, faults) for path in each.beside)]
 
 
 def _is_wrong(path: Path, faults: set[Path]) -> bool:

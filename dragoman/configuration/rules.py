@@ -50,7 +50,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
     if training.metric not in (*kinds, *UNTRANSLATED):
         known = nearest(training.metric, [*kinds, *UNTRANSLATED])
         message = f"'{training.metric}' is not listed in metrics; {known}"
-        yield Problem(("training", "metric"), message, beside=("metrics",))
+        yield Problem(("training", "metric"), message, beside=(("metrics",),))
 
 
 def _one_pair(config: Config) -> Iterator[Problem]:

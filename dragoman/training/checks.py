@@ -264,11 +264,13 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
         if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
             found = f"{target.unit} differs from text.source.unit: {source.unit}"
             found += "; text.joint needs equal ones (or joint: false)"
-            yield Problem(("text", "target", "unit"), found, beside=("text", "source", "unit"))
+            yield Problem(("text", "target", "unit"), found, beside=(("text", "joint"), ("text", "source", "unit")))
         elif UNITS[source.unit.kind].whole_words and source.tokeniser != target.tokeniser:
             found = f"'{target.tokeniser}' differs from text.source.tokeniser: '{source.tokeniser}'"
             found += "; text.joint needs equal ones for whole words"
-            yield Problem(("text", "target", "tokeniser"), found, beside=("text", "source", "tokeniser"))
+            yield Problem(
+                ("text", "target", "tokeniser"), found, beside=(("text", "joint"), ("text", "source", "tokeniser"))
+            )
 
 
 CHECKS = (build.problems, problems)

@@ -73,7 +73,7 @@ class ModelOutputs:
         if not isinstance(text, str):
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         if self.edited is not None:
-            raise UserError("a prefix is of a text that is written, and this run writes edits of one")
+            raise UserError("prefix: is of a text that is written, and this run writes edits of one")
         symbols = self.begun(encoded, text)
         if len(symbols) > LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")

@@ -95,7 +95,10 @@ def test_a_row_that_there_is_none_of_is_told(
 
 
 def test_rows_of_other_options_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trainings.keep_options(tmp_path, pairs=40, epochs=5, data=None)
     trainings.keep_options(tmp_path, pairs=40, epochs=5)
-    trainings.keep_options(tmp_path, pairs=40, epochs=5)
-    with pytest.raises(UserError, match="its rows were made with --epochs 5; choose another --folder"):
+    with pytest.raises(UserError, match="was begun with --epochs 5; choose another --folder"):
         trainings.keep_options(tmp_path, pairs=40, epochs=6)
+    assert mechanisms.main(["--folder", str(tmp_path), "--pairs", "30", "--epochs", "5", "--only", "dot"]) == 1
+    assert "was begun with --pairs 40" in capsys.readouterr().err
+    assert not (tmp_path / "texts").exists()

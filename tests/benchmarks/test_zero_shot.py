@@ -61,7 +61,7 @@ def test_results_become_lines_and_are_not_made_again(
         return 0
 
     monkeypatch.setattr(zero_shot, "apart", apart)
-    assert zero_shot.main(["--folder", str(folder), "--only", "multi30k"]) == 1
+    assert zero_shot.main(["--folder", str(folder), "--pairs", "20", "--only", "multi30k"]) == 1
     assert capsys.readouterr().err == "--only: expected some of phrasebook\n"
     (folder / "phrasebook").mkdir()
     results = {"one-model": "zero-shot de-fr", "de-fr": "supervised de-fr", "fr-de": "supervised fr-de"}

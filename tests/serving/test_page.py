@@ -310,7 +310,7 @@ def test_the_draft_of_a_correction_stays(browser: Browser, run: Path, tmp_path: 
         assert browser.run(draft) == "un six"
         browser.find("#better").send_keys("!")
         browser.find("#correction button").click()
-        browser.find("#better").send_keys("?")  # while it is saved
+        browser.find("#better").send_keys("?")  # while it is saved: the answer still waits, as above
         until(lambda: browser.run("return sentences[1].correction"))
         assert (browser.run(draft), browser.find("#kept").text) == ("un six!?", "")
         browser.find("#correction button").click()
@@ -321,6 +321,7 @@ def test_the_draft_of_a_correction_stays(browser: Browser, run: Path, tmp_path: 
         browser.find("#text").send_keys(" one")
         time.sleep(1)
         assert browser.run("return document.querySelector('#translation').textContent").endswith("un six!?")
+        assert browser.find("#state").text.startswith("A better translation has not been saved.")
 
 
 def test_what_has_failed_is_translated_when_it_is_typed_again(page: Browser) -> None:

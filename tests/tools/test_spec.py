@@ -142,11 +142,17 @@ def test_marks_of_what_pytest_does_not_run_are_told(tmp_path: Path) -> None:
         "class TestEmpty: ...\n"
         "@pytest.mark.skip(reason='one day')\n"
         "@pytest.mark.spec('A9')\n"
-        "def test_skipped(): ...\n",
+        "def test_skipped(): ...\n"
+        "@pytest.mark.skip(reason='one day')\n"
+        "class TestSkipped:\n"
+        "    @pytest.mark.spec('B1')\n"
+        "    def test_it(self): ...\n"
+        "pytestmark = [pytest.mark.skip(reason='one day'), pytest.mark.spec('B2')]\n",
         encoding="utf-8",
     )
     found = list(marks(folder))
-    assert sorted(row for mark in found for row in mark.rows if row) == [f"A{number}" for number in range(1, 10)]
+    rows = [*(f"A{number}" for number in range(1, 10)), "B1", "B2"]
+    assert sorted(row for mark in found for row in mark.rows if row) == rows
     assert not any(mark.collected for mark in found)
 
 

@@ -271,6 +271,7 @@ def test_what_is_compared_with_a_wrong_value_is_not_wrong(text: str, wrong: str,
         ("metrics: [{kind: bleu, foo: 1}]\ntraining: {metric: chrf}\n", 2),
         ("text: {source: {lowercase: 3, unit: bpe}, target: {unit: {kind: bpe, size: 300}}}\n", 2),
         ("text: {source: {unit: bpee}, target: {unit: {kind: bpe, size: 300}}}\n", 1),
+        ("text: {joint: 'false', source: {unit: word}, target: {unit: bpe}}\n", 1),
     ],
 )
 def test_what_is_wrong_whatever_else_is_mended_is_told(text: str, count: int, tmp_path: Path) -> None:

@@ -4,28 +4,34 @@
 const FETCHED = 30; // minutes that the server keeps a file for
 
 let sending = Promise.resolve(); // until all files have come back
+let failed = []; // of those that were sent since then
+let waiting = 0; // batches of files
 
 // Translate files after those before, all of them between the languages that are chosen now.
 function send(files) {
   if (!settings.filesTranslation || several()) return say("Files are not translated here.");
   one("files").open = true;
   const languages = pair();
+  if (!waiting) failed = [];
+  waiting += 1;
   sending = sending.then(() => sendAll(files, languages));
 }
 
 async function sendAll(files, languages) {
-  const failed = [];
+  let done = 0;
   for (const file of files) {
-    one("sent").textContent = `Translating ${file.name} …`;
+    one("sent").textContent = [...failed, `Translating ${file.name} …`].join("\n");
     try {
       await sent(file, languages);
+      done += 1;
     } catch (error) {
       failed.push(`${file.name}: ${error.message}`);
     }
   }
-  const told = failed.length < files.length ? [`Translated; it can be saved for ${FETCHED} minutes.`] : [];
+  waiting -= 1;
+  const told = done ? [`Translated; it can be saved for ${FETCHED} minutes.`] : [];
   one("sent").textContent = [...failed, ...told].join("\n");
-  if (told.length && document.activeElement?.tagName !== "TEXTAREA") one("done").querySelector("a").focus();
+  if (done && [document.body, one("file")].includes(document.activeElement)) one("done").querySelector("a").focus();
 }
 
 // Send a file, and offer what comes back.

@@ -120,7 +120,7 @@ function typed() {
   count();
   clearTimeout(typing);
   typing = setTimeout(() => {
-    if (correcting()) return;
+    if (correcting()) return say("A better translation has not been saved. Press Translate to go on without it.");
     if (wanted() === asked) return void (whole && say(legend()));
     if (texts().join("").length <= TYPED) translate(true);
     else say("Press Translate.");

@@ -149,7 +149,7 @@ async function retranslate(sentence, prefix) {
     say("");
     [...sentence.buttons.values()].at(-1)?.focus();
   } catch (error) {
-    if (sentence.turn === turn) say(error.message);
+    if (sentences.includes(sentence) && sentence.turn === turn) say(error.message);
   }
 }
 
@@ -213,7 +213,7 @@ function correcting() {
 
 async function correct() {
   const { sentence } = chosen, { source, target } = sentence.wish;
-  const better = one("better").value.trim();
+  const better = one("better").value.trim(), { turn } = sentence;
   if (!better) return;
   const tell = (line) => { if (chosen?.sentence === sentence) one("kept").textContent = line; };
   try {
@@ -221,7 +221,10 @@ async function correct() {
     const saved = { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } };
     Object.assign(sentence, saved);
     if (sentence.draft?.trim() === better) sentence.draft = undefined; // or it is written on meanwhile
-    sentence.turn = undefined; // an alternative that comes later is not wanted
+    if (sentence.turn && sentence.turn === turn) { // an alternative that was asked for before is not wanted any more
+      sentence.turn = undefined;
+      say("");
+    }
     draw(sentence);
     if (chosen?.sentence === sentence) choose({ sentence, button: sentence.place.querySelector("button") });
     tell(sentence.draft === undefined ? "Saved." : "");
