@@ -110,6 +110,7 @@ MECHANISMS = {
         "model.attention.score": "scaled_dot",
     },
 }
+CHAIN = {**MECHANISMS["hard attention in a chain"], "model.output.label_smoothing": "0"}
 
 
 class Task(NamedTuple):
@@ -154,7 +155,7 @@ class Result(NamedTuple):
 
 def tasks() -> list[Task]:
     """Return the rows: SCAN, with its configuration and then with other attention, pronunciation by size of corpus,
-    inflection and historical spelling.
+    inflection, with its configuration and with hard attention, and historical spelling.
     """
     found = [
         Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt", published)
@@ -173,6 +174,8 @@ def tasks() -> list[Task]:
     for name, published in INFLECTION.items():
         files = f"inflection_sigmorphon2016/{name}-task1-{{}}"
         found.append(Task(Row(f"inflection, {name}", CONFIGS / "inflection.yaml"), "inflection", files, published))
+        row = Row(f"inflection with hard attention, {name}", CONFIGS / "inflection.yaml", CHAIN)
+        found.append(Task(row, "inflection", files, published))
     for name, published in HISTNORM.items():
         files = f"histnorm/{name}.{{}}.txt"
         row = Row(f"histnorm, {name}", CONFIGS / "histnorm.yaml")
