@@ -173,11 +173,13 @@ def tables(options: argparse.Namespace) -> dict[str, Table]:
     wanted = options.row[:1] if options.row else options.only or made
     if not set(wanted) <= set(made):
         raise UserError(f"--only: expected some of {', '.join(made)}")
+    of = {"phrasebook": {"pairs": options.pairs}, "multi30k": {"data": options.data}}
+    for name in wanted:
+        keep_options(options.folder / name, epochs=options.epochs, **of[name])
     return {name: make() for name, make in made.items() if name in wanted}
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    keep_options(options.folder, pairs=options.pairs, epochs=options.epochs, data=options.data)
     every = tables(options)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row
