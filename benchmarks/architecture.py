@@ -7,13 +7,13 @@ from dragoman.configuration.config import (
     AttentionConfig,
     BatchConfig,
     Config,
-    DataConfig,
     EmbeddingConfig,
     LanguageConfig,
     ModelConfig,
     TextConfig,
     TrainingConfig,
 )
+from dragoman.configuration.data import DataConfig
 
 
 class Sizes(NamedTuple):

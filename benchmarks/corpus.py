@@ -11,7 +11,8 @@ from benchmarks import architecture
 from benchmarks.architecture import Sizes
 from benchmarks.jobs import lines
 from dragoman.configuration import document
-from dragoman.configuration.config import Config, DataConfig
+from dragoman.configuration.config import Config
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language

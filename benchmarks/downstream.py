@@ -23,7 +23,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "rare" / "words.yaml"

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from benchmarks.prepared import write
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 
 Format: TypeAlias = Callable[[str, str], tuple[str, ...] | None]  # of a line, and its place
 

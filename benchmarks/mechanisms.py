@@ -29,7 +29,7 @@ from dragoman.corpus.pharaoh import read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.training import session
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"

@@ -28,7 +28,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf, Ter
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
 from dragoman.translation.reranking import Reranker
 from dragoman.translation.translator import Translator

@@ -24,7 +24,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
 
 MESSAGES = Path(__file__).resolve().parent.parent / "configs" / "rare" / "messages.yaml"

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from dragoman.configuration.config import Config
 from dragoman.corpus.pharaoh import read_gold
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.training import checks
 

@@ -18,9 +18,10 @@ import torch
 import dragoman
 from dragoman import devices, threads
 from dragoman.configuration import document
-from dragoman.configuration.config import Config, DataConfig, PairConfig
+from dragoman.configuration.config import Config
+from dragoman.configuration.data import DataConfig, PairConfig
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.torch_internals import capabilities
 from dragoman.training.checks import complete
 

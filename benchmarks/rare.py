@@ -31,7 +31,7 @@ from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.errors import ExactMatch
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
 
 WORDS = Path(__file__).resolve().parent.parent / "configs" / "rare" / "words.yaml"

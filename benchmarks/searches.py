@@ -30,7 +30,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
 from dragoman.translation import criteria
 from dragoman.translation.criteria import MODEL

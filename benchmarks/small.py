@@ -35,7 +35,7 @@ from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Nearest
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation
 from dragoman.training import checks

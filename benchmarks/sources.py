@@ -20,7 +20,7 @@ from benchmarks.trainings import Table, markdown, result
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_examples
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.training import checks, session
 from dragoman.visualisation import curves, heatmap
 

@@ -26,7 +26,7 @@ from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.errors import ExactMatch, TokenErrorRate
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session
 

@@ -28,7 +28,7 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import Links, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
-from dragoman.files import existing, read_lines
+from dragoman.files.reading import existing, read_lines
 from dragoman.text.glossary import Glossary, Term, Wholes
 from dragoman.text.tokenise import punctuation
 from dragoman.translation.lexical import LexicalConstraints

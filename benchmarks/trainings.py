@@ -16,7 +16,7 @@ from rich.console import Console
 from benchmarks.prepared import Row, write
 from dragoman.configuration.config import Config
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.training import session
 
 

@@ -15,7 +15,7 @@ from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.phrasebook import corpus
 from dragoman.reporting import Translated
 from dragoman.run.run import Run

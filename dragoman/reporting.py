@@ -18,7 +18,7 @@ from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.evaluation.significance import Compared, judged, score_of
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.inspection import Sentences
 from dragoman.run.facts import facts, metric_rows
 from dragoman.run.run import Run

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.configuration.config import DataConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.training import checks, session
 
 ROOT = Path(__file__).parents[1]

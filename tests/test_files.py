@@ -13,9 +13,10 @@ from typing import IO, Any, Literal
 
 import pytest
 
-from dragoman import files
 from dragoman.errors import UserError
-from dragoman.files import lines_in, note, partial, read_lines, read_words, write_atomically, write_in_parts
+from dragoman.files import reading
+from dragoman.files.reading import read_lines, read_words
+from dragoman.files.writing import lines_in, note, partial, write_atomically, write_in_parts
 from tests.golden import Golden
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -67,7 +68,7 @@ def test_words_come_one_by_one_with_the_ends_of_their_lines(
 ) -> None:
     (tmp_path / "text").write_bytes(content)
     assert list(read_words(tmp_path / "text")) == expected
-    monkeypatch.setattr(files, "CHUNK", 1)
+    monkeypatch.setattr(reading, "CHUNK", 1)
     assert list(read_words(tmp_path / "text")) == expected
 
 
@@ -118,21 +119,21 @@ def test_of_a_line_that_is_cut_only_what_is_read_has_to_be_utf8(tmp_path: Path, 
 
 @pytest.mark.parametrize("chunk", [1, 3, 65_536])
 def test_of_a_long_line_words_come_up_to_its_limit(chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "CHUNK", chunk)
-    monkeypatch.setattr(files, "LONGEST_TEXT", 8)  # 39 bytes
+    monkeypatch.setattr(reading, "CHUNK", chunk)
+    monkeypatch.setattr(reading, "LONGEST_TEXT", 8)  # 39 bytes
     (tmp_path / "text").write_bytes(b"ab " * 20 + b"\n" + b"c" * 100 + b" d\ne\n" + "\u4e00".encode() * 100)
     assert list(read_words(tmp_path / "text")) == [*["ab"] * 13, "\n", "c" * 39, "\n", "e", "\n", "\u4e00" * 13, "\n"]
 
 
-@pytest.mark.parametrize("read", ["read_words(path)", "read_lines(path, files.LONGEST_TEXT)"])
+@pytest.mark.parametrize("read", ["read_words(path)", "read_lines(path, reading.LONGEST_TEXT)"])
 def test_what_is_read_of_an_endless_line_does_not_grow_with_it(read: str, tmp_path: Path) -> None:
     with gzip.open(tmp_path / "nul.gz", "wb", compresslevel=1) as file:
         for _ in range(30):
             file.write(bytes(10**6))
     code = f"""
 import tracemalloc
-from dragoman import files
-from dragoman.files import read_lines, read_words
+from dragoman.files import reading
+from dragoman.files.reading import read_lines, read_words
 path = {str(tmp_path / "nul.gz")!r}
 tracemalloc.start()
 assert sum(1 for _ in {read}) in (1, 2)
@@ -230,7 +231,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
     path.write_text("old")
     code = f"""
 import os, signal
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 with write_atomically({str(path)!r}) as file:
     file.write("new")
     file.flush()
@@ -274,7 +275,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     code = """
 import resource, signal
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from tests.golden import Golden
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on the size of files fails as a full disk does
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -12,7 +12,8 @@ from dragoman.cli import outputs
 from dragoman.cli.options import RunPath, SourceFile, TargetFile, Threads, command
 from dragoman.cli.streams import PORTION, one_line, one_stream, portions, tell
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines, shown, write_atomically
+from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
+from dragoman.files.writing import write_atomically
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator

@@ -8,7 +8,7 @@ import typer
 from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To, Weights
 from dragoman.cli.streams import aligned, tell
 from dragoman.errors import UserError
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given

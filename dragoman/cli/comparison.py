@@ -13,7 +13,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.significance import FEWEST, Compared, Test, judged, score_of, scored
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated

@@ -8,7 +8,8 @@ import typer
 from dragoman.cli import outputs
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
-from dragoman.files import shown, write_atomically
+from dragoman.files.reading import shown
+from dragoman.files.writing import write_atomically
 
 app = typer.Typer()
 

@@ -97,7 +97,7 @@ def _load(file: Path, given: Mapping[str, str]) -> "Config":
 
 def _tell_headers(key: str, places: Sequence[str], names: Sequence[str]) -> None:
     """What the first lines of files with columns seem to be."""
-    from dragoman.configuration.config import COLUMNS
+    from dragoman.configuration.data import COLUMNS
     from dragoman.corpus import tables
 
     for place in places:

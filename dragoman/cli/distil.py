@@ -11,10 +11,10 @@ from dragoman.cli.options import OVERRIDES, Beam, Engine, Engines, Threads, file
 from dragoman.cli.resuming import noted_folder
 from dragoman.cli.streams import one_line, tell
 from dragoman.errors import UserError
-from dragoman.files import partial, write_atomically
+from dragoman.files.writing import partial, write_atomically
 
 if TYPE_CHECKING:
-    from dragoman.configuration.config import DataConfig
+    from dragoman.configuration.data import DataConfig
 
 PAIRS = "train"  # in the folder beside the run: what the teachers make of the training text
 

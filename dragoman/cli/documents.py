@@ -14,7 +14,8 @@ from dragoman.documents.document import File
 from dragoman.documents.passages import split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
-from dragoman.files import read_chunks, shown, write_atomically
+from dragoman.files.reading import read_chunks, shown
+from dragoman.files.writing import write_atomically
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 

@@ -13,7 +13,7 @@ from dragoman.cli.evaluate_options import Options
 from dragoman.cli.options import command
 from dragoman.cli.streams import one_stream
 from dragoman.errors import UserError
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated

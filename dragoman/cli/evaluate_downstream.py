@@ -12,7 +12,7 @@ from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.significance import Counts, Test, judged, score_of
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated

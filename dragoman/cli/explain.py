@@ -13,7 +13,7 @@ from dragoman.cli.options import Beam, MemoryPlace, Search, Threads, To, Weights
 from dragoman.cli.streams import is_typed, portions, tell
 from dragoman.cli.translate_options import printed_schema
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from dragoman.cli.resuming import left_behind
 from dragoman.cli.streams import one_line, output, warn
 from dragoman.evaluation.latency import average_lagging
-from dragoman.files import read_words
+from dragoman.files.reading import read_words
 from dragoman.translation.translator import Translator
 
 

@@ -11,7 +11,8 @@ from dragoman.cli import outputs
 from dragoman.cli.options import command
 from dragoman.cli.streams import one_stream, tell
 from dragoman.errors import UserError
-from dragoman.files import shown, write_atomically
+from dragoman.files.reading import shown
+from dragoman.files.writing import write_atomically
 from dragoman.text.printable import printable
 
 REFERENCE = "reference"

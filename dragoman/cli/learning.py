@@ -8,7 +8,7 @@ import typer
 from dragoman.cli.options import files_and_overrides
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

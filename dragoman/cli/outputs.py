@@ -11,7 +11,8 @@ from pathlib import Path
 import typer
 
 from dragoman.errors import UserError
-from dragoman.files import all_written, existing
+from dragoman.files.reading import existing
+from dragoman.files.writing import all_written
 
 
 def prefix(path: Path) -> Path:

@@ -8,7 +8,7 @@ from dragoman.cli.streams import PORTION, Portion, one_stream, portions
 from dragoman.corpus.examples import Pair, parallel
 from dragoman.corpus.features import FeatureFile, beside
 from dragoman.errors import UserError
-from dragoman.files import shown
+from dragoman.files.reading import shown
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator

@@ -14,7 +14,8 @@ from dragoman.cli.options import Json, OutputFile, Resume, RunPath, Threads, Wei
 from dragoman.cli.resuming import done_before, kept, left_behind, noting
 from dragoman.cli.streams import PORTION, one_line, one_stream, output, portions, warn
 from dragoman.errors import UserError
-from dragoman.files import all_written, partial, read_lines
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import all_written, partial
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator

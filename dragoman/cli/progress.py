@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dragoman.cli.streams import is_typed
 from dragoman.corpus.features import FORMS
-from dragoman.files import lines_in
+from dragoman.files.writing import lines_in
 
 
 class _Counts(ProgressColumn):

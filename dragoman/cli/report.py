@@ -12,7 +12,7 @@ from dragoman.cli.options import OneBased, Threads, To
 from dragoman.cli.streams import one_stream
 from dragoman.corpus.pharaoh import Gold, read_gold
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines
+from dragoman.files.reading import LONGEST_TEXT, read_lines
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:

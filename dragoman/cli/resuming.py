@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dragoman.cli.streams import whole_portions
 from dragoman.errors import UserError
-from dragoman.files import appended, held, is_special, lines_in, note, partial, read_lines, shown, write_atomically
+from dragoman.files.reading import read_lines, shown
+from dragoman.files.writing import appended, held, is_special, lines_in, note, partial, write_atomically
 from dragoman.version import __version__
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import RECORDED, Recorded
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
 KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature

@@ -22,7 +22,7 @@ from dragoman.cli.streams import PORTION, portions, tell
 from dragoman.cli.translate_options import Options, split
 from dragoman.cli.translating import load_pipeline, translated, written
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 from dragoman.run.folder import RunFolder
 from dragoman.search.table import SEARCHES, has_beam
 from dragoman.translation.translator import Translator

@@ -10,7 +10,8 @@ from typing import IO, Generic, NamedTuple, TypeVar
 import typer
 
 from dragoman.errors import UserError
-from dragoman.files import shown, write_atomically, write_in_parts
+from dragoman.files.reading import shown
+from dragoman.files.writing import write_atomically, write_in_parts
 from dragoman.text.normalise import Normaliser
 from dragoman.text.printable import printable
 

@@ -12,7 +12,8 @@ from dragoman.cli.streams import tell
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
-    from dragoman.configuration.config import Config, DataConfig
+    from dragoman.configuration.config import Config
+    from dragoman.configuration.data import DataConfig
     from dragoman.run.folder import RunFolder
 
 app = typer.Typer()

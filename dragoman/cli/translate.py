@@ -21,7 +21,7 @@ from dragoman.cli.translate_checks import (
 )
 from dragoman.cli.translate_options import Options, split
 from dragoman.cli.translating import Pipeline, load_pipeline, translated, written
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.translation.translation import Translation

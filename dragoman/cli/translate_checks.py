@@ -9,7 +9,7 @@ from dragoman.cli import outputs
 from dragoman.cli.options import Engines
 from dragoman.cli.translate_options import Options
 from dragoman.errors import UserError
-from dragoman.files import all_written, is_special
+from dragoman.files.writing import all_written, is_special
 
 
 def check(options: Options, runs: Sequence[Path], source: Path, memory: Sequence[Path]) -> None:

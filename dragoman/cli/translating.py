@@ -10,7 +10,7 @@ from dragoman.cli.streams import Portion, one_line, tell, warn
 from dragoman.cli.translate_options import Options, split
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.configuration.components import Spec

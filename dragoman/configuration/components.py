@@ -11,9 +11,9 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from dragoman.configuration import yaml
@@ -22,13 +22,6 @@ from dragoman.errors import UserError
 
 Part = TypeVar("Part")
 Path: TypeAlias = yaml.Path
-
-Count = Annotated[int, Field(ge=1, le=10**9)]  # times, steps, sentences, symbols
-Size = Annotated[int, Field(ge=1, le=2**20)]  # of a vector; with 10**9 the bytes of a matrix overflow torch's count
-Width = Annotated[int, Field(ge=1, le=1000)]  # adjacent positions
-Layers = Annotated[int, Field(ge=1, le=100)]  # built one by one, so a huge number would take forever
-Positive = Annotated[float, Field(gt=0)]
-Rate = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OneOf:

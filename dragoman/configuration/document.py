@@ -13,7 +13,7 @@ from dragoman.configuration.config import Config
 from dragoman.configuration.messages import shown
 from dragoman.configuration.rules import contradictions, required
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 
 
 class ConfigError(UserError):

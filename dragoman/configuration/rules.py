@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from dragoman.configuration.components import Problem
-from dragoman.configuration.config import COLUMNS, UNTRANSLATED, Config, DataConfig
+from dragoman.configuration.config import UNTRANSLATED, Config
+from dragoman.configuration.data import COLUMNS, DataConfig
 from dragoman.configuration.messages import nearest
 
 ONE_PAIR = ("source", "target", "train", "dev")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
 from dragoman.corpus.unit import State, Unit, cell
 from dragoman.errors import UserError
-from dragoman.files import read_chunks, shown
+from dragoman.files.reading import read_chunks, shown
 
 LITTLE, BIG = b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"  # how a .mo begins, by the order of its bytes
 CONTEXT = "\x04"  # stands behind the context of a source

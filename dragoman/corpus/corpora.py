@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.configuration.config import COLUMNS
+from dragoman.configuration.data import COLUMNS
 from dragoman.corpus import formats, objects
 from dragoman.errors import UserError
-from dragoman.files import existing, shown
+from dragoman.files.reading import existing, shown
 
 
 class Corpora(NamedTuple):

@@ -13,7 +13,7 @@ from dragoman.corpus.examples import Pair, is_blank
 from dragoman.corpus.filters import Report
 from dragoman.corpus.parts import divided, lot
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 
 SHARE = 0.05  # the fraction of the pairs that is set aside,
 MOST = 1_000  # but at most so many pairs, unless all sources are repeated more often

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from dragoman.configuration.messages import shown
 from dragoman.corpus.pharaoh import Links
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines
-from dragoman.files import shown as file_shown
+from dragoman.files.reading import LONGEST_TEXT, read_lines
+from dragoman.files.reading import shown as file_shown
 from dragoman.text.normalise import Normaliser
 
 HEADER: Final = ("source", "target", "probability", "count")

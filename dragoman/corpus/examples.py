@@ -12,7 +12,7 @@ from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, be
 from dragoman.corpus.filters import Report
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, existing, read_lines
+from dragoman.files.reading import LONGEST_TEXT, existing, read_lines
 
 
 class Pair(NamedTuple):

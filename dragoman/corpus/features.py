@@ -17,7 +17,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.text.pipeline import Side
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -8,7 +8,7 @@ from dragoman.corpus import catalogues, objects, parquet, tables, xml
 from dragoman.corpus.naming import Columns
 from dragoman.corpus.unit import State, Unit
 from dragoman.errors import UserError
-from dragoman.files import existing
+from dragoman.files.reading import existing
 
 
 class Format(NamedTuple):

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 
 Layer = Literal["regions", "global"]
 LIBRARY = "timm:"

@@ -17,7 +17,8 @@ from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
 from dragoman.corpus.sample import look
 from dragoman.corpus.sizes import DEFAULTS, Corpus, InitOptions, choose
 from dragoman.errors import UserError
-from dragoman.files import read_lines, shown, write_atomically
+from dragoman.files.reading import read_lines, shown
+from dragoman.files.writing import write_atomically
 
 DEVELOPMENT = ("dev", "valid", "val", "validation", "tune")  # usual names of development files
 SCHEMA = "dragoman.schema.json"  # beside the configuration; editors accept no name with a space

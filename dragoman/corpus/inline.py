@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 
 Attributes = Mapping[str, str]
 

@@ -13,10 +13,10 @@ from pydantic import Field
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from dragoman.configuration.config import MOST_RECALLED
+from dragoman.configuration.data import MOST_RECALLED
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.ngrams import NgramIndex
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
 

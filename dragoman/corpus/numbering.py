@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.configuration.config import COLUMNS
+from dragoman.configuration.data import COLUMNS
 from dragoman.corpus import formats, tables
 from dragoman.corpus.examples import Example, places, read_examples
 

@@ -10,7 +10,7 @@ from dragoman.corpus.naming import SHOWN, Columns
 from dragoman.corpus.tables import keyed, values
 from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
-from dragoman.files import read_chunks, shown
+from dragoman.files.reading import read_chunks, shown
 
 EACH = "{}"  # stands in a path for the language, where each has a file of its own: locales/{}.json
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dragoman.corpus.cleaning import Entry
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 
 TRAIN = "train"
 FILE, DOMAIN, CONTEXT = "file", "domain", "context"  # columns beside those of the languages

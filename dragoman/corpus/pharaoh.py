@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
 Link: TypeAlias = tuple[int, int]  # (source word, target word), both counted from 0
 Links: TypeAlias = frozenset[Link]

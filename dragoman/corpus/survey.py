@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dragoman.corpus.characters import Alphabet
 from dragoman.corpus.examples import Pair
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Tokeniser
 

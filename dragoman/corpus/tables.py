@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dragoman.configuration.config import COLUMNS, CSV
+from dragoman.configuration.data import COLUMNS, CSV
 from dragoman.corpus.naming import PLAIN, SHOWN, Columns, match, missing, names_columns, two_of
 from dragoman.corpus.unit import Unit, cell
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
 OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines, with the names as keys
 LONGEST_ROW = 10 * LONGEST_TEXT  # characters of a line with all its columns

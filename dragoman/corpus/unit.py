@@ -4,7 +4,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 
 _LINE_END = re.compile(r"\r?\n")
 _HALF = re.compile("[\ud800-\udfff]")  # lone surrogates, which JSON can escape but UTF-8 cannot encode

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
 LONGEST_NUMBER = 32  # characters, with the space before it
 

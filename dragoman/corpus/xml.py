@@ -14,7 +14,7 @@ from dragoman.corpus.inline import Attributes, Inline, told
 from dragoman.corpus.naming import ROLES, Columns, matched, missing, two, variants
 from dragoman.corpus.unit import State, Unit, cell
 from dragoman.errors import UserError
-from dragoman.files import read_chunks, shown
+from dragoman.files.reading import read_chunks, shown
 
 DEEPEST = 1_000  # elements in elements
 LONGEST_TAG = 16 * 2**20  # bytes of a file that may come to nothing: a tag or a comment as long as that

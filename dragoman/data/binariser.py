@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.configuration.config import DataConfig, LanguagePair
+from dragoman.configuration.data import DataConfig, LanguagePair
 from dragoman.corpus.examples import read_aligned, sides
 from dragoman.corpus.features import FeatureFiles
 from dragoman.corpus.filters import Filters, Numbers
@@ -17,7 +17,7 @@ from dragoman.data.recall import Recall
 from dragoman.data.store import Rows
 from dragoman.data.surfaces import joined
 from dragoman.data.vocabulary import EOS, UNK
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.edits import operations
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side

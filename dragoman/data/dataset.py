@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example, read_development
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report

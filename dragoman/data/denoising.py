@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from dragoman.configuration import components
-from dragoman.configuration.config import DataConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.text.mark import Mark, Symbol
 
 MASK = Mark("<mask>")  # in the place of what is hidden

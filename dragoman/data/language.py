@@ -12,7 +12,8 @@ from dragoman.data.alphabet import Alphabet
 from dragoman.data.store import Rows
 from dragoman.data.vocabulary import EOS, UNK, SymbolTable, Vocabulary, read_strings, write_strings
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import Side, TextPipeline
 

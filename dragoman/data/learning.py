@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.configuration.config import DataConfig, LanguageConfig, LanguagePair, TextConfig
+from dragoman.configuration.config import LanguageConfig, TextConfig
+from dragoman.configuration.data import DataConfig, LanguagePair
 from dragoman.corpus.examples import open_features, read_texts
 from dragoman.corpus.features import FeatureFiles, FeatureSource
 from dragoman.data.language import Language
@@ -12,7 +13,7 @@ from dragoman.data.marks import marks
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.pipeline import Side, TextPipeline
 from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS, UnfitUnitError

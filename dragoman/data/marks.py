@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.configuration.config import DataConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.data.denoising import MASK
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
 

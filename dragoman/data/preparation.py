@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import alignment_files, corpus_files, feature_files
 from dragoman.corpus.features import FeatureSource
 from dragoman.corpus.filters import Filters, Report

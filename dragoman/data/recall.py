@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.configuration import components
-from dragoman.configuration.config import DataConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.memory import MEMORIES, Match, Nearest, write
 from dragoman.data.language import Language

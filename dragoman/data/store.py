@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 
 VERSION = 2
 HEADER = "header.json"

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 from dragoman.text.mark import Mark, Symbol
 
 UNK: Final = 0

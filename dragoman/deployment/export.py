@@ -9,7 +9,7 @@ from dragoman.data.source import only_text
 from dragoman.deployment import tracing
 from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, digest, is_export, needed
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.model.decoder.inputs import PreviousSymbol
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.run import Run

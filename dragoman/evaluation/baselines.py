@@ -8,7 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.configuration.messages import figure
 from dragoman.corpus.examples import Example, Pair, read_examples
 from dragoman.corpus.memory import Nearest

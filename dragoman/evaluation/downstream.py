@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dragoman.corpus.tables import read_table
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
-from dragoman.files import shown
+from dragoman.files.reading import shown
 from dragoman.text.tokenise import punctuation
 
 TEXT, LABEL = "text", "label"  # the columns of labelled text

@@ -9,8 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.configuration.components import Count, Layers, Size
-from dragoman.configuration.config import Text
+from dragoman.configuration.values import Count, Layers, Size, Text
 from dragoman.data.alphabet import LONGEST_WORD, Alphabet
 from dragoman.data.vocabulary import PAD, UNK, SymbolTable
 from dragoman.model.composers import BothWays, Composer, Convolutional, LastState

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.phrasebook.constructions import CONSTRUCTIONS
 from dragoman.phrasebook.draw import Draw, NoChoice
 from dragoman.phrasebook.grammar import Phrase, links

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 
 PERSONS = 5  # I, you, he, we, they
 Entry = TypeVar("Entry")

@@ -10,7 +10,7 @@ from dragoman.configuration.components import Spec
 from dragoman.corpus.features import FeatureSource
 from dragoman.data.language import Language
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.model.inputs import model_inputs
 from dragoman.model.parameters import count_parameters
 from dragoman.model.weights import read_note

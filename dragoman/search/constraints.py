@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Width
+from dragoman.configuration.values import Width
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import PAD, UNK
 from dragoman.model.shapes import Bool, Int

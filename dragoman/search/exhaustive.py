@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 import torch
 
-from dragoman.configuration.components import Count
+from dragoman.configuration.values import Count
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate, Prediction, Predictor

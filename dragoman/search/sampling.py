@@ -10,7 +10,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.configuration.components import Count, Rate
+from dragoman.configuration.values import Count, Rate
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Match, Nearest
 from dragoman.errors import UserError
-from dragoman.files import shown
+from dragoman.files.reading import shown
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import punctuation
 

@@ -18,7 +18,8 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.errors import UserError
-from dragoman.files import is_special, read_lines, shown, write_atomically
+from dragoman.files.reading import read_lines, shown
+from dragoman.files.writing import is_special, write_atomically
 from dragoman.serving.refusal import Refusal
 
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")

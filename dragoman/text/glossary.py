@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from dragoman.configuration.messages import shown
 from dragoman.errors import UserError
-from dragoman.files import read_lines
-from dragoman.files import shown as file_shown
+from dragoman.files.reading import read_lines
+from dragoman.files.reading import shown as file_shown
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import Span
 

@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from dragoman.configuration.components import Spec, build, complete, plain
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS, Span
 from dragoman.text.unit import UNKNOWN, Unit

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 import sentencepiece
 
-from dragoman.configuration.components import Count, Positive, Rate
+from dragoman.configuration.values import Count, Positive, Rate
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenise import Tokeniser, punctuation
 from dragoman.text.unit import SPACE, Numbers, UnfitUnitError, Unit, escape, flat, spell

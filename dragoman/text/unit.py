@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.text.tokenise import Tokeniser, punctuation
 
 SPACE = "\u2581"  # a space in symbols, as sentencepiece writes it

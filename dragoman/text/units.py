@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from dragoman.configuration.components import Count
+from dragoman.configuration.values import Count
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import Span, Tokeniser, punctuation
 from dragoman.text.unit import JOINER, MARK, SPACE, UnfitUnitError, Unit, escape, spell, unescape

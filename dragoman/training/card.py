@@ -9,7 +9,7 @@ from dragoman.corpus.features import FeatureSource
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.evaluation import baselines
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.progress import Progress

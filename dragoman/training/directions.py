@@ -5,7 +5,7 @@ from pathlib import Path
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.folder import prove

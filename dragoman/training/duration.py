@@ -11,12 +11,13 @@ import numpy as np
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import Config, DataConfig, TextConfig
+from dragoman.configuration.config import Config, TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs, read_texts
 from dragoman.corpus.memory import MEMORIES, Nearest
 from dragoman.corpus.sample import spread
 from dragoman.data.recall import Recall
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS

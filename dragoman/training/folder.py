@@ -13,7 +13,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard, sweep
 from dragoman.errors import UserError
-from dragoman.files import alone, write_atomically
+from dragoman.files.writing import alone, write_atomically
 from dragoman.run.folder import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
 from dragoman.training.checks import complete, load_config
 from dragoman.version import __version__

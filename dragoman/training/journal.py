@@ -10,7 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines, write_atomically
+from dragoman.files.reading import read_lines
+from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
 from dragoman.training.progress import Progress

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.configuration.config import Config, DataConfig
+from dragoman.configuration.config import Config
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.cleaning import key
 from dragoman.corpus.examples import corpus_files, is_blank, read_texts
 from dragoman.corpus.parts import divided, lot
 from dragoman.data.batching import Mixture
 from dragoman.errors import UserError
 from dragoman.evaluation.significance import FEWEST
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder, data_folder
 from dragoman.training.starting import OPTIONS, configured, embeddings, own_folder
 from dragoman.training.transfer import Start

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from dragoman.configuration.components import Positive, Rate
+from dragoman.configuration.values import Positive, Rate
 
 Epsilon = Annotated[float, Field(ge=1e-30)]  # smaller values may underflow to 0 in float32, and 0 / 0 is NaN
 Decay = Annotated[float, Field(ge=0)]

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator
 from itertools import islice
 
-from dragoman.configuration.config import Config, DataConfig
+from dragoman.configuration.config import Config
+from dragoman.configuration.data import DataConfig
 from dragoman.data.batching import Mixture, Numbers, Plan, portions
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError

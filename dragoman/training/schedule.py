@@ -7,7 +7,7 @@ from typing import Annotated, final
 
 from pydantic import Field
 
-from dragoman.configuration.components import Count
+from dragoman.configuration.values import Count
 
 Warmup = Annotated[int | float, Field(ge=0, le=10**9)]
 Rise = Annotated[int | float, Field(gt=0, le=10**9)]

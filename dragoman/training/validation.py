@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dragoman.configuration import components
-from dragoman.configuration.config import Config, LanguagePair
+from dragoman.configuration.config import Config
+from dragoman.configuration.data import LanguagePair
 from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
@@ -20,7 +21,7 @@ from dragoman.data.denoising import masked, noise
 from dragoman.devices import Device
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.search.ensemble import Ensemble

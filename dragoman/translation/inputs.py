@@ -18,7 +18,7 @@ from dragoman.data.recall import Recall, Recalled
 from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.evaluation import alignment
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import UserError
-from dragoman.files import read_lines, shown
+from dragoman.files.reading import read_lines, shown
 from dragoman.text.normalise import Normaliser
 
 FIELD = " ||| "

@@ -7,7 +7,7 @@ from dragoman.data.language import Language
 from dragoman.data.surfaces import ExtendedVocabulary, Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.edits import applied, operations
 from dragoman.text.mark import Symbol

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from dragoman import files
 from dragoman.configuration.messages import shown, written_by
 from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
+from dragoman.files import reading
 from dragoman.translation import explanation_result
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.explanation import Explanation
@@ -91,11 +91,11 @@ class Result(NamedTuple):
 
 def read(path: Path) -> Iterator[Result]:
     """The translations in a file, one per line. UserError names the file and line of anything else."""
-    for number, line in enumerate(files.read_lines(path), start=1):
+    for number, line in enumerate(reading.read_lines(path), start=1):
         try:
             yield Result.from_line(line)
         except UserError as error:
-            raise UserError(f"{files.shown(path)}:{number}: {error}") from None
+            raise UserError(f"{reading.shown(path)}:{number}: {error}") from None
 
 
 def _rounded(translation: Translation) -> Translation:

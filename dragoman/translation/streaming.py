@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.search.streaming import EmittedSymbol
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf

@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 
 from dragoman.data.language import Language
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.glossary import FoundTerm, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import Span

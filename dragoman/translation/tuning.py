@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation import mert
 from dragoman.evaluation.mert import NBest, Vector
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.search.ranking import Alpha
 from dragoman.search.table import SEARCHES
 from dragoman.translation.criteria import (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dragoman.errors import UserError
-from dragoman.files import write_atomically
+from dragoman.files.writing import write_atomically
 from dragoman.visualisation import heatmap, pictures
 from dragoman.visualisation.markup import shortest, visible
 from dragoman.visualisation.scale import Scale, Weights

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import downstream, provenance
 from benchmarks.prepared import Row
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.training import checks
 from tests import toy
 

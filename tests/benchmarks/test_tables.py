@@ -34,7 +34,7 @@ from dragoman.corpus.initialise import initialise
 from dragoman.corpus.sizes import SIZES
 from dragoman.data.recall import MEMORY
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session
 from dragoman.translation.tuning import Weighted

@@ -9,7 +9,7 @@ from benchmarks import provenance, tasks
 from benchmarks.prepared import Row
 from benchmarks.tasks import PARTS, Result, Task, config, evenly, prepare, table
 from dragoman.errors import UserError
-from dragoman.files import read_lines
+from dragoman.files.reading import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks
 

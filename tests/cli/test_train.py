@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli import train
-from dragoman.configuration.config import DataConfig
+from dragoman.configuration.data import DataConfig
 
 PAIR = {"source": "en", "target": "de", "train": "a", "dev": "b"}
 

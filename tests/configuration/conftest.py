@@ -7,9 +7,10 @@ from typing import Any, Literal
 import pytest
 
 from dragoman.configuration import components, document
-from dragoman.configuration.components import Count, Problem
+from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config
 from dragoman.configuration.document import ConfigError
+from dragoman.configuration.values import Count
 
 
 class Additive:

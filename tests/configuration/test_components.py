@@ -9,22 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.configuration.components import (
-    Count,
-    Layers,
-    OneOf,
-    Options,
-    Positive,
-    Problem,
-    Rate,
-    Size,
-    Spec,
-    build,
-    complete,
-    plain,
-    problems,
-)
+from dragoman.configuration.components import OneOf, Options, Problem, Spec, build, complete, plain, problems
 from dragoman.configuration.messages import nearest, shown
+from dragoman.configuration.values import Count, Layers, Positive, Rate, Size
 from dragoman.errors import UserError
 from tests.golden import Golden
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from dragoman.configuration import config, document, sections
+from dragoman.configuration import config, data, document, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.training import checks
@@ -38,7 +38,7 @@ def drawn(draw: st.DrawFn) -> Config:
     return Config(
         run=draw(TEXT),
         seed=draw(st.integers(0, 2**32 - 1)),
-        data=config.DataConfig(
+        data=data.DataConfig(
             source="a" + draw(TEXT),
             target="b" + draw(TEXT),
             train=tuple(draw(st.lists(TEXT, min_size=1, max_size=3))),

@@ -10,7 +10,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from dragoman.configuration.config import DataConfig, LanguageConfig, TextConfig
+from dragoman.configuration.config import LanguageConfig, TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_examples
 from dragoman.corpus.features import FeatureFile, FeatureSource
 from dragoman.data.batch import Features, Sequence, pad_regions

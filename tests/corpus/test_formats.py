@@ -16,7 +16,7 @@ from dragoman.corpus.formats import ENDINGS, FORMATS
 from dragoman.corpus.naming import match
 from dragoman.corpus.unit import State, Unit
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from tests import written
 from tests.golden import Golden
 

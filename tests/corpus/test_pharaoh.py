@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.corpus.pharaoh import Gold, Link, pharaoh, read_gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 
 
 def test_pharaoh_lines_are_read_back() -> None:

@@ -9,7 +9,7 @@ import pytest
 from dragoman.corpus import formats, tables
 from dragoman.corpus.tables import header, languages, read_table
 from dragoman.errors import UserError
-from dragoman.files import LONGEST_TEXT
+from dragoman.files.reading import LONGEST_TEXT
 from tests.golden import Golden
 
 

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example
 from dragoman.corpus.filters import Report
 from dragoman.data import binariser, learning, preparation, store

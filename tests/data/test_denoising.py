@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.data.batch import Sequence
 from dragoman.data.dataset import Dataset
 from dragoman.data.denoising import MASK, Infilling, masked

@@ -14,7 +14,7 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.corpus.tables import header, languages, read_table
 from dragoman.errors import UserError
-from dragoman.files import read_lines, read_words
+from dragoman.files.reading import read_lines, read_words
 
 PIECES = [
     *(b'en de \n \r \r\n \t , " {} [] \x00 \xef\xbb\xbf \xff \xc3 \xed\xa0\x80 0-0 1p2 1?1 : a'.split(b" ")),

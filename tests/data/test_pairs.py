@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example
 from dragoman.data import learning, preparation
 from dragoman.data.dataset import Dataset

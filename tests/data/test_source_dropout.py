@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.configuration.config import DataConfig, LanguageConfig, TextConfig
+from dragoman.configuration.config import LanguageConfig, TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.data.dataset import Dataset
 
 ROWS = np.arange(400)

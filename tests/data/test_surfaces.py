@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import DataConfig, TextConfig
+from dragoman.configuration.config import TextConfig
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example
 from dragoman.evaluation import baselines
 from dragoman.evaluation.baselines import Baselines

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.files import write_in_parts
+from dragoman.files.writing import write_in_parts
 from tests import toy
 from tests.forms import alike
 from tests.system.conftest import Shell

@@ -10,7 +10,7 @@ import pytest
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.errors import UserError
-from dragoman.files import alone
+from dragoman.files.writing import alone
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder

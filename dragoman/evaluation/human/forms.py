@@ -10,7 +10,7 @@ from dragoman.configuration.messages import shown as worded
 from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 from dragoman.evaluation.agreement import Level
-from dragoman.files import read_lines, shown
+from dragoman.files.reading import read_lines, shown
 
 VERSION = 1
 RANK, ERRORS = "rank", "errors"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dragoman.errors import UserError
 from dragoman.evaluation.human.blinding import pieces
 from dragoman.evaluation.human.forms import ERRORS, RANK, Answers, Item, Key, Output, Saved, read
-from dragoman.files import shown
+from dragoman.files.reading import shown
 
 
 class Judgement(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from rapidfuzz.distance import LCSseq
 
-from dragoman.configuration.components import Positive
+from dragoman.configuration.values import Positive
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 
 Measure: TypeAlias = Literal["f", "precision", "recall"]

@@ -11,7 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from dragoman.configuration.components import Count
+from dragoman.configuration.values import Count
 from dragoman.evaluation import similarities
 from dragoman.evaluation.metrics.metric import Counts, Metric, Score
 

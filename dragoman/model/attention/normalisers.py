@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from dragoman.configuration.components import Width
+from dragoman.configuration.values import Width
 from dragoman.model.attention.chain import Chain
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.torch_internals import scan

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from dragoman.configuration.components import Size, Width
+from dragoman.configuration.values import Size, Width
 from dragoman.model.convolution import Convolution, reach
 from dragoman.model.linear import Linear as LinearLayer
 from dragoman.model.shapes import Bool, Float

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Positive, Width
+from dragoman.configuration.values import Positive, Width
 from dragoman.model.attention.attention import (
     Attended,
     Attention,

@@ -6,7 +6,7 @@ from typing import NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Layers, Rate, Size
+from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.attention.attention import AttentionOutput, GlobalAttention, History
 from dragoman.model.attention.normalisers import ReadValues
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource

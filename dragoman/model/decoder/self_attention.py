@@ -6,7 +6,7 @@ from typing import cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Layers, Rate, Size
+from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.attention.attention import Attended, GlobalAttention, by_row
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.configuration.components import Layers, Rate, Size, Width
+from dragoman.configuration.values import Layers, Rate, Size, Width
 from dragoman.model.convolution import Convolution
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder

@@ -5,7 +5,7 @@ from typing import final
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.configuration.components import Rate, Size
+from dragoman.configuration.values import Rate, Size
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape

@@ -6,7 +6,7 @@ from typing import Literal, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Layers, Rate, Size
+from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.trees import Trees

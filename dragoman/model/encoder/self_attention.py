@@ -6,7 +6,7 @@ from typing import cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Layers, Rate, Size
+from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.self_attention import Entry, FeedForward, PositionsKind, Rotations, SelfAttention

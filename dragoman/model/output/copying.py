@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.configuration.components import Rate
+from dragoman.configuration.values import Rate
 from dragoman.data.vocabulary import PAD, SymbolTable
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from dragoman.configuration.components import Rate
+from dragoman.configuration.values import Rate
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import linear, matmul_dtype
 from dragoman.model.output.output import Distribution, Loss, Output, Readout

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from dragoman.configuration.components import Count
+from dragoman.configuration.values import Count
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import Linear, linear, matmul_dtype
 from dragoman.model.output.full import ENTRIES, cross_entropy, output_weight, unigram, unsmoothed

@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.configuration.components import Count, Rate
+from dragoman.configuration.values import Count, Rate
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import linear
 from dragoman.model.output.full import Softmax, cross_entropy, output_weight, unigram

@@ -7,7 +7,7 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Layers, Positive, Rate, Size, Width
+from dragoman.configuration.values import Layers, Positive, Rate, Size, Width
 from dragoman.data.alphabet import Alphabet
 from dragoman.data.vocabulary import UNK, SymbolTable
 from dragoman.model.output.full import Full

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import final
 
-from dragoman.configuration.components import Positive
 from dragoman.configuration.config import Config
+from dragoman.configuration.values import Positive
 from dragoman.corpus.formats import ENDINGS
 from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss

@@ -11,8 +11,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Positive
 from dragoman.configuration.config import Config
+from dragoman.configuration.values import Positive
 from dragoman.data.batch import SourceBatch
 from dragoman.model.embedding import Embedding
 from dragoman.model.output.table import OUTPUTS

@@ -7,8 +7,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.configuration.components import Rate
 from dragoman.configuration.config import Config
+from dragoman.configuration.values import Rate
 from dragoman.data.batch import Batch
 from dragoman.model.attention.chain import log_weights
 from dragoman.model.output.output import Loss

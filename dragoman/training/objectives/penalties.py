@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.configuration.components import Positive, Rate
+from dragoman.configuration.values import Positive, Rate
 from dragoman.data.batch import Batch
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float

@@ -9,8 +9,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.configuration.components import Rate
 from dragoman.configuration.config import Config
+from dragoman.configuration.values import Rate
 from dragoman.data.batch import Batch, Sequence
 from dragoman.data.vocabulary import UNK
 from dragoman.model.decoder.decoder import State

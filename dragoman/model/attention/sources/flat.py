@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Size
+from dragoman.configuration.values import Size
 from dragoman.model.attention.attention import (
     Attended,
     Attention,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.configuration.components import Size
+from dragoman.configuration.values import Size
 from dragoman.model.attention.attention import Attention, AttentionOutput, History
 from dragoman.model.attention.normalisers import softmax
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.configuration.components import Positive, Width
+from dragoman.configuration.values import Positive, Width
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Size, Width
+from dragoman.configuration.values import Size, Width
 from dragoman.model.attention.terms.history import around
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.embedding import Table

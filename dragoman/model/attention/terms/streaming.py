@@ -5,7 +5,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Count
+from dragoman.configuration.values import Count
 from dragoman.model.attention.scores import Additive
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.linear import matmul_dtype

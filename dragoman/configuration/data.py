@@ -1,0 +1,187 @@
+"""The options of a run's sentence pairs."""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeVar
+
+from pydantic import Field
+
+from dragoman.configuration.components import Spec
+from dragoman.configuration.sections import Section
+from dragoman.configuration.values import Count, Maybe, Positive, Several, Text
+
+Item = TypeVar("Item")
+
+MEMORY = "memory"  # the source that a translation memory fills
+MOST_RECALLED = 10  # such sources
+CSV = (".csv", ".csv.gz")
+COLUMNS = (".tsv", ".tsv.gz", *CSV)  # columns named by a header, or without one each source, then the target
+
+
+class LanguagePair(NamedTuple):
+    """A translation direction and its corpora.
+
+    A pair without `train` is zero-shot. A pair whose target is its source language copies texts, which helps zero-shot
+    translation (Ha et al. 2016).
+    """
+
+    sources: tuple[str, ...]
+    target: str
+    train: tuple[str, ...]
+    dev: str
+
+    @property
+    def name(self) -> str:
+        return f"{'+'.join(self.sources)}-{self.target}"
+
+
+class PairConfig(Section):
+    """A direction that a model of several translates in."""
+
+    words: ClassVar[str] = "with source, target, train and dev"
+
+    source: Text = Field(description="language translated from")
+    target: Text = Field(description="language translated to")
+    train: Annotated[tuple[Text, ...], Several] = Field((), description="training files; none = zero-shot")
+    dev: Text = Field(description="development files")
+
+
+class DataConfig(Section):
+    """The sentence pairs: of one direction, or of those in `pairs`."""
+
+    source: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="language translated from = suffix of its files: PREFIX.en; or a list of several"
+    )
+    target: Maybe = Field("", description="language translated to = suffix of its files")
+    train: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="prefix of the training files, or a .tsv, .csv or .jsonl with such columns"
+    )
+    dev: Maybe = Field("", description="the same for the pairs that training is judged by")
+    pairs: tuple[PairConfig, ...] = Field(
+        (), description="instead of these four, a list of {source, target, train, dev}, for one model of many languages"
+    )
+    temperature: Annotated[float, Field(ge=1)] = Field(
+        1.0,
+        description="T: a pair, or a corpus of `train`, with n examples is drawn in proportion to n^(1/T); 1 = by size",
+    )
+    weights: tuple[Positive, ...] = Field(
+        (), description="instead, in which proportion the pairs or corpora are drawn, such as [1, 3]; none = by size"
+    )
+    features: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
+    )
+    join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
+    own_symbols: bool = Field(
+        True,
+        description="true = without symbols that in training only targets in other languages of `pairs` have",
+    )
+    edits: Text | None = Field(
+        None, description="source that the target is written as edits of (post-editing); null = the target is a text"
+    )
+    memory: Spec = Field(
+        Spec("none"), description="further source of that name: translations of the most similar training sources"
+    )
+    noise: Spec = Field(
+        Spec("none"), description="what hides part of a text that is its own translation (denoising): target = source"
+    )
+    alignments: bool = Field(
+        False,
+        description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (`dragoman align`)",
+    )
+    max_length: Count = Field(100, description="symbols in a sentence; longer pairs are left out of training")
+    max_ratio: Annotated[float, Field(ge=1)] = Field(
+        9.0, description="longer side over shorter side, in symbols; pairs above it are left out"
+    )
+
+    @property
+    def language_pairs(self) -> tuple[LanguagePair, ...]:
+        """The language pairs, whether given as `pairs` or by the four keys of a single one."""
+        if not self.pairs:
+            return (LanguagePair(self.source, self.target, self.train, self.dev),)
+        return tuple(LanguagePair((pair.source,), pair.target, pair.train, pair.dev) for pair in self.pairs)
+
+    @property
+    def trained(self) -> tuple[LanguagePair, ...]:
+        """The language pairs with training data."""
+        return tuple(pair for pair in self.language_pairs if pair.train)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that `temperature` and `weights` are about: the pairs with training data, or the only pair's
+        training corpora.
+        """
+        return tuple(pair.name for pair in self.trained) if self.pairs else self.train
+
+    @property
+    def copied(self) -> tuple[bool, ...]:
+        """Whether the target of each of these parts is its source."""
+        return tuple(
+            pair.target in pair.sources for pair in self.trained for _ in (pair.train[:1] if self.pairs else pair.train)
+        )
+
+    @property
+    def deciding(self) -> tuple[LanguagePair, ...]:
+        """The language pairs whose validation decides: those trained on, without copies unless all are copies."""
+        return tuple(pair for pair in self.trained if pair.target not in pair.sources) or self.trained
+
+    @property
+    def recalled(self) -> tuple[str, ...]:
+        """The sources that the memory fills, the most similar first: memory, memory.2, ..."""
+        count = 0 if self.memory.kind == "none" else self.memory.options.get("count", 1)
+        numbers = range(1, 1 + min(count, MOST_RECALLED) if isinstance(count, int) else 2)
+        return tuple(MEMORY if number == 1 else f"{MEMORY}.{number}" for number in numbers)
+
+    @property
+    def asked(self) -> str:
+        """The source that the memory is asked with: the first that is a text."""
+        return next((name for name in self.source if name not in self.features), "")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All sources of a model: those in files, and those from the memory."""
+        return (*self.source, *self.recalled)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The names of the sources in a run folder."""
+        return tuple(f"source.{name}" for name in self.inputs) if len(self.inputs) > 1 else ("source",)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The language of each side, the target last; with several pairs, all languages of the side."""
+        if not self.pairs:
+            return (*self.inputs, self.target)
+        sides = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
+        return tuple(", ".join(dict.fromkeys(side)) for side in sides)
+
+    def places(self, key: Literal["train", "dev"]) -> str:
+        """The corpora of a key as text; with several pairs, each after the name of its pair."""
+        found = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
+        named = self.pairs and [f"{name} {place}" for name, place in found.items() if place]
+        return "; ".join(named or found.values())
+
+    @property
+    def several(self) -> bool:
+        """Whether the model reads more than one sequence."""
+        return len(self.inputs) > 1 and not self.join
+
+    def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
+        """The items of the sequences that the model reads: those of all sources, or with `join` only the first."""
+        return tuple(of_sources) if self.several else tuple(of_sources[:1])
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is a single source, a text, and the target is not written as edits."""
+        return len(self.inputs) == 1 and not self.features and self.edits is None
+
+    @property
+    def edited(self) -> int | None:
+        """The index of the source that the target is written as edits of; None if it is not."""
+        return None if self.edits is None else self.inputs.index(self.edits)
+
+    @property
+    def languages(self) -> str:
+        if not self.pairs:
+            return f"{' and '.join(self.source)} to {self.target}"
+        untrained = [pair.name for pair in self.language_pairs if not pair.train]
+        found = ", ".join(pair.name for pair in self.trained)
+        return f"{found}; zero-shot {', '.join(untrained)}" if untrained else found
