@@ -17,7 +17,8 @@ from dragoman.serving.measures import Measures
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import RequestOptions, Service, named
+from dragoman.serving.routing import RequestOptions
+from dragoman.serving.service import Service, named
 
 Answer = TypeVar("Answer")
 

@@ -21,7 +21,7 @@ from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.service import RequestOptions
+from dragoman.serving.routing import RequestOptions
 
 MINUTES = 30  # that a translated file can be fetched for
 TOGETHER = 20  # times the size of the largest file: what all that are kept may have

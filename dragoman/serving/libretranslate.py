@@ -13,7 +13,8 @@ from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import languages_of, name_of
 from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.service import Guess, RequestOptions
+from dragoman.serving.routing import RequestOptions
+from dragoman.serving.service import Guess
 
 FORMATS = ("text", "html")
 Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and further ones

@@ -5,11 +5,11 @@ import logging
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
-from dragoman.documents.kept import PROTECTED, WITHIN
+from dragoman.documents.kept import WITHIN
 from dragoman.documents.passages import Passage, beside, split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
@@ -18,9 +18,8 @@ from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptE
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.serving.registry import ModelRegistry
-from dragoman.text.glossary import Glossary
+from dragoman.serving.routing import DEFAULTS, RequestOptions, constrained, read_by, translate_along, worded
 from dragoman.text.protection import Protection
-from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
@@ -29,22 +28,6 @@ log = logging.getLogger("dragoman.serving")
 FIXED = Protection.named((*WITHIN, "tags", "numbers"))
 ATTENDED = 1_000  # characters at most of a sentence and its correction, whose attention is computed
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
-
-
-class RequestOptions(NamedTuple):
-    """What is asked of a translation: further ones (`diverse`: which begin with other words), terms, until when it has
-    to be there (`time.monotonic`), how it begins, and whether attention has to be known, of corrections too.
-    """
-
-    alternatives: int = 0
-    diverse: bool = False
-    constraints: LexicalConstraints = UNCONSTRAINED
-    until: float = math.inf
-    prefix: str = ""
-    attention: bool = False
-
-
-DEFAULTS = RequestOptions()
 
 
 class Why(NamedTuple):
@@ -171,7 +154,7 @@ class Service:
         if isinstance(source, str) and not (options.prefix or options.diverse):  # what is kept has one source
             known = await self._corrected((source, target), items, options.until)
         new = [item for item in items if item not in known]
-        made = await self._along(route, new, options)
+        made = await translate_along(route, new, options, self.registry.glossaries)
         if self.least is not None:
             made = [each.trusted(self.least) for each in made]
         chosen = options.prefix or options.constraints  # with a beginning or terms of a user, it is no model's own
@@ -198,12 +181,12 @@ class Service:
                     f"{named(source)} to {target} goes through {between}; only direct translations are explained"
                 )
             (leg,) = route
-            item, shared = _read(leg, text), SharedOptions(leg.direction.to)
-            if not _worded(leg, text):
+            item, shared = read_by(leg, text), SharedOptions(leg.direction.to)
+            if not worded(leg, text):
                 raise UserError("there are no words to explain")
             translation, contrast = (each and leg.without(each) for each in why)
             if translation is None:
-                made_with = self._constrained(leg, shared)
+                made_with = constrained(leg, shared, self.registry.glossaries)
                 (made,) = await leg.model.translate([Item(text)], made_with, until - time.monotonic())
                 if self.least is not None and made.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
@@ -234,11 +217,12 @@ class Service:
         with ExitStack() as stack:
             for leg in route:
                 stack.enter_context(leg.model.used())
-            try:
+            if route:
                 options = RequestOptions(until=time.monotonic() + SUGGESTED)
-                return [each.text for each in await self._along(route, items, options)] if route else [""] * len(items)
-            except (BusyError, UserError):
-                return [""] * len(items)
+                with suppress(BusyError, UserError):
+                    made = await translate_along(route, items, options, self.registry.glossaries)
+                    return [each.text for each in made]
+        return [""] * len(items)
 
     async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Item, Sentence]]) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
@@ -282,8 +266,8 @@ class Service:
             return known
         (leg,) = route
         short = [item for item, sentence in known.items() if item.size + len(sentence.text) <= ATTENDED]
-        every = ((item, _read(leg, item.text)._replace(translation=leg.without(known[item].text))) for item in short)
-        read = {item: each for item, each in every if _worded(leg, item.text)}
+        every = ((item, read_by(leg, item.text)._replace(translation=leg.without(known[item].text))) for item in short)
+        read = {item: each for item, each in every if worded(leg, item.text)}
         try:
             shared = SharedOptions(leg.direction.to, work="score")
             found = await leg.model.translate(list(read.values()), shared, until - time.monotonic())
@@ -295,70 +279,6 @@ class Service:
         """The correction of a sentence, or of a similar one that has the same protected spans."""
         match = self.corrections.found(pair, text) if self.corrections else None
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
-
-    async def _along(self, route: Sequence[Leg], items: Sequence[Item], options: RequestOptions) -> list[Sentence]:
-        """Translate by each model of a route in turn. Where there are several, each sentence has only the terms that
-        occur in it: others could be words of the text between.
-        """
-        terms = options.constraints.glossary
-        if len(route) < 2 or not terms:
-            return await self._in_turn(route, items, options)
-        groups, found = dict[Glossary, list[int]](), dict[int, Sentence]()
-        for number, item in enumerate(items):
-            groups.setdefault(terms.within([str(item.text)]), []).append(number)
-        for glossary, numbers in groups.items():
-            own = options._replace(constraints=options.constraints._replace(glossary=glossary))
-            done = await self._in_turn(route, [items[number] for number in numbers], own)
-            found |= dict(zip(numbers, done, strict=True))
-        return [found[number] for number in range(len(items))]
-
-    async def _in_turn(self, route: Sequence[Leg], items: Sequence[Item], options: RequestOptions) -> list[Sentence]:
-        """Translate by each model of a route in turn. Further translations and prefixes are of the last one. Terms of
-        the request stay as they are in the text between.
-        """
-        read = [item._replace(prefix="") for item in items]
-        between: list[Sentence | None] = [None] * len(items)
-        for leg in route[:-1]:
-            kept = options.constraints._replace(glossary=options.constraints.glossary.kept)
-            shared = SharedOptions(leg.direction.to, constraints=kept, remembered=not kept)
-            new = await self._by(leg, read, shared, options.until)
-            between = [each._replace(read=before) for each, before in zip(new, between, strict=True)]
-            read = [Item(each.text) for each in between if each]
-        last = route[-1]
-        shared = SharedOptions(
-            last.direction.to,
-            1 + options.alternatives,
-            options.constraints,
-            options.diverse,
-            remembered=not options.constraints,
-        )
-        ready = [each._replace(prefix=item.prefix) for each, item in zip(read, items, strict=True)]
-        found = await self._by(last, ready, shared, options.until)
-        return [each._replace(read=before) for each, before in zip(found, between, strict=True)]
-
-    async def _by(self, leg: Leg, items: Sequence[Item], shared: SharedOptions, until: float) -> list[Sentence]:
-        """Translate by one model, with the terms of its languages."""
-        found = await leg.model.translate(items, self._constrained(leg, shared), until - time.monotonic())
-        return [Sentence(each.text, each, others=tuple(other.text for other in each.alternatives)) for each in found]
-
-    def _constrained(self, leg: Leg, shared: SharedOptions) -> SharedOptions:
-        """The same with the terms of a model's languages, and with what is protected in every text."""
-        constraints = shared.constraints._replace(protection=PROTECTED)
-        if isinstance(leg.direction.source, str):
-            terms = self.registry.glossaries.of((leg.direction.source, leg.direction.target), constraints.glossary)
-            constraints = constraints._replace(glossary=terms)
-        return shared._replace(constraints=constraints)
-
-
-def _read(leg: Leg, text: Read) -> Item:
-    """What a model reads of a text, or of one for each source."""
-    return Item(leg.without(text) if isinstance(text, str) else tuple(map(leg.without, text)))
-
-
-def _worded(leg: Leg, text: Read) -> bool:
-    """Whether the first text that is not blank has a letter or a digit beside its protected spans."""
-    texts = (text,) if isinstance(text, str) else text
-    return any(map(str.isalnum, leg.without(next((each for each in texts if each.strip()), ""))))
 
 
 def named(source: Read) -> str:

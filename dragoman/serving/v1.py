@@ -17,7 +17,8 @@ from dragoman.serving.batching import BusyError
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.service import RequestOptions, Why, named
+from dragoman.serving.routing import RequestOptions
+from dragoman.serving.service import Why, named
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.result import Result

@@ -24,7 +24,8 @@ from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
-from dragoman.serving.service import RequestOptions, Service
+from dragoman.serving.routing import RequestOptions
+from dragoman.serving.service import Service
 from dragoman.serving.v1 import Endpoints, TranslateRequest
 from dragoman.translation.translation import Translation
 

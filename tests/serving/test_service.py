@@ -25,7 +25,8 @@ from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Model, Routes, names_of
-from dragoman.serving.service import RequestOptions, Service
+from dragoman.serving.routing import RequestOptions
+from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.translation import Translation
