@@ -178,7 +178,7 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
     translation = found.translation
     seen, confidence = translation.attention_matrix, translation.confidence
     first = int(0 in seen.shares)  # the column of the first word
-    worded = [not source.regions for source in translation.sources]
+    worded = [not source.regions for source in translation.sources]  # regions have no columns
     why = translation.explanation
     return Example(
         seen.columns,
@@ -186,13 +186,13 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
         found.reference,
         seen.attention,
         translation.score,
-        None if gold is None else sorted((source + first, target) for source, target in gold),
+        None if gold is None else sorted((source + first, target) for source, target in gold if worded[0]),
         [(each.text, each.score) for each in (translation.n_best if translation.alternatives else ())],
         seen.shares,
         found.pair or "",
         texts=[(source.label.strip("[]"), source.text) for source in translation.sources],
         target_text=translation.text,
-        alignment=[(source + first, target) for source, target in translation.alignment],
+        alignment=[(source + first, target) for source, target in translation.alignment if worded[0]],
         maps=_maps(list(compress(why.sources, worded))) if why else {},
         confidence=confidence.words.tolist() if confidence else None,
         contrast=why.differences() if why else (),

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from dragoman.configuration import components, document
 from dragoman.configuration.config import UNTRANSLATED
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import corpus_files, read_texts
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
@@ -81,7 +82,8 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
     scores, by_length = list[Scores](), list[Groups]()
     for name, metric, counts in measured:
         scores += _scores(name, metric, tests, counts)
-        by_length += [_by_length(name, metric, *each) for each in zip(tests, counts, strict=True)]
+        for test, of_runs in zip(tests, counts, strict=True):
+            by_length.append(_by_length(name, metric, test, of_runs, translated[test.runs[0]].run.config.data))
     scores, further = _with_others(scores, [(run, score) for run, each in enumerate(translated) for score in each.more])
     if frequency is None:
         frequency = training_words(translated[0].run) if tests else {}
@@ -201,9 +203,12 @@ def _error_rate(translated: Sequence[Translated], tests: Sequence[Tested]) -> li
     return [Scores(metric.name, sorted(runs), (), notes, metric.higher_is_better)] if runs else []
 
 
-def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts]) -> Groups:
-    """Group the sentences by the length of their source, of several the longest."""
-    lines = [max((text for _, text in each.texts), key=len, default="") for each in test.first.examples]
+def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts], data: DataConfig) -> Groups:
+    """Group the sentences by the length of their source, of several the longest, as `evaluate --by length` does: no
+    groups if the first run reads no texts.
+    """
+    read = [0] if data.pairs else [number for number, source in enumerate(data.source) if source not in data.features]
+    lines = [max((each.texts[number][1] for number in read), key=len) for each in test.first.examples if read]
     found = [
         Group(each.name, len(each.sentences), test.cells(metric, counts, each.sentences))
         for each in groups.by_length(lines)

@@ -16,7 +16,10 @@ from dragoman.errors import UserError
 from dragoman.inspection import Sentences
 from dragoman.run.run import Run
 from dragoman.translation import loading, origin
+from dragoman.translation.attended import SourceAttention
 from dragoman.translation.explaining import explained
+from dragoman.translation.result import Result
+from dragoman.translation.translation import Translation
 from dragoman.visualisation.sentences import Example
 from tests import toy
 from tests.golden import Golden
@@ -101,6 +104,19 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
     with pytest.raises(UserError, match=r"gold:1:") as raised:
         inspection.translated(model, pairs[:1], [beyond])
     golden(str(raised.value))
+
+
+@pytest.mark.parametrize("sentinel", [None, np.zeros(2)], ids=["no sentinel", "sentinel"])
+def test_an_alignment_is_between_columns_and_words(sentinel: Any) -> None:
+    """A source of regions has no columns of its own."""
+    text = SourceAttention("en", "a dog", ["a", "dog"], np.eye(2), np.ones(2))
+    regions = text._replace(name="img", text="dog.npy", words=["1", "2"], regions=True)
+    for sources in ((text,), (text, regions), (regions,), (regions, text)):
+        found = Translation(sources, "un chien", ["un", "chien"], -1.0, -1.0, (), sentinel)
+        shown = inspection.example(Result(found, None), [(0, 0), (1, 1)])
+        linked = [(shown.source[source], shown.target[target]) for source, target in sorted(shown.alignment)]
+        assert linked == ([("a", "un"), ("dog", "chien")] if sources[0] is text else [])
+        assert shown.gold == sorted(shown.alignment)
 
 
 def test_translations_are_explained_if_asked(run: Run) -> None:

@@ -146,6 +146,21 @@ def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
 
 
 @pytest.mark.spec("H12")
+def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> None:
+    """As in `evaluate --by length`: not of a path of features, nor of what a memory recalls."""
+    given = sentences(["un deux"], ["un deux"])
+    texts = [("img", "/a/b-c/d.npy"), ("en", "one two three"), ("memory 0.50", "un deux trois quatre cinq six sept")]
+    seen = given._replace(examples=[replace(each, texts=texts) for each in given.examples])
+    rows = dict[tuple[str, ...], list[str]]()
+    for sources in (("img", "en"), ("img",)):
+        data = run.config.data.model_copy(update={"source": sources, "features": ("img",), "memory": Spec("nearest")})
+        other = replace(run, config=run.config.model_copy(update={"data": data}))
+        found = reporting.contents([Translated(other, seen)], {}).groups
+        rows[sources] = [row.name for each in found if "by length" in each.title for row in each.groups]
+    assert rows == {("img", "en"): ["3-5", "3-5"], ("img",): []}
+
+
+@pytest.mark.spec("H12")
 def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""
     few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)

@@ -78,7 +78,8 @@ def _check_confidence(options: Options, runs: Sequence[Path]) -> None:
 
 def _dictionaries(options: Options) -> list[Path]:
     """Return the files of `--dictionary`, which may be named `SOURCE=FILE`."""
-    return [Path(each[each.find("=") + 1 :]) for each in options.dictionary or ()]
+    every = options.dictionary or ()
+    return [Path(each if Path(each).exists() else each[each.find("=") + 1 :]) for each in every]
 
 
 def check_following(options: Options, runs: Sequence[Path]) -> None:

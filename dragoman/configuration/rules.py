@@ -158,6 +158,8 @@ def _memory(data: DataConfig) -> Iterator[Problem]:
 def _features(config: Config) -> Iterator[Problem]:
     """Problems of numeric sources. Arrays need text files beside them; they have no edits and no word links."""
     data, only = config.data, config.model.start_only
+    if not data.features and config.model.features.kind != type(config.model).model_fields["features"].default.kind:
+        yield Problem(("model", "features"), "reads sources that are numbers, and there are none (data.features)")
     for number, name in enumerate(data.features):
         if name not in data.source:
             yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
@@ -182,7 +184,8 @@ def _edits(config: Config) -> Iterator[Problem]:
     if not recalled and (not text.joint or text.source != text.target):
         yield Problem(path, "cuts source and target alike: text.joint: true, text.source and text.target equal")
     side, written = ("target", text.target) if recalled else ("source", text.source)
-    if written.unit.options.get("dropout"):
-        yield Problem(path, f"are of the same symbols in every epoch; leave out text.{side}.unit.dropout")
+    for name in ("dropout", "alpha"):  # options with which a unit segments a text anew in every epoch
+        if written.unit.options.get(name):
+            yield Problem(path, f"are of the same symbols in every epoch; leave out text.{side}.unit.{name}")
     if data.alignments:
         yield Problem(("data", "alignments"), "links are between words, and data.edits makes the target no words")

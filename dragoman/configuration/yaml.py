@@ -12,12 +12,19 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from dragoman.configuration.messages import shown
+
 Path: TypeAlias = tuple[str | int, ...]
 
 TAG = "tag:yaml.org,2002:"
 DEEPEST = 50  # levels of nesting; no configuration is deeper than this
 MOST = 10_000  # keys and items
 LONGEST_NUMBER = 100  # characters
+CONSTANTS: Mapping[str, Mapping[str, bool | None]] = {  # in lower case, by their tag
+    "null": dict.fromkeys(("null", "~", "")),
+    "bool": dict.fromkeys(("true", "yes", "on", "y"), True)  # `yes` and the like after %YAML 1.1
+    | dict.fromkeys(("false", "no", "off", "n"), False),
+}
 
 
 class Place(NamedTuple):
@@ -126,15 +133,15 @@ def _mapping(node: MappingNode, path: Path, document: Document) -> dict[str, Any
 
 def _scalar(node: Node) -> Any:
     tag, text = str(node.tag), node.value
-    kind = tag.removeprefix(TAG)
-    if kind in ("str", "timestamp", "value", "merge") and isinstance(text, str):
+    kind = tag.removeprefix(TAG) if isinstance(node, ScalarNode) else ""  # `!!int [1]` is no number
+    if kind in ("str", "timestamp", "value", "merge"):
         if any(0xD800 <= ord(character) < 0xE000 for character in text):
             raise ValueError("half of a surrogate pair; write the character itself")
         return text
-    if kind == "null":
-        return None
-    if kind == "bool":
-        return text.lower() in ("true", "yes", "on")  # `yes` and `on` after %YAML 1.1
+    if kind in CONSTANTS:
+        if text.lower() not in CONSTANTS[kind]:
+            raise ValueError(f"the tag !!{kind} does not fit {shown(text)}")
+        return CONSTANTS[kind][text.lower()]
     if kind in ("int", "float") and len(text) > LONGEST_NUMBER:
         raise ValueError(f"{text[:20]}... is too long for a number")
     if kind == "int":

@@ -147,7 +147,7 @@ class FeatureSource:
             return cls(name, int(json.loads(path.read_text(encoding="utf-8"))["size"]))
         except OSError as error:
             raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{path}: not the description of features ({error})") from error
 
 

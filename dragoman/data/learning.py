@@ -40,25 +40,30 @@ class Lines:
     protection: Protection | None = None
 
     def __len__(self) -> int:
-        examples = sum(1 for _ in _texts(self.data))
-        return examples * sum(pipeline is not None for pipeline in self.pipelines)
+        return sum(
+            pipeline is not None and fresh
+            for _, new in _texts(self.data)
+            for pipeline, fresh in zip(self.pipelines, new, strict=True)
+        )
 
     def __iter__(self) -> Iterator[str]:
-        for raw in _texts(self.data):
+        for raw, new in _texts(self.data):
             texts = self.protection.masked_pair(raw[:-1], raw[-1]).texts if self.protection else raw
-            for pipeline, text in zip(self.pipelines, texts, strict=True):
-                if pipeline and len(text) <= LONGEST_TEXT:
+            for pipeline, text, fresh in zip(self.pipelines, texts, new, strict=True):
+                if pipeline and fresh and len(text) <= LONGEST_TEXT:
                     yield pipeline.normalise(text)
 
 
-def _texts(data: DataConfig) -> Iterator[tuple[str, ...]]:
-    """The training texts; files that several language pairs share are read once."""
-    seen: set[tuple[tuple[str, ...], str]] = set()
+def _texts(data: DataConfig) -> Iterator[tuple[tuple[str, ...], tuple[bool, ...]]]:
+    """The training texts, and which of them are new: files that several language pairs share count once."""
+    seen: set[tuple[str, str]] = set()
     for pair in data.trained:
-        sides = {(pair.train, name) for name in (*pair.sources, pair.target)}
-        if not sides <= seen:
-            yield from texts_of(data, pair)
-        seen |= sides
+        names = texts_in(data, pair)
+        for place in pair.train:
+            new = tuple((place, name) not in seen for name in names)
+            if any(new):
+                yield from ((texts, new) for texts in texts_of(data, pair._replace(train=(place,))))
+        seen.update((place, name) for place in pair.train for name in names)
 
 
 def texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
@@ -74,7 +79,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     """The sources by side, target last; their symbols are learnt, or those of `text.symbols_of`."""
     if text.symbols_of:
         return taken(data, text, text.symbols_of)
-    if not any(line.strip() for texts in _texts(data) for line in texts):
+    if not any(line.strip() for texts, _ in _texts(data) for line in texts):
         raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
     read = [name for side, name in names(data).items() if side != "target" and name not in data.features]
     sources = [new_pipeline(text.source) for name in read if name not in data.recalled]

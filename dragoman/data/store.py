@@ -127,7 +127,7 @@ def _header(folder: Path) -> dict[str, Any]:
         header = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: {FOREIGN}") from error
     if not isinstance(header, dict) or not isinstance(header.get("columns"), dict) or "version" not in header:
         raise UserError(f"{path}: {FOREIGN}")

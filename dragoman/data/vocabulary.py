@@ -108,7 +108,7 @@ def read_strings(path: Path) -> list[str]:
     for number, line in enumerate(read_lines(path), start=1):
         try:
             each = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             each = None
         if not isinstance(each, str) or each in found:
             raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")

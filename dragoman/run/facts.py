@@ -84,7 +84,7 @@ def metric_rows(run: Run) -> list[Row]:
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             row = None
             if number == len(lines):
                 break

@@ -24,8 +24,9 @@ def by_progress(
     state: Any,
     width: int,
 ) -> list[list[Candidate]]:
-    """The candidates of each sentence, with those that advance the constraint added, in the order in which a beam of
-    `width` takes them. `state` is the constraint's state before these candidates.
+    """The candidates of each sentence that lacks something, with those that advance the constraint added, in the order
+    in which a beam of `width` takes them; those of others as they are. `state` is the constraint's state before these
+    candidates.
     """
     found = [list(candidates) for candidates in every]
     known = {(each.row, each.symbol) for candidates in found for each in candidates}
@@ -40,7 +41,12 @@ def by_progress(
     after = constraint.progress(constraint.advance(symbols, select(state, parents)))
     assert after is not None
     missing = iter(after.missing.tolist())
-    return [banked([(next(missing), each) for each in candidates], width) for candidates in found]
+    counted = [[(next(missing), each) for each in candidates] for candidates in found]
+    lacking = progress.missing.view(len(every), -1).any(1).tolist()
+    return [
+        banked(each, width) if lacks else candidates
+        for each, candidates, lacks in zip(counted, found, lacking, strict=True)
+    ]
 
 
 def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Progress) -> Iterable[Candidate]:

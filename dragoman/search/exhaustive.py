@@ -140,7 +140,7 @@ class Branches:
         """All translations, best first, with the hypotheses that `ends` became."""
         every = sorted([*self._known.values(), *found], key=lambda each: -each.score)
         best = [replace(each, proved=self.proved) for each in every[: self._n_best]]
-        return [*best, *every[self._n_best :]]
+        return [*best, *(replace(each, proved=False) for each in every[self._n_best :])]
 
     def search(self, root: Family, steps: int, deadline: Deadline | None) -> None:
         """Find all `ends`, unless more than so many hypotheses would have to be continued."""

@@ -12,11 +12,11 @@ from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.reading import shown as file_shown
 from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import Span
+from dragoman.text.tokenise import COMBINING, Span
 
 # Scripts without spaces between words: in these, a term may begin and end anywhere.
 SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_PIECE = re.compile(rf"[{SPACELESS}]|(?:(?![{SPACELESS}])\w)+|[^\w\s]")
+_PIECE = re.compile(rf"[{SPACELESS}]|(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{COMBINING}))*|[^\w\s]")
 _FORMS = "|"  # between forms in a column
 
 _normalise = Normaliser(lowercase=False)

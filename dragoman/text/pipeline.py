@@ -87,7 +87,7 @@ class TextPipeline:
         try:
             spec = json.loads("\n".join(read_lines(path)))
             pipeline = cls(lowercase=spec["lowercase"], tokeniser=spec["tokeniser"], unit=Spec.parse(spec["unit"]))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
         pipeline.unit.load(folder / f"{name}.units")
         return pipeline

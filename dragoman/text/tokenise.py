@@ -13,8 +13,8 @@ _MARKS = "".join(
     for code in [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)]
     if unicodedata.category(chr(code)).startswith("M")
 )
-_MARK = rf"[{_MARKS}\u200c\u200d]"
-PIECE = rf"\w+(?:{_MARK}\w*)*"  # letters and digits of any script
+COMBINING = rf"[{_MARKS}\u200c\u200d]"
+PIECE = rf"\w+(?:{COMBINING}\w*)*"  # letters and digits of any script
 _ELISION = "[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|un|dell|nell|dall|all|sull|quell|quest|bell"
 _WORD = re.compile(
     rf"""
@@ -24,11 +24,16 @@ _WORD = re.compile(
       (?:[-'\u2019]|(?<=\d)[.,:/](?=\d)){PIECE}       # 1,000  3.5  10:30
     )*
   | \.\.+                                              # an ellipsis of dots
-  | [^\w\s]{_MARK}*                                    # one mark of punctuation
+  | [^\w\s]{COMBINING}*                                # one mark of punctuation
     """,
     re.VERBOSE,
 )
 _RUN = re.compile("[^ ]+")
+
+
+def of_word(character: str) -> bool:
+    """Whether a character is a part of words: a letter or digit, or a combining mark or (non-)joiner after one."""
+    return character.isalnum() or re.match(COMBINING, character) is not None
 
 
 def punctuation(text: str) -> list[Span]:

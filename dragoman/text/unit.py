@@ -131,7 +131,7 @@ class Unit(ABC):
             self.restore(path.read_bytes())
         except OSError as error:
             raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not the symbols of a {type(self).__name__} unit") from error
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from dragoman.configuration.values import Count
 from dragoman.text.subword import Bpe, Unigram
-from dragoman.text.tokenise import Span, Tokeniser, punctuation
+from dragoman.text.tokenise import Span, Tokeniser, of_word, punctuation
 from dragoman.text.unit import JOINER, MARK, SPACE, UnfitUnitError, Unit, escape, spell, unescape
 
 GLUE = JOINER + JOINER  # between what has no space between it, where neither side has a joiner
@@ -119,7 +119,7 @@ class Words(Listed):
 def glued(text: str, place: int) -> bool:
     """Whether a mark touches a word or another mark at this place."""
     marks = [MARK.match(text, place - 1), MARK.match(text, place)]
-    return all(mark or letter.isalnum() for mark, letter in zip(marks, text[place - 1 :], strict=False)) and any(marks)
+    return all(mark or of_word(letter) for mark, letter in zip(marks, text[place - 1 :], strict=False)) and any(marks)
 
 
 def _white(gap: str) -> str:

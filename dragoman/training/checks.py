@@ -68,6 +68,7 @@ def problems(config: Config) -> list[Problem]:
     objective = OBJECTIVES[config.training.objective.kind]
     found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
     found += _protection(config.text)
+    found += _names(config)
     found += _sources(config)
     found += _unknown(config)
     found += _noise(config)
@@ -91,6 +92,14 @@ def _protection(text: TextConfig) -> Iterator[Problem]:
             components.build(KINDS, spec)
         except UserError as error:
             yield Problem(("text", "protect", number, "regex"), str(error))
+
+
+def _names(config: Config) -> Iterator[Problem]:
+    """With several sources, the names of files in the run have theirs."""
+    for number, name in enumerate(config.data.source):
+        if "/" in name and len(config.data.inputs) > 1:
+            message = f"'{name}' has a '/', and with several sources, files in the run have their names"
+            yield Problem(("data", "source", number), message)
 
 
 def _sources(config: Config) -> Iterator[Problem]:

@@ -66,7 +66,7 @@ class Journal:
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 if number == len(lines):
                     break
                 row = None

@@ -21,7 +21,7 @@ from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
 from dragoman.translation.detached import detach
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
-from dragoman.translation.lexical import UNCONSTRAINED, AsGiven, Edges, Forms, LexicalConstraints, SentenceConstraints
+from dragoman.translation.lexical import UNCONSTRAINED, AsGiven, Forms, LexicalConstraints, Sayable, SentenceConstraints
 from dragoman.translation.outputs import ModelOutputs
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
@@ -107,7 +107,7 @@ class Codec:
         if prefix is not None:
             found = found._replace(prefix=self._prefix(found, prefix, mark))
         if constraints.glossary.terms:
-            found = found._replace(constraints=self._constraints(found, constraints))
+            found = found._replace(constraints=self._constraints(found, constraints, mark))
         return found
 
     def _prefix(self, sentence: Sentence, prefix: str, mark: Sequence[Mark]) -> list[int]:
@@ -117,18 +117,23 @@ class Codec:
         text = sentence.marked.prefix(text, protection) if protection else text
         if detached and UNK in self.writing.numbering(sentence.encoded).ids(self.writing.begun(sentence.encoded, text)):
             text = text.rstrip()  # units of words have no symbol for a space at the end
-        forbidden = {UNK, *(number for each in mark for number in self.foreign[each])}
-        return self.writing.prefix(sentence.encoded, text, forbidden)
+        return self.writing.prefix(sentence.encoded, text, self._forbidden(mark))
 
-    def _constraints(self, sentence: Sentence, constraints: LexicalConstraints) -> SentenceConstraints:
+    def _forbidden(self, mark: Sequence[Mark]) -> frozenset[int]:
+        """The numbers that no prefix and no term may have."""
+        return frozenset({UNK, *(number for each in mark for number in self.foreign[each])})
+
+    def _constraints(
+        self, sentence: Sentence, constraints: LexicalConstraints, mark: Sequence[Mark]
+    ) -> SentenceConstraints:
         """The lexical constraints of a sentence's translation."""
         if self.edited is not None:
             raise UserError("terms are of a text that is written, and this run writes edits of one")
         source, text = spans.first_text(self.reading.sources, sentence.marked.given)
-        known = self.writing.numbering(sentence.encoded)
+        known, protection = self.writing.numbering(sentence.encoded), self.protection(sentence)
+        sayable = Sayable(self.target, known, self._forbidden(mark), protection)
         searched = frozenset[Forms]() if self.attends else None
-        given = self._as_given(sentence, text)
-        return SentenceConstraints(constraints, given, source, text, self._edges, known, searched)
+        return SentenceConstraints(constraints, self._as_given(sentence, text), source, text, sayable, searched)
 
     @staticmethod
     def _as_given(sentence: Sentence, text: str) -> AsGiven:
@@ -140,10 +145,6 @@ class Codec:
         source = detached.source
         every = sorted([*detached.spans, *map(source.place, known)])
         return AsGiven(str(detached.given[detached.number]), every, lambda span: source.place(marked.place(span)))
-
-    @cached_property
-    def _edges(self) -> Edges:
-        return Edges(self.target)
 
     def protection(self, sentence: Sentence) -> Protection | None:
         """All that is protected in a sentence."""

@@ -14,7 +14,7 @@ from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
 from dragoman.text.glossary import FoundTerm, Glossary, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span
+from dragoman.text.tokenise import Span, of_word
 from dragoman.translation import terms
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.spans import spelled
@@ -41,30 +41,42 @@ class LexicalConstraints(NamedTuple):
 UNCONSTRAINED = LexicalConstraints()
 
 
-class Edges:
-    """The characters at which the symbols of a language begin and end in the middle of others."""
+class Sayable(NamedTuple):
+    """What a model can say in the translation of a sentence: symbols with these numbers, without those that are
+    `forbidden`, and no spans of the `protection`, which come from the source alone.
+    """
 
-    def __init__(self, target: Language) -> None:
-        self.target = target
-        self._classes: dict[int, int] = {}
-        self._firsts: dict[int, str] = {}
+    target: Language
+    known: Numbering
+    forbidden: frozenset[int] = frozenset({UNK})
+    protection: Protection | None = None
+
+    def spellings(self, form: str) -> Iterator[Phrase]:
+        """Yield the symbols of a form at the beginning of a translation and within it, behind a space or not (in
+        scripts without spaces); none that the model cannot say.
+        """
+        if self.protection and self.protection.find(form):
+            return
+        unit = self.target.text.unit
+        ways = [unit.encode(form), unit.segments(f" {form}"), unit.segments(form) if spaceless(form[0]) else []]
+        for way in dict.fromkeys(map(tuple, ways)):
+            ids = self.known.ids(way)
+            if ids and self.forbidden.isdisjoint(ids):
+                yield tuple(ids)
+
+    def piece(self, number: int) -> str:
+        """The text of a symbol in the middle of others."""
+        (symbol,) = self.known.marked([number])
+        return self.target.text.unit.piece(str(symbol))
 
     def first(self, number: int) -> str:
         """The first character of a symbol; none if it has no text of its own."""
-        if number not in self._firsts:
-            self._firsts[number] = self._piece(number)[:1]
-        return self._firsts[number]
+        return self.piece(number)[:1]
 
     def class_of(self, number: int) -> int:
         """The class of a symbol by its last character."""
-        if number not in self._classes:
-            last = self._piece(number)[-1:]
-            self._classes[number] = CLINGING if _clings(last) or last in tuple("@/%:,") else OPEN
-        return self._classes[number]
-
-    def _piece(self, number: int) -> str:
-        (symbol,) = self.target.vocabulary.symbols([min(number, len(self.target.vocabulary) - 1)])
-        return self.target.text.unit.piece(symbol)
+        last = self.piece(number)[-1:]
+        return CLINGING if _clings(last) or last in tuple("@/%:,") else OPEN
 
 
 class AsGiven(NamedTuple):
@@ -86,12 +98,11 @@ class SentenceConstraints:
         given: AsGiven,
         source: Language | None,
         text: str,
-        edges: "Edges",
-        known: Numbering,
+        sayable: Sayable,
         searched: frozenset[Forms] | None = frozenset(),
     ) -> None:
         self._constraints, self._given, self._source, self._text = constraints, given, source, text
-        self._edges, self._target, self._known = edges, edges.target, known
+        self._sayable, self._target = sayable, sayable.target
         self._searched = searched
         self.terms = [each for each in self._found(text) if not _over(given.place((each.begin, each.end)), given.spans)]
         self._lost = [each for each in self._found(given.text) if _cut(each, given.spans)] if given.spans else []
@@ -103,7 +114,7 @@ class SentenceConstraints:
     def _phrases(self, forms: Sequence[Forms]) -> SentencePhrases:
         """Those of these forms that the model can say."""
         every = map(self._spelled, forms)
-        return SentencePhrases([each for each in every if each], self._edges.class_of, self._fits)
+        return SentencePhrases([each for each in every if each], self._sayable.class_of, self._fits)
 
     def _found(self, text: str) -> list[FoundTerm]:
         """The terms of a text, with forms as the model writes them."""
@@ -131,7 +142,7 @@ class SentenceConstraints:
         if self._constraints.weight or self._searched is None:
             return None
         more = frozenset(forms for forms in self.lacking(found) - self._searched if self._spelled(forms))
-        given = self._constraints, self._given, self._source, self._text, self._edges, self._known
+        given = self._constraints, self._given, self._source, self._text, self._sayable
         return SentenceConstraints(*given, self._searched | more) if more else None
 
     def placed(self, text: str, words: WordsOf, seen: Sequence[SourceAttention], kept: int) -> dict[int, str]:
@@ -151,15 +162,11 @@ class SentenceConstraints:
         """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
         and not directly behind another one.
         """
-        first = self._edges.first(phrase[0])
+        first = self._sayable.first(phrase[0])
         return before == OPEN or first == " " or (before == CLINGING and not _clings(first))
 
     def _spelled(self, forms: Forms) -> list[Phrase]:
-        return [
-            spelling
-            for form in forms
-            for spelling in _spellings(self._target, form, self._known, glued=spaceless(form[0]))
-        ]
+        return [spelling for form in forms for spelling in self._sayable.spellings(form)]
 
     @property
     def weight(self) -> float:
@@ -220,19 +227,7 @@ def _cut(term: FoundTerm, spans: Collection[Span]) -> bool:
 
 def _clings(character: str) -> bool:
     """Whether a character belongs to one of its kind before it."""
-    return (character.isalnum() and not spaceless(character)) or character in tuple("_+-.\u2212")
-
-
-def _spellings(target: Language, text: str, known: Numbering, *, glued: bool = True) -> Iterator[Phrase]:
-    """Yield the symbols of a text at the beginning of a translation and within it, behind a space or not (`glued`);
-    none that have unknown symbols.
-    """
-    unit = target.text.unit
-    ways = [unit.encode(text), unit.segments(f" {text}"), unit.segments(text) if glued else []]
-    for way in dict.fromkeys(map(tuple, ways)):
-        ids = known.ids(way)
-        if ids and UNK not in ids:
-            yield tuple(ids)
+    return (of_word(character) and not spaceless(character)) or character in tuple("_+-.\u2212")
 
 
 def _stripped(text: str, begin: int, end: int) -> Span:

@@ -59,8 +59,8 @@ def load(
     `dictionary` has them: that in the run's folder, then these, of which later ones override earlier ones. With several
     sources, "NAME=FILE" is for one of them; without a name, it is for the first that is not of the target language.
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
-    sources it knows, and all must share their target symbols. The search is that of the first run, the candidates are
-    those of all.
+    sources it knows, and all must share their target symbols. The search, `constraints` and `replace_unk` are those of
+    the first run, the candidates are those of all.
     A single run that `dragoman calibrate` has calibrated with these weights gives the confidence of its translations.
     UserError names what is missing or damaged.
     """
@@ -77,7 +77,12 @@ def load(
     translator.generator.constraints = runs[0].config.constraints
     translator.similar = similar(runs[0])
     translator.codec.unknown = None
-    if runs[0].config.replace_unk if replace_unk is None else replace_unk:
+    replaced = runs[0].config.replace_unk if replace_unk is None else replace_unk
+    if dictionary and not replaced:
+        raise UserError(
+            f"{_files(dictionary)[0]}: is for what takes the place of <unk>, and nothing does (replace_unk)"
+        )
+    if replaced:
         own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
         known = dictionaries(translator, [*own, *_files(dictionary)])
         translator.codec.unknown = UnknownWords(translator.target, known)

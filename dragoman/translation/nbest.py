@@ -1,5 +1,6 @@
 """N-best lists in the format of Moses, to which users add figures of their own."""
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +39,8 @@ class Lists:
             fields, figures = rest.split(FIELD), dict[str, float]()
             while len(fields) > 1 and (NAMED.search(fields[-1]) or OTHERS.fullmatch(fields[-1])):
                 figures = {name: float(value) for name, value in NAMED.findall(fields.pop())} | figures
-            if not (field and number.isascii() and number.isdigit() and figures):
+            finite = all(map(math.isfinite, figures.values()))
+            if not (field and number.isascii() and number.isdigit() and figures and finite):
                 raise UserError(f"{shown(path)}:{line}: expected NUMBER ||| TEXT ||| NAME= FIGURE")
             self._entries.setdefault((int(number), FIELD.join(fields)), Entry(line, figures))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.text.glossary import spaceless
-from dragoman.text.tokenise import Span
+from dragoman.text.tokenise import Span, of_word
 
 _WORD = re.compile(r"\S")
 
@@ -181,4 +181,4 @@ def unbroken(text: str, place: int, end: int) -> int:
 
 def _lettered(character: str) -> bool:
     """Whether words have this character, and spaces between them."""
-    return character.isalnum() and not spaceless(character)
+    return of_word(character) and not spaceless(character)

@@ -132,8 +132,14 @@ def _weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nan_to_num(weights, posinf=0.0, neginf=0.0).round(PLACES) + 0.0
 
 
+def _read(found: Translation | Explanation) -> list[list[str]]:
+    """The words of a translation or an explanation: those of each source, then those of the target."""
+    sources = found.sources if isinstance(found, Translation) else found.attended
+    return [list(words) for words in (*(each.words for each in sources), found.words)]
+
+
 def _form(given: Translation, **beside: Any) -> TranslationForm:
-    if given.explanation and given.explanation.words != given.words:
+    if given.explanation and _read(given.explanation) != _read(given):
         raise UserError("an explanation without the protected spans, which no model has read, goes into no translation")
     translation = _rounded(given)
     return TranslationForm(

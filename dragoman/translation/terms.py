@@ -7,14 +7,14 @@ from dragoman.data.language import Language
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.glossary import FoundTerm, Wholes, spaceless
 from dragoman.text.pipeline import WordsOf
-from dragoman.text.tokenise import Span
+from dragoman.text.tokenise import COMBINING, Span
 from dragoman.text.unit import MARK, UNKNOWN
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.inputs import LONGEST
 from dragoman.translation.spans import WORD
 
 LEAST = 0.1  # of the attention of a word, for a term to take its place
-_LETTERS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
+_LETTERS = re.compile(rf"\w(?:.*\w)?{COMBINING}*", re.DOTALL)
 
 
 def said(text: str, terms: Sequence[FoundTerm], taken: Sequence[Span] = ()) -> list[Span | None]:

@@ -20,6 +20,7 @@ from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.limits import FORCED
 from dragoman.search.table import SEARCHES, with_beam
 from dragoman.search.tempered import NORMALISER, Tempered
 from dragoman.text.mark import Mark
@@ -198,7 +199,7 @@ class Translator:
         ]:
             found = self._searched(task, sentences, choose)
             for each in sentences:
-                best[each.number] = min(best[each.number], found[each.number], key=partial(_lacking, each))
+                best[each.number] = min(best[each.number], found[each.number], key=partial(_worse, each))
         return best
 
     def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
@@ -234,6 +235,8 @@ class Translator:
         if chooser and found_by.width < 2:
             raise UserError("this search gives one translation, and there is nothing to choose from")
         count = chooser.count(found_by.width) if chooser else n_best
+        if chooser and n_best > count:
+            raise UserError(f"n-best {n_best}: {count} translations are compared, and there are no more to write")
         risk = isinstance(chooser, MinimumBayesRisk)
         if risk and count > found_by.width:
             fewer = f"gives {found_by.width} translations, fewer than {count} (--samples)"
@@ -350,6 +353,12 @@ def _reranked(
     return best
 
 
+def _worse(sentence: Sentence, found: Translation) -> tuple[bool, int]:
+    """What makes a translation worse: that it had to end with something missing, or else terms that it lacks."""
+    return found.log_prob < FORCED, _lacking(sentence, found)
+
+
 def _lacking(sentence: Sentence, found: Translation) -> int:
-    """How many terms a translation does not have."""
-    return len(sentence.constraints.lacking(found)) if sentence.constraints else 0
+    """How many required terms a translation does not have."""
+    required = sentence.constraints and not sentence.constraints.weight
+    return len(sentence.constraints.lacking(found)) if sentence.constraints and required else 0

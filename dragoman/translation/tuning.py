@@ -59,7 +59,7 @@ class Weighted(Form):
     """
 
     version: int = VERSION
-    candidates: Annotated[int, Field(ge=1)]
+    candidates: Annotated[int, Field(ge=1, le=1000)]
     alpha: Alpha
     weights: dict[str, float]
     length_model: Lengths | None = None

@@ -86,8 +86,15 @@ def latex(shown: WordMap) -> str:
     return "\n".join([*lines, "\\end{tikzpicture}", ""])
 
 
-_COMMANDS = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-_SPECIAL = re.compile(r"[\\{}$&#^_%~]")
+_COMMANDS = {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+}
+_SPECIAL = re.compile(r"[\\{}$&#^_%~<>|]")
 
 
 def _tex(word: str) -> str:

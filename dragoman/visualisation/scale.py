@@ -39,9 +39,11 @@ WEIGHTS = Scale(1.0)
 
 
 def scale_top(weights: Weights) -> float:
-    """Return the end of the colour scale: the largest weight, rounded up to a tenth, or below that to a hundredth."""
+    """Return the end of the colour scale: the largest weight, rounded up to a tenth, or below that to a hundredth; 1 if
+    there is none above 0. `scaleTop` in page/attention.js does the same.
+    """
     largest = float(np.nan_to_num(weights, posinf=0.0).max(initial=0.0))
     if largest <= 0:
         return 1.0
     unit = 10 if largest > 0.1 else 100
-    return math.ceil(round(largest * unit, 6)) / unit
+    return max(math.ceil(largest * unit - 1e-6), 1) / unit

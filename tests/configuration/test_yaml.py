@@ -36,6 +36,9 @@ from dragoman.configuration import yaml
         ("=", "="),
         ("'1'", "1"),
         ("!!str 1", "1"),
+        ("!!bool No", False),
+        ("!!bool 'on'", True),
+        ("!!null ~", None),
         ("1.2.3", "1.2.3"),
         ("ünïcode", "ünïcode"),
         ('"\\U0001F600"', "😀"),
@@ -47,6 +50,11 @@ def test_scalars_of_version_1_2(text: str, value: Any) -> None:
     assert document.faults == []
     assert document.value == {"key": value}
     assert type(document.value["key"]) is type(value)
+
+
+@pytest.mark.parametrize(("text", "value"), [("yes", True), ("On", True), ("y", True), ("no", False), ("N", False)])
+def test_yes_and_no_mean_it_in_version_1_1(text: str, value: bool) -> None:
+    assert yaml.read(f"%YAML 1.1\n---\nkey: {text}", "f").value == {"key": value}
 
 
 def test_the_place_of_every_key_and_item() -> None:
@@ -91,6 +99,14 @@ def test_anchors_are_copies_and_a_merge_key_is_an_ordinary_one() -> None:
         ("%YAML 1.1\n---\na: 1:30", 3, "1:30 is a number of base 60; in quotes it is text"),
         ("%YAML 1.1\n---\na: 1:30.5", 3, "1:30.5 is a number of base 60; in quotes it is text"),
         ("a: !mine [1]", 1, "the tag !mine means nothing here"),
+        ("a: !!int [1]", 1, "the tag !!int means nothing here"),
+        ("a: !!int {b: 1}", 1, "the tag !!int means nothing here"),
+        ("a: !!float [1]", 1, "the tag !!float means nothing here"),
+        ("a: !!bool [x]", 1, "the tag !!bool means nothing here"),
+        ("a: !!null [x]", 1, "the tag !!null means nothing here"),
+        ("a: !!bool maybe", 1, 'the tag !!bool does not fit "maybe"'),
+        ('a: !!bool "true\\n"', 1, 'the tag !!bool does not fit "true\\n"'),
+        ("a: !!null nothing", 1, 'the tag !!null does not fit "nothing"'),
         ('a: "\\ud800"', 1, "half of a surrogate pair; write the character itself"),
         ("? [a, b]\n: 1", 1, "a key must be a word, not a list or a mapping"),
         ("a: &x [*x]", 1, "more than 50 levels"),

@@ -171,6 +171,13 @@ def test_faults_are_told_by_line(tmp_path: Path, golden: Golden) -> None:
     golden(str(raised.value))
 
 
+@pytest.mark.parametrize("text", ["", "[]", '{"size": "two"}', pytest.param("[" * 100_000, id="deep")])
+def test_a_damaged_description_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "source.json").write_text(text, "utf-8")
+    with pytest.raises(UserError, match=r"source\.json: not the description of features"):
+        FeatureSource.load(tmp_path, "source", "image")
+
+
 def test_what_a_user_gives_is_an_array_or_the_name_of_one(tmp_path: Path, golden: Golden) -> None:
     source = FeatureSource("image", 2)
     np.save(tmp_path / "one.npy", WHOLE[0])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.configuration.components import Spec
 from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example
@@ -13,6 +14,9 @@ from dragoman.data import learning, preparation
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
 from dragoman.text.mark import Mark
+from dragoman.text.pipeline import TextPipeline
+from dragoman.text.protection import Protection
+from dragoman.text.unit import MARKS
 
 LINES = {"en": ["the cat", "a dog", "", "cats"], "de": ["die Katze", "ein Hund", "leer", "Katzen"], "cs": ["kočka"] * 4}
 UNITS: list[dict[str, Any]] = [{"kind": "word"}, {"kind": "bpe", "size": 300, "dropout": 0.5}]
@@ -65,11 +69,28 @@ def test_development_examples_are_by_pair(tmp_path: Path) -> None:
 
 
 def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
-    data = configuration(tmp_path)
-    assert list(learning._texts(data)) == [
-        *zip(LINES["en"], LINES["de"], strict=True),
-        *zip(LINES["en"], LINES["cs"], strict=True),
+    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    lines = learning.Lines(configuration(tmp_path), (pipeline, pipeline))
+    both = [text for pair in zip(LINES["en"], LINES["de"], strict=True) for text in pair]
+    assert list(lines) == [*both, *LINES["cs"]]
+    assert len(lines) == 12
+    more = [str(tmp_path / name) for name in ("train", "dev")]
+    german, _, czech, _ = lines.data.pairs
+    data = DataConfig(pairs=(german, czech.model_copy(update={"train": more})))
+    beside = zip(LINES["en"][:2], LINES["cs"], strict=False)
+    assert list(learning.Lines(data, (pipeline, pipeline))) == [
+        *[*both, *LINES["cs"]],
+        *(text for pair in beside for text in pair),  # of another file
     ]
+
+
+def test_protected_spans_of_a_file_of_several_pairs_are_those_of_each_pair(tmp_path: Path) -> None:
+    data = configuration(tmp_path)
+    for name, line in (("en", "5 cats"), ("de", "fünf Katzen"), ("cs", "5 koček")):
+        (tmp_path / f"train.{name}").write_text(f"{line}\n", "utf-8")
+    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    lines = learning.Lines(data, (pipeline, pipeline), Protection.named(["numbers"]))
+    assert list(lines) == ["5 cats", "fünf Katzen", f"{MARKS[0]} koček"]
 
 
 def test_what_is_prepared_does_not_depend_on_what_is_not_trained_on(

@@ -149,6 +149,10 @@ def overwrite(path: Path) -> None:
     path.write_bytes(b"\xff" * path.stat().st_size)
 
 
+def nest(path: Path) -> None:
+    path.write_bytes(b"[" * 100_000)
+
+
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
@@ -163,6 +167,7 @@ def overwrite(path: Path) -> None:
         (HEADER, cut),
         (HEADER, Path.unlink),
         (HEADER, overwrite),
+        (HEADER, nest),
     ],
 )
 def test_a_damaged_store_is_told(tmp_path: Path, name: str, damage: Callable[[Path], None]) -> None:

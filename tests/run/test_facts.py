@@ -50,3 +50,6 @@ def test_a_broken_row_in_between_is_told(run: Run, tmp_path: Path, golden: Golde
     with pytest.raises(UserError, match=r"metrics.jsonl:2:") as raised:
         metric_rows(begun)
     golden(str(raised.value))
+    begun.folder.metrics.write_text("[" * 100_000 + '\n{"step": 2, "time": 3}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"metrics.jsonl:1:"):
+        metric_rows(begun)

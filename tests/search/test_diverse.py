@@ -170,3 +170,14 @@ def test_every_hypothesis_says_what_is_demanded() -> None:
     for wanted, hypotheses in zip([C, B], found, strict=True):
         assert len(hypotheses) == 6
         assert all(wanted in each.symbols for each in hypotheses)
+
+
+def test_what_another_sentence_lacks_changes_nothing() -> None:
+    """One that has to say something, beside one that has not."""
+    model, search = build_model(seed=5, spread=1.0), Diverse(size=2, groups=3)
+    for first, second in (SOURCES[:2], SOURCES[1:]):
+        constraint = Contains(torch.tensor([4, 5]))
+        constraint.start = lambda: (torch.tensor([4, 5]), torch.tensor([1, 0]))  # type: ignore[method-assign]
+        (_, together) = search(model, (sentences(first, second, width=9),), 6, 6, constraint=constraint)
+        (alone,) = search(model, (sentences(second),), 6, 6)
+        assert [each.symbols for each in together] == [each.symbols for each in alone]

@@ -202,3 +202,10 @@ def test_it_ends_at_its_deadline() -> None:
 
     with pytest.raises(UserError, match=r"^cancelled$"):
         Exhaustive(beam=1)(Written(chances), (sentences([A]),), deadline=deadline)
+
+
+def test_spare_hypotheses_are_not_proved() -> None:
+    model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
+    every = Exhaustive(beam=8, **SHORT)(model, (sentences(*SOURCES),), 2, 6)
+    assert [[each.proved for each in found[:2]] for found in every] == [[True, True]] * len(SOURCES)
+    assert {each.proved for found in every for each in found[2:]} == {False}

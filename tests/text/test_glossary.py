@@ -26,6 +26,22 @@ def test_whole_words_are_found_the_longest_first() -> None:
     assert [*Wholes("on a pin on").occurrences(["on"], 1)] == [(9, 11)]
 
 
+@pytest.mark.parametrize(
+    ("text", "term", "found"),
+    [
+        ("रामायण राम!", "राम", [(7, 10)]),
+        ("می\u200cخواهم می", "می", [(9, 11)]),
+        ("ภาษาไทย", "ไทย", [(4, 7)]),
+        ("C++++", "C+++", [(0, 4)]),
+    ],
+)
+def test_a_word_goes_on_with_its_combining_marks_and_non_joiners(
+    text: str, term: str, found: list[tuple[int, int]]
+) -> None:
+    assert [(each.begin, each.end) for each in Glossary([Term(term)]).find(text)] == found
+    assert [*Wholes(text).occurrences([term])] == found
+
+
 def test_the_terms_of_a_glossary_are_hashed_once() -> None:
     hashed = list[str]()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.tokenise import TOKENISERS, Tokeniser, punctuation, whitespace
+from dragoman.text.tokenise import TOKENISERS, Tokeniser, of_word, punctuation, whitespace
 
 
 def split(tokeniser: Tokeniser, text: str) -> str:
@@ -41,6 +41,11 @@ def split(tokeniser: Tokeniser, text: str) -> str:
 )
 def test_punctuation(text: str, words: str) -> None:
     assert split(punctuation, text) == words
+
+
+def test_combining_marks_and_non_joiners_are_parts_of_words() -> None:
+    assert list(map(of_word, "aम5日\u093e\u0301\u200c\u200d")) == [True] * 8
+    assert list(map(of_word, " -_☃\u200b")) == [False] * 5
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from dragoman.text import subword
 from dragoman.text.normalise import Normaliser
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import whitespace
-from dragoman.text.unit import Unit
-from dragoman.text.units import UNITS, Characters, Words
+from dragoman.text.unit import MARKS, Unit
+from dragoman.text.units import GLUE, UNITS, Characters, Words
 from tests.golden import Golden
 
 LINES = [
@@ -228,6 +228,11 @@ def test_joiners_stand_at_the_punctuation() -> None:
     ]
     assert unit.decode(["the", "<unk>", "\uffed."]) == "the <unk>."
     assert Words(whitespace).encode("l'homme (a/b).") == ["l'homme", "(a/b)."]
+
+
+@pytest.mark.parametrize("word", ["homme", "का"])
+def test_a_word_that_touches_a_protected_span_is_the_same_symbol(word: str) -> None:
+    assert Words().encode(f"{word}{MARKS[0]}{word}") == [word, GLUE, MARKS[0], GLUE, word]
 
 
 @pytest.mark.parametrize("kind", [Bpe, Unigram])

@@ -154,6 +154,13 @@ def test_agreement_needs_two_sides_that_look_at_each_other(
     assert "\n" not in str(error.value)
 
 
+def test_the_names_of_several_sources_are_parts_of_file_names(made: Callable[..., Config], golden: Golden) -> None:
+    assert made({"data.source": "x/en"}).data.source == ("x/en",)
+    with pytest.raises(ConfigError, match=r"data\.source\.1: 'x/en'") as raised:
+        made({"data.source": ["mt", "x/en"]})
+    golden(str(raised.value))
+
+
 def test_agreement_takes_no_penalties(made: Callable[..., Config], golden: Golden) -> None:
     with pytest.raises(ConfigError, match=r"training\.penalties:") as raised:
         made({"training.objective": "agreement", "training.penalties": "coverage"})

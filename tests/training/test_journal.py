@@ -98,7 +98,7 @@ def test_a_half_written_last_line_is_not_a_row(folder: RunFolder) -> None:
     assert steps(folder) == [2, 4, 6, 8, 9]
 
 
-@pytest.mark.parametrize("line", ["[1, 2]", '{"loss": 2}', "half a ro", "17"])
+@pytest.mark.parametrize("line", ["[1, 2]", '{"loss": 2}', "half a ro", "17", pytest.param("[" * 100_000, id="deep")])
 def test_a_line_that_is_not_ours_is_told(line: str, folder: RunFolder) -> None:
     written(folder)
     rows = folder.metrics.read_text("utf-8").splitlines()

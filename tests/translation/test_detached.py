@@ -211,6 +211,7 @@ def test_a_beginning_has_no_other_spans_than_its_source(prefix: str) -> None:
     [
         ("ZWEIEINS", "ZWEIEINS {a}", ["ZWEIEINS", "{a}"]),
         ("ZWEI EINS", "ZWEI {a} EINS", ["ZWEI", "{a}", "EINS"]),
+        ("रामायण", "रामायण {a}", ["रामायण", "{a}"]),  # nor before a vowel sign
         ("二一二一", "二一 {a} 二一", ["二一{a}二一"]),
     ],
 )

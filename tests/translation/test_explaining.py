@@ -157,6 +157,16 @@ def test_a_contrast_is_the_difference_of_two_maps(translator: Translator) -> Non
     np.testing.assert_allclose(back.gradient, -whole.gradient, atol=1e-5)
 
 
+@pytest.mark.parametrize(("source", "target"), [("three two one two", "un deux"), ("three two one", "un six")])
+def test_an_explanation_goes_into_no_translation_of_other_words(
+    translator: Translator, source: str, target: str
+) -> None:
+    """Those of the source, or those of the target."""
+    (found, other) = translator.score(["three two one", source], ["un deux", target])
+    with pytest.raises(UserError, match="goes into no translation"):
+        Result(replace(found.translation, explanation=other.translation.explain())).line()
+
+
 def test_a_contrast_that_lacks_a_protected_span(tmp_path: Path) -> None:
     """The span is one word of the source all the same."""
     folder = toy.corpus(tmp_path)

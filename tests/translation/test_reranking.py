@@ -39,6 +39,7 @@ from dragoman.translation.tuning import Lengths, Weighted, listed, own_alpha, tu
 from tests import toy
 from tests.golden import Golden
 
+CHRF = METRICS["chrf"]()
 TEXTS = [source for source, _ in toy.pairs(12, 5)]
 WEIGHTS = {"model": 0.5, "length": 0.02, "coverage": 0.1, "length_model": 0.3}
 WEIGHTED = Weighted(candidates=6, alpha=0.5, weights=WEIGHTS, length_model=Lengths(ratio=1.1, variance=0.5))
@@ -135,19 +136,33 @@ def test_of_equal_ones_the_search_decides() -> None:
 
 
 def test_terms_come_before_criteria(translator: Translator) -> None:
-    """What lacks a term of a glossary is no better for its figures."""
-    texts = ["one two three", "two four"]
-    lexical = LexicalConstraints(Glossary([Term("two", ("cinq",)), Term("two", ("six",))]), weight=1.0)
-    reranker = Reranker([Model()], {"model": 1.0}, candidates=20)
-    sentences = [translator.codec.sentence(number, (text,), constraints=lexical) for number, text in enumerate(texts)]
-    found = translator.translate(texts, constraints=lexical, n_best=20, rerank=reranker)
-    orders = [
-        [len(each.constraints.lacking(one)) for one in best.n_best] for each, best in zip(sentences, found, strict=True)
-    ]
-    assert orders == [sorted(order) for order in orders]
-    assert all(len(set(order)) > 1 for order in orders)
-    scores = [each.score for best in found for each in best.n_best]
+    """What lacks a term of a glossary is no better for its figures, though they are better the less it is probable."""
+    pairs = {"one": "quatre", "two": "cinq", "three": "six"}
+    lexical = LexicalConstraints(Glossary(Term(source, (target,)) for source, target in pairs.items()))
+    reranker = Reranker([Model()], {"model": -1.0}, candidates=20)
+    (best,) = translator.translate(["two four"], constraints=lexical, n_best=20, rerank=reranker)
+    lacking = [sum(term.target is None for term in each.terms) for each in best.n_best]
+    scores = [each.score for each in best.n_best]
+    assert lacking == sorted(lacking)
+    assert len(set(lacking)) > 1
     assert scores != sorted(scores, reverse=True)
+
+
+def test_terms_that_are_favoured_do_not_come_before_criteria(translator: Translator) -> None:
+    lexical = LexicalConstraints(Glossary([Term("two", ("cinq",))]), weight=1e-6)
+    reranker = Reranker([Model()], {"model": 1.0}, candidates=20)
+    found = translator.translate(["one two three", "two four"], constraints=lexical, n_best=20, rerank=reranker)
+    for best in found:
+        scores = [each.score for each in best.n_best]
+        assert scores == sorted(scores, reverse=True)
+        assert [each.terms[0].target is None for each in best.n_best[:2]] == [True, True]
+
+
+def test_no_more_are_written_than_are_compared(translator: Translator, golden: Golden) -> None:
+    for options in ({"rerank": Reranker([Model()], {"model": 1.0}, candidates=5)}, {"risk": MinimumBayesRisk(CHRF, 5)}):
+        with pytest.raises(UserError) as raised:
+            translator.translate(["one"], n_best=6, **options)
+        golden(str(raised.value))
 
 
 def test_the_beam_is_as_wide_as_need_be() -> None:
@@ -214,7 +229,7 @@ def test_figures_of_a_users_own_may_be_of_any_size(tmp_path: Path) -> None:
     assert (first.normalised(0.0), second.normalised(0.0)) == (-3e5, -2e5)
 
 
-@pytest.mark.parametrize("text", ["a ||| b", "1 ||| a ||| b", "x", "-1 ||| a ||| lm= 2"])
+@pytest.mark.parametrize("text", ["a ||| b", "1 ||| a ||| b", "x", "-1 ||| a ||| lm= 2", "1 ||| a ||| lm= 1e400"])
 def test_what_is_no_list_is_told_by_line(text: str, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "lists"
     path.write_text(f"0 ||| a ||| lm= 1\n{text}\n", encoding="utf-8")
@@ -252,6 +267,7 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         "weights: {model: 1}",
         "version: 1\ncandidates: 5\nalpha: 1\nweights: {}",
         "version: 1\ncandidates: 0\nalpha: 1\nweights: {model: 1}",
+        "version: 1\ncandidates: 5000\nalpha: 1\nweights: {model: 1}",
         "version: 1\ncandidates: 5\nalpha: -1\nweights: {model: 1}",
         "version: 1\ncandidates: 5\nalpha: 1\nweights:\n  model: x",
         "version: 1\ncandidates: 5\nalpha: 1\nweights: {model: .nan}",

@@ -9,17 +9,20 @@ import pytest
 import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
+from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.text.glossary import FoundTerm, Glossary, Term, Wholes
 from dragoman.text.pipeline import TextPipeline, WordsOf
+from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.lexical import LexicalConstraints, Sayable
 from dragoman.translation.terms import placed, read, said
 from dragoman.translation.translator import Translator
 from tests import toy
 
+OF_WORDS = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
 TEXT = "nous vendons l' armoire"
 
 
@@ -124,6 +127,7 @@ def test_of_a_term_that_the_source_has_twice_the_other_one_is_replaced() -> None
         ("une Armoire.", ["lit", "Lit"], "une Lit."),  # the form with the same case
         ("une armoire", ["Lit", "lit"], "une lit"),
         ("%d armoires", ["lits"], "%d lits"),
+        ("(दराजो!) क", ["DUE"], "(DUE!) क"),  # with its last vowel sign
         (f"une {MARKS[0]}armoire", ["lit"], f"une {MARKS[0]}armoire"),
         ("衣装だんすを売る", ["棚"], "衣装だんすを売る"),
     ],
@@ -214,3 +218,40 @@ def test_what_a_memory_has_is_exact_beside_terms(tmp_path: Path) -> None:
     (found,) = model.translate([source], exact=True, constraints=lexical)
     assert found.text == target
     assert found.terms[0].target is None
+
+
+@pytest.fixture(scope="module")
+def of_languages(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """A model of several languages with one vocabulary, after a few steps."""
+    folder = tmp_path_factory.mktemp("languages")
+    data = {"data.pairs": toy.languages(folder), "data.train": [], "data.dev": ""}
+    options = {**data, "text.joint": True, "training.steps": 40, "training.epochs": None}
+    return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+
+
+def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator) -> None:
+    """Its symbols are those of German, which no translation to French has; another term is searched for."""
+    assert "drei" in of_languages.target.vocabulary.symbols(range(len(of_languages.target.vocabulary)))
+    lexical = LexicalConstraints(Glossary([Term("one", ("drei",)), Term("two", ("six un",))]))
+    texts = [source for source, _ in toy.pairs(12, 4) if "one" in source or "two" in source]
+    for search in (Spec("greedy"), Spec("beam", {"size": 3})):
+        found = of_languages.translate(texts, to="fr", search=search, constraints=lexical)
+        assert [each for each in found if each.log_prob < -100] == []
+
+
+def test_symbols_of_a_sentences_own_are_words() -> None:
+    """Whatever symbol is the last of the vocabulary."""
+    language = Language("fr", OF_WORDS, Vocabulary(["un", "\uffed+"]))
+    sayable = Sayable(language, ExtendedVocabulary(language.vocabulary, [["GNU"]]))
+    (known, own) = sayable.known.ids(["un", "GNU"])
+    assert (sayable.first(known), sayable.first(own)) == (" ", " ")
+    assert sayable.class_of(known) == sayable.class_of(own)
+
+
+def test_a_form_with_a_protected_span_is_not_searched_for() -> None:
+    """Spans come from the source alone, so no search could say it."""
+    language = Language("fr", OF_WORDS, Vocabulary(["un", "5"]))
+    sayable = Sayable(language, language.vocabulary)
+    assert [*sayable.spellings("un 5")]
+    assert not [*sayable._replace(protection=Protection.named(["numbers"])).spellings("un 5")]
+    assert not [*sayable._replace(forbidden=frozenset(language.vocabulary.ids(["5"]))).spellings("un 5")]

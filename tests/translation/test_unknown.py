@@ -330,6 +330,12 @@ def test_a_dictionary_in_the_run_folder_needs_no_option(run: Path, folder: Path,
         own.unlink()
 
 
+def test_a_dictionary_of_nothing_is_refused(run: Path, folder: Path, golden: Golden) -> None:
+    with pytest.raises(UserError) as raised:
+        dragoman.load(run, dictionary=folder / "words.tsv", replace_unk=False)
+    golden(str(raised.value).removeprefix(f"{folder}/"))
+
+
 @pytest.mark.spec("D2")
 @pytest.mark.parametrize("wait", [1, 2, 1000])
 def test_while_the_source_arrives_it_is_the_most_attended_word_so_far(wait: int, run: Path, folder: Path) -> None:

@@ -62,6 +62,8 @@ def test_latex_has_a_cell_for_each_value_and_takes_no_word_for_a_command() -> No
     assert "\\fill[dragomanless!100] (3,1) rectangle (4,2);" in lines
     assert sum(line.startswith("\\fill") for line in lines) == 8
     assert "\\node[anchor=mid east] at (-0.1,1.5) {50 \\% \\& \\$x\\_1\\$ \\textbackslash{}};" in lines
+    assert "anchor=west] at (1.5,-0.2) {white, \\textless{}house\\textgreater{}};" in latex(SIGNED)
+    assert "{a \\textbar{} b}" in latex(WordMap([[1.0]], ["a | b"], ["c"]))
     assert lines[0] == "% dragoman: the darkest cells are 10 nats"
     assert (lines[3][:20], lines[-1]) == ("\\begin{tikzpicture}[", "\\end{tikzpicture}")
 

@@ -103,7 +103,10 @@ def test_the_legend_shows_the_scale_in_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("largest", "top"),
-    [(1.0, 1.0), (0.96, 1.0), (0.3, 0.3), (0.31, 0.4), (0.034, 0.04), (0.0, 1.0), (np.nan, 1.0), (1.7, 1.7)],
+    [
+        *[(1.0, 1.0), (0.96, 1.0), (0.3, 0.3), (0.31, 0.4), (0.034, 0.04), (0.0, 1.0), (np.nan, 1.0), (1.7, 1.7)],
+        *[(1e-9, 0.01), (5e-324, 0.01), (12.34, 12.4)],
+    ],
 )
 def test_the_scale_ends_at_a_round_number(largest: float, top: float) -> None:
     assert scale_top(np.array([[0.0, largest]])) == pytest.approx(top)

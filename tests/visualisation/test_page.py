@@ -1,6 +1,7 @@
 """The report in a browser: with a pointer, with the keyboard alone, on a phone, and as axe-core sees it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dragoman.run.run import Run
 from dragoman.translation import loading
 from dragoman.visualisation.beam import BeamNode
 from dragoman.visualisation.report import Report, RunView, page
+from dragoman.visualisation.scale import scale_top
 from dragoman.visualisation.sentences import Example, Measure
 from dragoman.visualisation.tables import Cell, Group, Groups, Scores
 from tests import toy
@@ -140,6 +142,35 @@ def test_another_system_and_another_map_are_chosen(browser: Browser, whole: str)
     assert browser.find("#weights h4").text == "Contrast of one"
     assert browser.texts(".heat tbody td.against")[:3] == ["−.70", "−.10", "−.10"]
     assert browser.focused.get_attribute("id") == "map"
+
+
+@pytest.mark.parametrize("largest", [0.0, 0.003, 0.034, 0.31, 1.0, 1.7, 12.34])
+def test_the_scale_ends_where_that_of_a_picture_does(browser: Browser, largest: float) -> None:
+    seen = Example(["a", "b"], ["c"], None, [[-1e-9, largest]], -1.0, texts=[("en", "a b")], target_text="c")
+    browser.open(page(Report([RunView("a", examples=[seen])])))
+    top = scale_top(np.array(seen.attention))
+    assert browser.find(".scale").text.split()[-1].startswith(f"{top:.{2 if top < 0.1 else 1}f}")
+
+
+@pytest.mark.parametrize(("shares", "shown"), [((), "0-0 1-1"), ((0, 3), "0-0 1-1")])
+def test_the_alignment_has_the_numbers_of_words(browser: Browser, shares: tuple[int, ...], shown: str) -> None:
+    """Also where columns are no words: those of a source as a whole, and of a sentinel."""
+    first, words = len(shares[:1]), ["a", "dog"]
+    columns = ["[en]", *words, "[sentinel]"] if shares else words
+    attention = np.eye(2, len(columns), first)
+    linked = [(0 + first, 0), (1 + first, 1)]
+    seen = Example(
+        *(columns, ["un", "chien"], None, attention, -1.0, None, (), shares),
+        texts=[("en", "a dog")],
+        target_text="un chien",
+        alignment=linked,
+    )
+    browser.open(page(Report([RunView("a", examples=[seen])])))
+    browser.find("#weights summary").click()
+    assert browser.texts("#weights details[open] tr") == ["a → un 1.00", "dog → chien 1.00"]
+    assert browser.texts("#weights details[open] code") == [shown]
+    browser.open(page(Report([RunView("a", examples=[replace(seen, alignment=())])])))
+    assert browser.texts("#weights summary") == []
 
 
 def test_confidence_is_told_in_words(browser: Browser, whole: str) -> None:

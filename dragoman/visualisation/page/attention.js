@@ -19,12 +19,12 @@ const direction = words => LEFTWARDS.test(words.join(" ")) ? "rtl" : "ltr";
 // A word in a line of text, which it does not turn round.
 const inLine = word => LEFTWARDS.test(word) ? `\u2068${word}\u2069` : blank(word);
 
-// The end of the scale of colours: the largest weight, rounded up to a tenth, or to one digit.
+// The end of the scale of colours, as in pictures (scale_top): the largest weight, rounded up to a tenth or a hundredth.
 function scaleTop(rows) {
   let largest = 0;
   for (const row of rows) for (const weight of row) largest = Math.max(largest, Math.abs(weight));
-  const unit = largest > 0.1 && largest <= 1 ? 0.1 : 10 ** Math.floor(Math.log10(largest || 1));
-  return Math.ceil(largest / unit - 1e-6) * unit || 1;
+  const unit = largest > 0.1 ? 10 : 100;
+  return largest > 0 ? Math.max(Math.ceil(largest * unit - 1e-6), 1) / unit : 1;
 }
 
 const told = weight => decimal(weight);
@@ -152,6 +152,7 @@ function links(found, rows) {
   const pairs = [...found.links].sort((one, other) => one[1] - other[1]);
   const part = foldOut("Alignment", pairs.map(([s, t]) =>
     [blank(found.source[s]), "→", blank(found.target[t]), told(rows[t][s])]));
-  part.append(make("p", {}, make("code", {}, found.links.map(link => link.join("-")).join(" "))));
+  const first = (found.shares || [])[0] === 0 ? 1 : 0;  // the column of the first word, which is 0 for Pharaoh
+  part.append(make("p", {}, make("code", {}, found.links.map(([s, t]) => `${s - first}-${t}`).join(" "))));
   return part;
 }

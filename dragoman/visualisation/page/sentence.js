@@ -80,7 +80,7 @@ function inspect(found, place) {
     const head = make("div", { class: "heading" }, make("h4", {}, name, ...breakable(whose)));
     if (found.maps.length > 1) head.append(chooser(found, map, place));
     place.append(head, ...wordLines(found, rows, top), ...table(found, rows, top, name));
-    if ((found.shares || [])[0] !== 0 && map === found.maps[0]) place.append(links(found, rows));
+    if (found.links.length && map === found.maps[0]) place.append(links(found, rows));
   }
   if (found.best) place.append(foldOut(`${found.best.length} best translations`,
     found.best.map(([text, score]) => [score === null ? "" : decimal(score), text])));
