@@ -65,7 +65,7 @@ def others(noted: Path, options: Options | None) -> list[str]:
         return ["command"]
     try:
         then = json.loads(next(read_lines(noted), ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         then = None
     now = json.loads(head(options))
     return [name for name in now if now[name] != then.get(name)] if isinstance(then, dict) else ["command"]

@@ -174,13 +174,13 @@ def read_note(folder: Path) -> Note:
         return Note(**found)
     except FileNotFoundError:
         raise UserError(f"{folder}: no such export; `dragoman export --onnx` makes it") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: damaged ({error}); {AGAIN}") from error
 
 
 def is_export(folder: Path) -> bool:
     """Whether `export` of any version wrote to a folder, even if it did not finish."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         found = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         return isinstance(found, dict) and (found == BEGUN or {"weights", "weights_digest", "graphs"} <= found.keys())
     return False

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.text.tokenise import Span
+from dragoman.text.tokenise import Span, of_word
 from dragoman.translation.placing import places
 from dragoman.translation.rest import Group
 
@@ -69,7 +69,7 @@ def _parted(found: str, given: str) -> bool:
     """Whether a character that stands beside a span is to be parted from it, which another stands beside in the
     source.
     """
-    return bool(found) and not found.isspace() and (given.isspace() or (found.isalnum() and not given.isalnum()))
+    return bool(found) and not found.isspace() and (given.isspace() or (of_word(found) and not of_word(given)))
 
 
 def merged(

@@ -224,7 +224,7 @@ def test_what_is_missing_or_damaged_is_named(copied: Path) -> None:
     then = {"version": 2, "moving": now.pop("step_state"), "fixed": now.pop("source_state")}
     note.write_text(json.dumps({**now, **then}))
     assert "export.json: written by an earlier version of dragoman" in refusal(copied)
-    for text in ("{", "[]", "{}", '{"graphs": 3}'):
+    for text in ("{", "[]", "{}", '{"graphs": 3}', "[" * 100_000):
         note.write_text(text)
         assert "export.json: damaged (" in refusal(copied)
     note.unlink()

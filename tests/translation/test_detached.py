@@ -9,6 +9,8 @@ from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from dragoman.translation.detached import Detached
 from dragoman.translation.inputs import LONGEST
+from dragoman.translation.joining import Back, joined
+from dragoman.translation.rest import Group
 from dragoman.translation.translation import KeptSpan, Replacement, Step, Translation
 from tests.documents.speaking import backwards, detached, same
 
@@ -229,3 +231,10 @@ def test_punctuation_follows_a_span_as_it_follows_a_word(last: str, expected: st
     read = detached("one {a} two")
     found = read.attached(replace(said(read, moved=False), text=f"EINS{last}", words=["EINS", last]), 0)
     assert (found.text, found.words) == (expected, ["EINS", "{a}", last])
+
+
+@pytest.mark.parametrize("word", ["one", "का", "می\u200c"])
+def test_a_span_that_touches_punctuation_touches_no_word(word: str) -> None:
+    """Whatever a word ends with: a letter, a vowel sign or a non-joiner."""
+    group = Group("{name}", ((1, 7),), 1, 1, "(", ")", 0)
+    assert joined(word, [Back(group, group.spans, 0, len(word))], 0).text == f"{word} {{name}}"
