@@ -204,8 +204,8 @@ def _error_rate(translated: Sequence[Translated], tests: Sequence[Tested]) -> li
 
 
 def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts], data: DataConfig) -> Groups:
-    """Group the sentences by the length of their source, of several the longest, as `evaluate --by length` does: no
-    groups if the first run reads no texts.
+    """Group the sentences by the length of their source, of several the longest. There are no groups if the first run
+    reads no texts. The texts of an example begin with those of `data.source`.
     """
     read = [0] if data.pairs else [number for number, source in enumerate(data.source) if source not in data.features]
     lines = [max((each.texts[number][1] for number in read), key=len) for each in test.first.examples if read]

@@ -158,8 +158,6 @@ def _memory(data: DataConfig) -> Iterator[Problem]:
 def _features(config: Config) -> Iterator[Problem]:
     """Problems of numeric sources. Arrays need text files beside them; they have no edits and no word links."""
     data, only = config.data, config.model.start_only
-    if not data.features and config.model.features.kind != type(config.model).model_fields["features"].default.kind:
-        yield Problem(("model", "features"), "reads sources that are numbers, and there are none (data.features)")
     for number, name in enumerate(data.features):
         if name not in data.source:
             yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")

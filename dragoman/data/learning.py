@@ -60,7 +60,8 @@ def _texts(data: DataConfig) -> Iterator[tuple[tuple[str, ...], tuple[bool, ...]
     for pair in data.trained:
         names = texts_in(data, pair)
         for place in pair.train:
-            new = tuple((place, name) not in seen for name in names)
+            again = [data.pairs and name in names[:number] for number, name in enumerate(names)]  # of a copy
+            new = tuple((place, name) not in seen and not twice for name, twice in zip(names, again, strict=True))
             if any(new):
                 yield from ((texts, new) for texts in texts_of(data, pair._replace(train=(place,))))
         seen.update((place, name) for place in pair.train for name in names)

@@ -24,9 +24,9 @@ def by_progress(
     state: Any,
     width: int,
 ) -> list[list[Candidate]]:
-    """The candidates of each sentence that lacks something, with those that advance the constraint added, in the order
-    in which a beam of `width` takes them; those of others as they are. `state` is the constraint's state before these
-    candidates.
+    """The candidates of each sentence, or of each group of a diverse beam. Where something is missing, those that
+    advance the constraint are added, and all stand in the order in which a beam of `width` takes them; others are
+    unchanged. `state` is the constraint's state before these candidates.
     """
     found = [list(candidates) for candidates in every]
     known = {(each.row, each.symbol) for candidates in found for each in candidates}

@@ -32,8 +32,9 @@ class Exhaustive(Search):
     probable translation of a model is shorter than a good one, or empty: this shows what a model believes, and is not
     the way to translate. Translations have no more symbols than `Greedy` allows, and meet every constraint.
 
-    `Hypothesis.proved` tells that no other translation is more probable. It is False if that would have needed more
-    than `steps` continued hypotheses for a sentence; these are the best that were found then. The `n_best` most
+    `Hypothesis.proved` tells that none but those before it is more probable. It is False if that would have needed more
+    than `steps` continued hypotheses for a sentence; these are the best that were found then. It is False of spare
+    hypotheses, too. The `n_best` most
     probable, up to `beam`, are found in the same way. What a model spells is spelled as in a beam.
     """
 

@@ -17,7 +17,7 @@ Ratio = Annotated[float, Field(ge=0, le=100)]
 Margin = Annotated[int, Field(ge=0, le=1000)]
 
 EXACT = 1e-9  # 0.29 * 100 is a little less than 29
-FORCED = -1e30  # more than log P of an end that was forced though the model, or a constraint, ruled it out
+FORCED = -1e30  # log P of a forced end that the model or a constraint ruled out is below this
 IMAGE = 30  # the length of an image in symbols, however many regions it has
 
 

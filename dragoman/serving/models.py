@@ -207,6 +207,15 @@ class Leg(NamedTuple):
         """A text without its protected spans, but for those that the model has learnt marks for."""
         return rest.without(text, PROTECTED, self.model.translator.codec.reading.protection)
 
+    def item(self, text: Read) -> Item:
+        """What the model reads of a text, or of one for each source."""
+        return Item(self.without(text) if isinstance(text, str) else tuple(map(self.without, text)))
+
+    def worded(self, text: Read) -> bool:
+        """Whether the first text that is not blank has a letter or a digit beside its protected spans."""
+        texts = (text,) if isinstance(text, str) else text
+        return any(map(str.isalnum, self.without(next((each for each in texts if each.strip()), ""))))
+
 
 class Routes:
     """The routes between languages: by one model, or by two with a language between. Of several models for the same

@@ -9,7 +9,7 @@ from dragoman.documents.kept import PROTECTED
 from dragoman.documents.translated import Sentence
 from dragoman.serving.batching import Item, SharedOptions
 from dragoman.serving.glossaries import Glossaries
-from dragoman.serving.models import Leg, Read
+from dragoman.serving.models import Leg
 from dragoman.text.glossary import Glossary
 from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 
@@ -91,14 +91,3 @@ def constrained(leg: Leg, shared: SharedOptions, glossaries: Glossaries) -> Shar
         terms = glossaries.of((leg.direction.source, leg.direction.target), constraints.glossary)
         constraints = constraints._replace(glossary=terms)
     return shared._replace(constraints=constraints)
-
-
-def read_by(leg: Leg, text: Read) -> Item:
-    """What a model reads of a text, or of one for each source."""
-    return Item(leg.without(text) if isinstance(text, str) else tuple(map(leg.without, text)))
-
-
-def worded(leg: Leg, text: Read) -> bool:
-    """Whether the first text that is not blank has a letter or a digit beside its protected spans."""
-    texts = (text,) if isinstance(text, str) else text
-    return any(map(str.isalnum, leg.without(next((each for each in texts if each.strip()), ""))))

@@ -18,7 +18,7 @@ from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptE
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.serving.registry import ModelRegistry
-from dragoman.serving.routing import DEFAULTS, RequestOptions, constrained, read_by, translate_along, worded
+from dragoman.serving.routing import DEFAULTS, RequestOptions, constrained, translate_along
 from dragoman.text.protection import Protection
 from dragoman.translation.translation import Translation
 
@@ -181,8 +181,8 @@ class Service:
                     f"{named(source)} to {target} goes through {between}; only direct translations are explained"
                 )
             (leg,) = route
-            item, shared = read_by(leg, text), SharedOptions(leg.direction.to)
-            if not worded(leg, text):
+            item, shared = leg.item(text), SharedOptions(leg.direction.to)
+            if not leg.worded(text):
                 raise UserError("there are no words to explain")
             translation, contrast = (each and leg.without(each) for each in why)
             if translation is None:
@@ -266,8 +266,8 @@ class Service:
             return known
         (leg,) = route
         short = [item for item, sentence in known.items() if item.size + len(sentence.text) <= ATTENDED]
-        every = ((item, read_by(leg, item.text)._replace(translation=leg.without(known[item].text))) for item in short)
-        read = {item: each for item, each in every if worded(leg, item.text)}
+        every = ((item, leg.item(item.text)._replace(translation=leg.without(known[item].text))) for item in short)
+        read = {item: each for item, each in every if leg.worded(item.text)}
         try:
             shared = SharedOptions(leg.direction.to, work="score")
             found = await leg.model.translate(list(read.values()), shared, until - time.monotonic())

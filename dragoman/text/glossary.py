@@ -16,7 +16,8 @@ from dragoman.text.tokenise import COMBINING, Span
 
 # Scripts without spaces between words: in these, a term may begin and end anywhere.
 SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_PIECE = re.compile(rf"[{SPACELESS}]|(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{COMBINING}))*|[^\w\s]")
+_WITHIN = rf"(?![\u200c\u200d](?!\w)){COMBINING}"  # a (non-)joiner that joins nothing ends no word
+_PIECE = re.compile(rf"[{SPACELESS}]|(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{_WITHIN}))*|[^\w\s]")
 _FORMS = "|"  # between forms in a column
 
 _normalise = Normaliser(lowercase=False)

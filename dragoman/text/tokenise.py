@@ -29,11 +29,12 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _RUN = re.compile("[^ ]+")
+_OF_WORD = re.compile(rf"(?![\ufe00-\ufe0f\u20d0-\u20ff\U000e0100-\U000e01ef]){COMBINING}")  # but those of symbols
 
 
 def of_word(character: str) -> bool:
-    """Whether a character is a part of words: a letter or digit, or a combining mark or (non-)joiner after one."""
-    return character.isalnum() or re.match(COMBINING, character) is not None
+    """Whether a character is a part of words: a letter, a digit, a combining mark, or a (non-)joiner."""
+    return character.isalnum() or _OF_WORD.match(character) is not None
 
 
 def punctuation(text: str) -> list[Span]:

@@ -95,10 +95,10 @@ def _protection(text: TextConfig) -> Iterator[Problem]:
 
 
 def _names(config: Config) -> Iterator[Problem]:
-    """With several sources, the names of files in the run have theirs."""
+    """Names of files in the run contain those of several sources."""
     for number, name in enumerate(config.data.source):
         if "/" in name and len(config.data.inputs) > 1:
-            message = f"'{name}' has a '/', and with several sources, files in the run have their names"
+            message = f"'{name}' has a '/', and names of files in the run contain it (several sources, or data.memory)"
             yield Problem(("data", "source", number), message)
 
 

@@ -21,7 +21,15 @@ from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
 from dragoman.translation.detached import detach
 from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
-from dragoman.translation.lexical import UNCONSTRAINED, AsGiven, Forms, LexicalConstraints, Sayable, SentenceConstraints
+from dragoman.translation.lexical import (
+    UNCONSTRAINED,
+    AsGiven,
+    Forms,
+    LexicalConstraints,
+    Pieces,
+    Sayable,
+    SentenceConstraints,
+)
 from dragoman.translation.outputs import ModelOutputs
 from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
@@ -119,9 +127,20 @@ class Codec:
             text = text.rstrip()  # units of words have no symbol for a space at the end
         return self.writing.prefix(sentence.encoded, text, self._forbidden(mark))
 
+    @cached_property
+    def _of_marks(self) -> dict[tuple[Mark, ...], frozenset[int]]:
+        return {}
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(self.target)
+
     def _forbidden(self, mark: Sequence[Mark]) -> frozenset[int]:
         """The numbers that no prefix and no term may have."""
-        return frozenset({UNK, *(number for each in mark for number in self.foreign[each])})
+        key = tuple(mark)
+        if key not in self._of_marks:
+            self._of_marks[key] = frozenset({UNK, *(number for each in mark for number in self.foreign[each])})
+        return self._of_marks[key]
 
     def _constraints(
         self, sentence: Sentence, constraints: LexicalConstraints, mark: Sequence[Mark]
@@ -131,7 +150,7 @@ class Codec:
             raise UserError("terms are of a text that is written, and this run writes edits of one")
         source, text = spans.first_text(self.reading.sources, sentence.marked.given)
         known, protection = self.writing.numbering(sentence.encoded), self.protection(sentence)
-        sayable = Sayable(self.target, known, self._forbidden(mark), protection)
+        sayable = Sayable(self._pieces, known, self._forbidden(mark), protection)
         searched = frozenset[Forms]() if self.attends else None
         return SentenceConstraints(constraints, self._as_given(sentence, text), source, text, sayable, searched)
 

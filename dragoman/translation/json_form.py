@@ -144,7 +144,7 @@ class TranslationForm(Form):
     spans: list[SpanForm] = Field([], description="the protected spans of the source, in their order")
     terms: list[TermForm] = Field([], description="the terms of a glossary in the source, in their order")
     proved: bool | None = Field(
-        None, description="of exhaustive search, whether it has shown that no other translation is more probable"
+        None, description="of exhaustive search, whether it has shown that none but those before it is more probable"
     )
     left_out: Count = Field(0, description="symbols at the end of overlong sources that were not read")
     reference: Text | None = Field(None, description="the translation by a person")

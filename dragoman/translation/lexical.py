@@ -41,12 +41,30 @@ class LexicalConstraints(NamedTuple):
 UNCONSTRAINED = LexicalConstraints()
 
 
+class Pieces:
+    """The texts of the symbols of a language in the middle of others."""
+
+    def __init__(self, target: Language) -> None:
+        self.target = target
+        self._known: dict[int, str] = {}
+
+    def piece(self, number: int, numbering: Numbering) -> str:
+        """The text of the symbol with this number."""
+        if number not in self._known:
+            (symbol,) = numbering.marked([number])
+            piece = self.target.text.unit.piece(str(symbol))
+            if number >= len(self.target.vocabulary):  # of one sentence alone
+                return piece
+            self._known[number] = piece
+        return self._known[number]
+
+
 class Sayable(NamedTuple):
     """What a model can say in the translation of a sentence: symbols with these numbers, without those that are
     `forbidden`, and no spans of the `protection`, which come from the source alone.
     """
 
-    target: Language
+    pieces: Pieces
     known: Numbering
     forbidden: frozenset[int] = frozenset({UNK})
     protection: Protection | None = None
@@ -57,25 +75,20 @@ class Sayable(NamedTuple):
         """
         if self.protection and self.protection.find(form):
             return
-        unit = self.target.text.unit
+        unit = self.pieces.target.text.unit
         ways = [unit.encode(form), unit.segments(f" {form}"), unit.segments(form) if spaceless(form[0]) else []]
         for way in dict.fromkeys(map(tuple, ways)):
             ids = self.known.ids(way)
             if ids and self.forbidden.isdisjoint(ids):
                 yield tuple(ids)
 
-    def piece(self, number: int) -> str:
-        """The text of a symbol in the middle of others."""
-        (symbol,) = self.known.marked([number])
-        return self.target.text.unit.piece(str(symbol))
-
     def first(self, number: int) -> str:
         """The first character of a symbol; none if it has no text of its own."""
-        return self.piece(number)[:1]
+        return self.pieces.piece(number, self.known)[:1]
 
     def class_of(self, number: int) -> int:
         """The class of a symbol by its last character."""
-        last = self.piece(number)[-1:]
+        last = self.pieces.piece(number, self.known)[-1:]
         return CLINGING if _clings(last) or last in tuple("@/%:,") else OPEN
 
 
@@ -102,7 +115,7 @@ class SentenceConstraints:
         searched: frozenset[Forms] | None = frozenset(),
     ) -> None:
         self._constraints, self._given, self._source, self._text = constraints, given, source, text
-        self._sayable, self._target = sayable, sayable.target
+        self._sayable, self._target = sayable, sayable.pieces.target
         self._searched = searched
         self.terms = [each for each in self._found(text) if not _over(given.place((each.begin, each.end)), given.spans)]
         self._lost = [each for each in self._found(given.text) if _cut(each, given.spans)] if given.spans else []

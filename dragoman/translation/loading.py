@@ -57,7 +57,8 @@ def load(
     a run with `data.memory`.
     `replace_unk`, if given, takes the place of the run's key: whether source words stand for `<unk>`, translated if a
     `dictionary` has them: that in the run's folder, then these, of which later ones override earlier ones. With several
-    sources, "NAME=FILE" is for one of them; without a name, it is for the first that is not of the target language.
+    sources, "NAME=FILE" is for one of them, unless there is a file of that whole name; without a name, it is for the
+    first that is not of the target language.
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
     sources it knows, and all must share their target symbols. The search, `constraints` and `replace_unk` are those of
     the first run, the candidates are those of all.
@@ -80,7 +81,7 @@ def load(
     replaced = runs[0].config.replace_unk if replace_unk is None else replace_unk
     if dictionary and not replaced:
         raise UserError(
-            f"{_files(dictionary)[0]}: is for what takes the place of <unk>, and nothing does (replace_unk)"
+            f"{_files(dictionary)[0]}: a dictionary translates what replaces <unk>, and replace_unk is false"
         )
     if replaced:
         own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
@@ -111,7 +112,7 @@ def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[st
     found: dict[str, Dictionary] = {}
     for each in files:
         name, equals, path = str(each).partition("=")
-        if not equals or name not in texts:
+        if not equals or name not in texts or Path(each).exists():
             name, path = next((text for text in texts if text not in own), texts[0]), str(each)
         found[name] = found.get(name, Dictionary()).overridden(dictionary_files.read(path))
     return found

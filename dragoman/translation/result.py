@@ -140,7 +140,7 @@ def _read(found: Translation | Explanation) -> list[list[str]]:
 
 def _form(given: Translation, **beside: Any) -> TranslationForm:
     if given.explanation and _read(given.explanation) != _read(given):
-        raise UserError("an explanation without the protected spans, which no model has read, goes into no translation")
+        raise UserError("the explanation has other words than the translation (no model reads protected spans)")
     translation = _rounded(given)
     return TranslationForm(
         version=VERSION,

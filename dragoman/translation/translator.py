@@ -199,7 +199,7 @@ class Translator:
         ]:
             found = self._searched(task, sentences, choose)
             for each in sentences:
-                best[each.number] = min(best[each.number], found[each.number], key=partial(_worse, each))
+                best[each.number] = min(best[each.number], found[each.number], key=partial(worse, each))
         return best
 
     def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
@@ -353,7 +353,7 @@ def _reranked(
     return best
 
 
-def _worse(sentence: Sentence, found: Translation) -> tuple[bool, int]:
+def worse(sentence: Sentence, found: Translation) -> tuple[bool, int]:
     """What makes a translation worse: that it had to end with something missing, or else terms that it lacks."""
     return found.log_prob < FORCED, _lacking(sentence, found)
 

@@ -82,6 +82,10 @@ def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
         *[*both, *LINES["cs"]],
         *(text for pair in beside for text in pair),  # of another file
     ]
+    copied = german.model_copy(update={"target": german.source})
+    for pairs in ((copied, german), (german, copied)):  # in either order
+        found = list(learning.Lines(DataConfig(pairs=pairs), (pipeline, pipeline)))
+        assert sorted(found) == sorted(both)
 
 
 def test_protected_spans_of_a_file_of_several_pairs_are_those_of_each_pair(tmp_path: Path) -> None:

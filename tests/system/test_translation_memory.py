@@ -238,7 +238,6 @@ def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden
         ({"data.edits": "fr"}, "data.edits"),
         ({"data.edits": "memory", "text.target.unit": {"kind": "bpe", "dropout": 0.1}}, "data.edits"),
         ({"data.edits": "memory", "text.target.unit": {"kind": "unigram", "alpha": 0.1}}, "data.edits"),
-        ({"model.features": {"kind": "rnn", "size": 8}}, "model.features"),
         ({"training.objective": "agreement"}, "training.objective"),
     ],
 )

@@ -31,6 +31,7 @@ def test_whole_words_are_found_the_longest_first() -> None:
     [
         ("रामायण राम!", "राम", [(7, 10)]),
         ("می\u200cخواهم می", "می", [(9, 11)]),
+        ("می\u200c.", "می", [(0, 2)]),  # a non-joiner that joins nothing
         ("ภาษาไทย", "ไทย", [(4, 7)]),
         ("C++++", "C+++", [(0, 4)]),
     ],

@@ -163,7 +163,7 @@ def test_an_explanation_goes_into_no_translation_of_other_words(
 ) -> None:
     """Those of the source, or those of the target."""
     (found, other) = translator.score(["three two one", source], ["un deux", target])
-    with pytest.raises(UserError, match="goes into no translation"):
+    with pytest.raises(UserError, match="the explanation has other words than the translation"):
         Result(replace(found.translation, explanation=other.translation.explain())).line()
 
 

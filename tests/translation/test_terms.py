@@ -1,5 +1,6 @@
 """Terms that take the place of words of a translation, by its attention."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,16 @@ from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import Vocabulary
+from dragoman.search.limits import FORCED
 from dragoman.text.glossary import FoundTerm, Glossary, Term, Wholes
 from dragoman.text.pipeline import TextPipeline, WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.lexical import LexicalConstraints, Sayable
+from dragoman.translation.lexical import CLINGING, OPEN, LexicalConstraints, Pieces, Sayable
 from dragoman.translation.terms import placed, read, said
-from dragoman.translation.translator import Translator
+from dragoman.translation.translator import Translator, worse
 from tests import toy
 
 OF_WORDS = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
@@ -231,27 +233,56 @@ def of_languages(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator) -> None:
     """Its symbols are those of German, which no translation to French has; another term is searched for."""
-    assert "drei" in of_languages.target.vocabulary.symbols(range(len(of_languages.target.vocabulary)))
     lexical = LexicalConstraints(Glossary([Term("one", ("drei",)), Term("two", ("six un",))]))
+    codec, (found,) = of_languages.codec, of_languages.translate(["three four"], to="fr")
+    for target, wanted in (("fr", 1), ("de", 1)):
+        constraints = codec.sentence(0, ("one two",), codec.mark(target), constraints=lexical).constraints
+        assert constraints
+        searched = constraints.searching(found)
+        assert searched
+        assert len(searched.required.wanted) == wanted
     texts = [source for source, _ in toy.pairs(12, 4) if "one" in source or "two" in source]
     for search in (Spec("greedy"), Spec("beam", {"size": 3})):
-        found = of_languages.translate(texts, to="fr", search=search, constraints=lexical)
-        assert [each for each in found if each.log_prob < -100] == []
+        every = of_languages.translate(texts, to="fr", search=search, constraints=lexical)
+        assert [each for each in every if each.log_prob < -100] == []
+
+
+def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: Translator) -> None:
+    (found,) = translator.translate(["one two"], constraints=LexicalConstraints(Glossary([Term("one", ("Xylo",))])))
+    lexical = LexicalConstraints(Glossary([Term("one", ("Xylo",))]))
+    sentence = translator.codec.sentence(0, ("one two",), constraints=lexical)
+    lacking = replace(found, text="deux")
+    assert worse(sentence, found) < worse(sentence, lacking)
+    assert worse(sentence, lacking) < worse(sentence, replace(found, log_prob=10 * FORCED))
 
 
 def test_symbols_of_a_sentences_own_are_words() -> None:
     """Whatever symbol is the last of the vocabulary."""
     language = Language("fr", OF_WORDS, Vocabulary(["un", "\uffed+"]))
-    sayable = Sayable(language, ExtendedVocabulary(language.vocabulary, [["GNU"]]))
+    sayable = Sayable(Pieces(language), ExtendedVocabulary(language.vocabulary, [["GNU"]]))
     (known, own) = sayable.known.ids(["un", "GNU"])
     assert (sayable.first(known), sayable.first(own)) == (" ", " ")
     assert sayable.class_of(known) == sayable.class_of(own)
 
 
-def test_a_form_with_a_protected_span_is_not_searched_for() -> None:
+@pytest.mark.parametrize(("symbol", "clings"), [("un", True), ("का", True), ("\u2764\ufe0f", False), (".", True)])
+def test_what_a_word_would_become_one_with(symbol: str, clings: bool) -> None:
+    """A letter or a vowel sign, and a mark of punctuation that is within words; not the sign behind a symbol."""
+    language = Language("hi", OF_WORDS, Vocabulary([symbol]))
+    sayable = Sayable(Pieces(language), language.vocabulary)
+    assert sayable.class_of(*language.vocabulary.ids([symbol])) == (CLINGING if clings else OPEN)
+
+
+def test_a_form_with_a_protected_span_is_not_searched_for(translator: Translator) -> None:
     """Spans come from the source alone, so no search could say it."""
     language = Language("fr", OF_WORDS, Vocabulary(["un", "5"]))
-    sayable = Sayable(language, language.vocabulary)
+    sayable = Sayable(Pieces(language), language.vocabulary)
     assert [*sayable.spellings("un 5")]
     assert not [*sayable._replace(protection=Protection.named(["numbers"])).spellings("un 5")]
     assert not [*sayable._replace(forbidden=frozenset(language.vocabulary.ids(["5"]))).spellings("un 5")]
+    (found,) = translator.translate(["three four"])
+    for protection, searched in ((None, True), (Protection.named(["pattern=six"]), False)):
+        lexical = LexicalConstraints(Glossary([Term("one", ("un six",))]), protection=protection)
+        constraints = translator.codec.sentence(0, ("one two",), constraints=lexical).constraints
+        assert constraints
+        assert (constraints.searching(found) is not None) == searched

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
@@ -11,6 +12,8 @@ import pytest
 from torch import Tensor
 
 import dragoman
+from dragoman.cli.translate_checks import _dictionaries
+from dragoman.cli.translate_options import Options
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.dictionary import Dictionary, Entry
@@ -328,6 +331,16 @@ def test_a_dictionary_in_the_run_folder_needs_no_option(run: Path, folder: Path,
         assert (set(found.words), set(other.words)) == ({"quatre"}, {"VIER"})
     finally:
         own.unlink()
+
+
+def test_the_name_of_a_dictionary_may_have_an_equals_sign(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "en=words").mkdir()
+    for name in ("en=words/mine.tsv", "en=mine.tsv"):
+        (tmp_path / name).write_text("four\tVIER\n", "utf-8")
+        with chdir(tmp_path):
+            (found,) = dragoman.load(run, dictionary=name).translate(["four"])
+            assert _dictionaries(Options([], dictionary=[name])) == [Path(name)]
+        assert set(found.words) == {"VIER"}
 
 
 def test_a_dictionary_of_nothing_is_refused(run: Path, folder: Path, golden: Golden) -> None:
