@@ -61,7 +61,7 @@ class Options(NamedTuple):
     ] = None
     samples: Annotated[
         int | None,
-        typer.Option(min=2, metavar="N", help="How many translations --mbr compares (100), samples or of --search."),
+        typer.Option(min=1, metavar="N", help="How many translations --mbr compares (100), samples or of --search."),
     ] = None
     rerank: Annotated[
         Path | None,

@@ -287,7 +287,7 @@ def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(f
     assert told.text.split() == found.text.replace("{name}", " ").split()
     assert told.contrast
     assert "{name}" not in told.contrast.text
-    with pytest.raises(UserError, match="without the protected spans"):
+    with pytest.raises(UserError, match="other words than the translation"):
         dragoman.Result(replace(found, explanation=told)).line()
     (stays,) = free["bpe"].translate(["{name}"], constraints=LexicalConstraints(protection=FOUND))
     assert (stays.text, stays.explain().text) == ("{name}", "")
