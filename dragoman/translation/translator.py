@@ -360,5 +360,5 @@ def worse(sentence: Sentence, found: Translation) -> tuple[bool, int]:
 
 def _lacking(sentence: Sentence, found: Translation) -> int:
     """How many required terms a translation does not have."""
-    required = sentence.constraints and not sentence.constraints.weight
-    return len(sentence.constraints.lacking(found)) if sentence.constraints and required else 0
+    constraints = sentence.constraints
+    return len(constraints.lacking(found)) if constraints and not constraints.weight else 0
