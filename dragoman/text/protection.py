@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from dragoman.configuration import components
@@ -36,6 +36,7 @@ def placeholders() -> Pattern:
     another order, it would be none.
     """
     return re.compile(
+        r"(?![^%{$\#[\\]) (?:"  # nothing is tried where none of them begins
         rf"%L\d{{1,2}} | %[A-Za-z_]\w+%(?![%\w]) | %% | {_PRINTF} | %\d{{1,2}}"  # %L1 %name% %1
         rf"| \{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
         r"""
@@ -45,7 +46,7 @@ def placeholders() -> Pattern:
       | \{\s*\w+\s*,\s*(?:number|date|time)\s*,[^{}]*\}                          # {d, date, yyyy-MM-dd HH:mm}
       | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000
       | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                         # [X12X] \n
-        """,
+        )""",
         re.VERBOSE,
     )
 
@@ -78,13 +79,14 @@ def numbers() -> Pattern:
     letter (`mp3`) are none.
     """
     return re.compile(
-        r"(?<![\dA-Za-z_\u00c0-\u052f])(?:0[xX][0-9a-fA-F]+\b|(?:(?<![\w.,)\]%])[-+\u2212])?\d+(?:[.,:/\u00a0\u202f-]\d+)*)"
+        r"(?![^-+\u2212\d])(?<![\dA-Za-z_\u00c0-\u052f])"
+        r"(?:0[xX][0-9a-fA-F]+\b|(?:(?<![\w.,)\]%])[-+\u2212])?\d+(?:[.,:/\u00a0\u202f-]\d+)*)"
     )
 
 
 def whitespace() -> Pattern:
     """Line breaks and tabs with the space around them, and several spaces in a row."""
-    return re.compile(r"(?:(?<!\s)\s*)?[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,}")
+    return re.compile(r"(?!\S)(?:(?:(?<!\s)\s*)?[\t-\r\x1c-\x1e\x85\u2028\u2029]\s*|[ ]{2,})")
 
 
 def pattern(*, regex: str) -> Pattern:
@@ -156,22 +158,13 @@ class Protection:
     def find(self, text: str) -> list[Span]:
         """The spans of a text from left to right, none in another: of those that begin first, the longest."""
         found = list[Span]()
-        ahead = list(self._after(text, self.patterns, 0))
+        ahead = [match for each in self.patterns if (match := _after(each, text, 0))]
         while ahead:
-            begin, end = min((span for _, span in ahead), key=lambda span: (span[0], -span[1]))
+            begin, end = min([match.span() for match in ahead], key=lambda span: (span[0], -span[1]))
             found.append((begin, end))
-            late = [each for each, span in ahead if span[0] < end]
-            ahead = [(each, span) for each, span in ahead if span[0] >= end]
-            ahead += self._after(text, late, end)
+            later = [each if each.start() >= end else _after(each.re, text, end) for each in ahead]
+            ahead = [match for match in later if match]
         return found
-
-    @staticmethod
-    def _after(text: str, patterns: Sequence[Pattern], begin: int) -> Iterator[tuple[Pattern, Span]]:
-        """Yield each pattern with the first span from `begin` on that it finds and that is not empty."""
-        for each in patterns:
-            found = next((match.span() for match in each.finditer(text, begin) if match[0]), None)
-            if found:
-                yield each, found
 
     def masked(self, texts: Sequence[str]) -> Masked:
         """Texts to translate, with marks for the spans of the first that is not blank, numbered from left to right; all
@@ -213,6 +206,14 @@ class Protection:
             left.setdefault(each.text, deque()).append(each.mark)
         found = [(span, left.get(text[slice(*span)])) for span in self.find(text)] if text else []
         return _replaced(text, [(span, marks.popleft()) for span, marks in found if marks])
+
+
+def _after(pattern: Pattern, text: str, begin: int) -> re.Match[str] | None:
+    """The first match of a pattern from `begin` on that is not empty."""
+    found = pattern.search(text, begin)
+    if found and not found[0]:
+        return next((each for each in pattern.finditer(text, begin) if each[0]), None)
+    return found
 
 
 def _replaced(text: str, marks: Sequence[tuple[Span, str]]) -> str:
