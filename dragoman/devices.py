@@ -10,7 +10,9 @@ from typing import NamedTuple
 import torch
 
 from dragoman import threads
+from dragoman.configuration import arguments, sections
 from dragoman.configuration.config import DeviceConfig
+from dragoman.configuration.document import ConfigError
 from dragoman.errors import UserError
 from dragoman.torch_internals import capabilities
 
@@ -75,6 +77,18 @@ def computing_with(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def asked(device: str | DeviceConfig, own: DeviceConfig) -> DeviceConfig:
+    """The device that a program asks for: a name, `auto`, `cpu` or `cuda`, takes the place of that of its `own` one.
+    ConfigError for another name, TypeError for anything else.
+    """
+    if not isinstance(device, str):
+        return arguments.checked(device, "device", str, DeviceConfig)
+    found, _ = sections.problems(DeviceConfig, {"name": device})
+    if found:
+        raise ConfigError("; ".join(f"device.{problem}" for problem in found))
+    return own.model_copy(update={"name": device})
 
 
 def choose(config: DeviceConfig) -> Device:

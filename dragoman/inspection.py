@@ -19,6 +19,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.facts import metric_rows
 from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
+from dragoman.text.normalise import composed
 from dragoman.translation import result
 from dragoman.translation.inputs import Text
 from dragoman.translation.maps import SourceMaps
@@ -120,10 +121,15 @@ def translated(
         found = _explained(translator, found, [reference for _, reference in pairs])
     links = [each.possible for each in gold] if gold else [None] * len(pairs)
     examples = [
-        example(Result(translation, reference), each if translation.text == reference else None)
+        example(Result(translation, reference), each if _same(translation.text, reference) else None)
         for translation, (_, reference), each in zip(found, pairs, links, strict=True)
     ]
     return Sentences([each.text for each in found], examples), counts
+
+
+def _same(text: str, reference: str | None) -> bool:
+    """Whether a translation is its reference, in NFC as scores compare them."""
+    return reference is not None and composed(text) == composed(reference)
 
 
 def _explained(
@@ -133,7 +139,7 @@ def _explained(
     first, rest = found[:EXPLAINED], found[EXPLAINED:]
     said = [each for each in first if each.text]
     instead = [
-        reference if reference and reference != each.text else None
+        reference if reference and not _same(each.text, reference) else None
         for each, reference in zip(first, references, strict=False)
         if each.text
     ]

@@ -14,7 +14,8 @@ import torch
 
 from dragoman import devices
 from dragoman.configuration.config import DeviceConfig
-from dragoman.devices import EXPECTED, Device, choose
+from dragoman.configuration.document import ConfigError
+from dragoman.devices import EXPECTED, Device, asked, choose
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -61,6 +62,14 @@ def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, golden
     with pytest.raises(UserError, match=r"device\.name:") as raised:
         choose(DeviceConfig(name="cuda"))
     golden(str(raised.value))
+
+
+def test_a_name_takes_the_place_of_that_of_the_run() -> None:
+    own = DeviceConfig(name="cuda", threads=3, precision="float32")
+    assert asked("cpu", own) == DeviceConfig(name="cpu", threads=3, precision="float32")
+    assert asked(DeviceConfig(threads=1), own) == DeviceConfig(threads=1)
+    with pytest.raises(ConfigError, match=r'^device\.name: expected one of auto, cpu, cuda, found "tpu"'):
+        asked("tpu", own)
 
 
 def test_takes_the_threads_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

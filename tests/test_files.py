@@ -142,6 +142,13 @@ assert tracemalloc.get_traced_memory()[1] < 5_000_000
     subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True)
 
 
+@pytest.mark.parametrize("name", ["x.po", "x.PO.gz", "x.pot", "x.tmx", "x.xlf", "x.xliff"])
+def test_a_file_of_units_has_no_lines(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('msgid "a"\n', "utf-8")
+    with pytest.raises(UserError, match=r"x\.\w+(\.gz)?: is no text of one sentence per line"):
+        list(read_lines(tmp_path / name))
+
+
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     stream = io.TextIOWrapper(io.BytesIO(b"a\nb\xff"))
     monkeypatch.setattr(sys, "stdin", stream)

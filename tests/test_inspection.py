@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,25 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
     with pytest.raises(UserError, match=r"gold:1:") as raised:
         inspection.translated(model, pairs[:1], [beyond])
     golden(str(raised.value))
+
+
+def test_a_translation_is_its_reference_in_any_form_of_unicode(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gold links are shown then, and it is not asked why it is not the reference."""
+    model = loading.load(run.folder.path)
+    said = replace(model.translate(["one"])[0], text="\u00e9t\u00e9")
+    asked = list[str | None]()
+
+    def explain(_: object, found: list[Translation], instead: list[str | None], **more: Any) -> list[None]:
+        asked.extend(instead)
+        return [None] * len(found)
+
+    monkeypatch.setattr(type(model), "translate", lambda *_, **more: [said])
+    monkeypatch.setattr(type(model), "explain", explain)
+    gold = read_pharaoh("0-0")
+    for reference, same in (("e\u0301te\u0301", True), ("\u00e9t\u00e9", True), ("ete", False)):
+        found, _ = inspection.translated(model, [("one", reference)], [gold], explain=True)
+        assert found.examples[0].gold == ([(0, 0)] if same else None)
+    assert asked == [None, None, "ete"]
 
 
 @pytest.mark.parametrize("sentinel", [None, np.zeros(2)], ids=["no sentinel", "sentinel"])

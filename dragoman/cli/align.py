@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from dragoman.cli import counting, outputs
+from dragoman.cli import counting, gold, outputs
 from dragoman.cli.counting import (
     ByMethod,
     Columns,
@@ -18,7 +18,7 @@ from dragoman.cli.counting import (
 )
 from dragoman.cli.options import ArrayFiles, Json, OneBased, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import PORTION, one_stream, output, portions
-from dragoman.corpus.pharaoh import Gold, Links, pharaoh, read_gold
+from dragoman.corpus.pharaoh import Gold, Links, pharaoh
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def align(options: Options) -> None:
     if options.threshold is not None and options.json:
         raise typer.BadParameter("--threshold chooses links, and --json has every weight: one or the other")
     one_stream(*options.files, options.gold)
-    right = read_gold(options.gold, one_based=options.one_based) if options.gold else []
+    right = gold.read(options.gold, one_based=options.one_based)
     every = _by_attention(options) if by_run else _by_counting(options)
     found: list[Links] = []
     count = 0
@@ -132,12 +132,12 @@ def _links(scored: "Scored", threshold: float | None) -> list[Links]:
     return [links(seen.attention, threshold, seen.end_attention) for seen in scored.sources]
 
 
-def _check_numbers(right: Sequence[Gold], gold: Path, pairs: int, source: Path) -> None:
+def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) -> None:
     """Raises UserError if there are not as many gold lines as pairs."""
     if not right:
-        raise UserError(f"{gold}: has no links, so there is nothing to compare with")
+        raise UserError(f"{path}: has no links, so there is nothing to compare with")
     if len(right) != pairs:
-        raise UserError(f"{gold} has {len(right):,} lines, but there are {pairs:,} pairs in {source}")
+        raise UserError(f"{path} has {len(right):,} lines, but there are {pairs:,} pairs in {source}")
 
 
 def _agreement(found: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:

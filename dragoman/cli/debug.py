@@ -13,6 +13,7 @@ from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config, LanguageConfig
+    from dragoman.configuration.data import LanguagePair
 
 CHARACTERS = 200  # assumed size of the vocabulary where only the data say how large it is
 NUMBERS = 2048  # assumed size of a region
@@ -65,7 +66,8 @@ def debug_data(
             for source in texts if where else ():
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
                 described = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
-                _tell(f"data.{name}: {', '.join(where)}{about}\n{described}\n")
+                again = _again(pair, source, texts) if name == "dev" else []
+                _tell("\n".join([f"data.{name}: {', '.join(where)}{about}", str(described), *again]) + "\n")
                 if protection and name == "train":
                     _tell(f"{statistics.describe_spans(where, source, pair.target, protection, sources=texts)}\n")
             for path in (path for each in data.features for path in feature_files(where, each)):
@@ -79,6 +81,14 @@ def debug_data(
 
     for line in outlook(checks.load_config(file, given)):
         _tell(line)
+
+
+def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[str]:
+    """What of the development pairs the training data have, too."""
+    from dragoman.corpus.repeats import describe_repeats
+
+    found = describe_repeats(pair.dev, pair.train, source, pair.target, sources=texts) if pair.train else []
+    return list(map(str, found))
 
 
 def _load(file: Path, given: Mapping[str, str]) -> "Config":

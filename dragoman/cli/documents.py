@@ -7,11 +7,12 @@ import typer
 
 from dragoman.cli.progress import sentences as progress
 from dragoman.cli.streams import Portion, tell
+from dragoman.corpus import formats
 from dragoman.corpus.features import Given
-from dragoman.corpus.formats import ENDINGS
+from dragoman.corpus.memory import Nearest
 from dragoman.documents import table
 from dragoman.documents.document import File
-from dragoman.documents.passages import split
+from dragoman.documents.passages import Passage, split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
@@ -32,8 +33,9 @@ def is_document(source: Path) -> bool:
     name = str(source).lower()
     if name.endswith(LINES):
         return False
+    formats.check_template(str(source))
     known = PurePath(name.removesuffix(PACKED)).suffix in table.FORMATS
-    if not known and name.endswith(ENDINGS):
+    if not known and name.endswith(formats.ENDINGS):
         raise UserError(f"{source}: is no text of one sentence per line, and no document")
     return known
 
@@ -44,8 +46,12 @@ def fill(
     translator: Translator,
     to: str | None,
     translate: Translate,
+    *,
+    exact: bool = False,
 ) -> None:
-    """Write a document with its texts translated. `translate` translates some sentences."""
+    """Write a document with its texts translated. `translate` translates some sentences. `exact`: a text that the
+    translation memory has is not split.
+    """
     if target is not None and target.name.lower().endswith(PACKED):
         raise UserError(f"{target}: a document is written as it is; name it without {PACKED}")
     if len(translator.asked) > 1:
@@ -57,6 +63,8 @@ def fill(
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: name the file to write with -o")
     passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
+    if exact and (recall := translator.codec.reading.recall):
+        passages = [_as_remembered(each, recall.memory) for each in passages]
     found = iter(_translated([each for passage in passages for each in passage.sentences], translate))
     done = [Translated(passage, tuple(next(found) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)
@@ -68,11 +76,17 @@ def fill(
     tell(f"{shown(path)}: {sum(each.complete for each in done):,} of {len(done):,} {kind.done}")
 
 
+def _as_remembered(passage: Passage, memory: Nearest) -> Passage:
+    """The text as one sentence, if the memory has it as a whole."""
+    several = len(passage.sentences) > 1
+    return passage.whole if several and memory.exact(passage.whole.sentences[0]) is not None else passage
+
+
 def _translated(sentences: Sequence[str], translate: Translate) -> list[Sentence]:
     """Translate sentences, each different one once."""
     different = list(dict.fromkeys(sentences))
     found = dict(zip(different, _each(different, translate), strict=True))
-    return [Sentence(found[each].text, found[each]) for each in sentences]
+    return [Sentence(found[each].text.strip(), found[each]) for each in sentences]
 
 
 def _each(texts: Sequence[str], translate: Translate) -> list[Translation]:

@@ -84,16 +84,18 @@ def _told(
     run: "Translated | None",
 ) -> str:
     """Return what is printed: scores, scores with intervals, or tables."""
-    if options.downstream:
-        from dragoman.cli import evaluate_downstream
-
-        return evaluate_downstream.told(systems, references, options, run)
     from dragoman.cli import comparison, scores
     from dragoman.evaluation.significance import score_of
 
+    if options.downstream:
+        from dragoman.cli import evaluate_downstream
+
+        scores.tell_forms([] if run else systems, references, metrics)
+        return evaluate_downstream.told(systems, references, options, run)
     for system in systems:
         scores.check(len(system.lines), system.path, references)
     scores.check_forms(systems, references, metrics)
+    scores.tell_forms([] if run else systems, references, metrics)
     if options.by:
         return comparison.grouped(systems, references, metrics, options, run)
     if len(systems) > 1 or options.confidence:

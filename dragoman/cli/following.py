@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from dragoman.cli.resuming import left_behind
-from dragoman.cli.streams import one_line, output, warn
+from dragoman.cli.streams import numbered, one_line, output, warn
 from dragoman.evaluation.latency import average_lagging
 from dragoman.files.reading import read_words
 from dragoman.translation.translator import Translator
@@ -30,7 +30,7 @@ def follow(
                 read.append(word.read)
             texts.say("\n")
             deque(line, maxlen=0)  # a translation may end before its source
-            warn(source, number, [translator.left_out(" ".join(arrived))])
+            warn(numbered(source, number), [translator.left_out(" ".join(arrived))])
             if read:
                 lagging.append([average_lagging(read, len(arrived), corrected=each) for each in (True, False)])
     if lagging:

@@ -12,7 +12,7 @@ import typer
 from dragoman.cli import outputs
 from dragoman.cli.options import Json, OutputFile, Resume, RunPath, Threads, Weights, command
 from dragoman.cli.resuming import done_before, kept, left_behind, noting
-from dragoman.cli.streams import PORTION, one_line, one_stream, output, portions, warn
+from dragoman.cli.streams import PORTION, numbered, one_line, one_stream, output, portions, warn
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import all_written, partial
@@ -131,7 +131,7 @@ def _edit(
         advance = stack.enter_context(progress(translation, target, len(old)))
         for portion in portions(texts, PORTION, done=len(old)):
             edits = translator.translate(portion.lines)
-            warn(translation, portion.first, (each.left_out for each in edits))
+            warn(numbered(translation, portion.first), (each.left_out for each in edits))
             found = [one_line(each.text) for each in edits]
             note(portion.lines)
             lines.write((Result(each, edited=name).line() for each in edits) if options.json else found)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dragoman.cli import gold as gold_links
 from dragoman.cli import outputs
 from dragoman.cli.options import OneBased, Threads, To
 from dragoman.cli.streams import one_stream
-from dragoman.corpus.pharaoh import Gold, read_gold
+from dragoman.corpus.pharaoh import Gold
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, read_lines
 from dragoman.text.printable import printable
@@ -73,7 +74,7 @@ def report(
     if output and not corpus:
         outputs.check([("--output", output)], reporting.training_files(Run.load(runs[0])))
     given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
-    links = read_gold(gold, one_based=one_based) if gold else []
+    links = gold_links.read(gold, one_based=one_based)
     if to and not sentences:
         raise UserError("--to goes with --sentences; development sentences already have their language")
     if explain and not (sentences or gold):

@@ -2,17 +2,21 @@
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dragoman.cli.gold import tell_if_from_1
+from dragoman.cli.streams import tell
 from dragoman.configuration import components, yaml
 from dragoman.configuration.components import Spec
 from dragoman.configuration.messages import nearest
+from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.metrics.recorded import RECORDED, Recorded
+from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, Recorded
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
@@ -52,6 +56,19 @@ def check_forms(systems: Sequence[Text], references: Sequence[Text], metrics: Se
                 for number, line in enumerate(system.lines, start=1):
                     metric.check(line, f"{shown(system.path)}:{number}")
             metric.check_systems([(shown(path), lines) for path, lines in systems])
+
+
+def tell_forms(texts: Sequence[Text], references: Sequence[Text], metrics: Sequence[Metric]) -> None:
+    """Tell which files have lines that are compared in another form than they are written in, and which gold links seem
+    to count words from 1.
+    """
+    if not all(isinstance(metric, Recorded) for metric in metrics):
+        for path, lines in {each.path: each.lines for each in (*texts, *references)}.items():
+            if others := sum(not unicodedata.is_normalized("NFC", line) for line in lines):
+                tell(f"{shown(path)}: {others:,} of {len(lines):,} lines are not in NFC, but are compared in it")
+    if any(isinstance(metric, AlignmentErrorRate) and not metric.one_based for metric in metrics):
+        for path, lines in references:
+            tell_if_from_1(path, list(map(read_pharaoh, lines)), "--metrics '{kind: aer, one_based: true}'")
 
 
 def check_texts(metrics: Sequence[Metric]) -> None:

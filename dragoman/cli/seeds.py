@@ -15,8 +15,8 @@ NONE = "-"  # in the place of a figure that there is not
 
 
 def configurations(config: "Config", count: int) -> "list[Config]":
-    """The configurations of a run for each seed, from that of the configuration on: RUN-1, RUN-2, ... UserError if
-    torchrun started several processes: one run after the other cannot share them.
+    """The configurations of a run for each seed, from that of the configuration on: RUN-SEED. UserError if torchrun
+    started several processes: one run after the other cannot share them.
     """
     if threads.process().count > 1:
         raise UserError("--seeds: trains with one process, and torchrun started several; train each --seed by itself")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dragoman.cli.streams import one_stream
 from dragoman.configuration import components, document
 from dragoman.configuration.components import Spec
+from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import corpus_files, side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
@@ -18,6 +19,8 @@ from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 from dragoman.run.folder import RunFolder
 from dragoman.search.table import SEARCHES, has_beam
 from dragoman.translation.translator import Translator
+
+TABLES = (".tsv", ".tsv.gz")
 
 
 def read(
@@ -88,9 +91,19 @@ def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
 
 def memory_files(memory: str | None, runs: Sequence[Path]) -> list[Path]:
     """Return the files that runs read as their translation memory. UserError if one is missing."""
-    configs = (path for run in runs if memory and (path := RunFolder(run).config).is_file())
-    asked = [data for path in configs if (data := document.load(path).data).recalled]
+    asked = [data for data in _data(runs if memory else ()) if data.recalled]
     return [path for data in asked for path in corpus_files(str(memory), data.asked, data.target)]
+
+
+def languages(runs: Sequence[Path]) -> tuple[str, ...]:
+    """Return the names of all sources and targets of runs."""
+    every = (name for data in _data(runs) for pair in data.language_pairs for name in (*pair.sources, pair.target))
+    return tuple(dict.fromkeys(every))
+
+
+def _data(runs: Sequence[Path]) -> Iterator[DataConfig]:
+    """Yield what the configurations of runs say of their data."""
+    return (document.load(path).data for run in runs if (path := RunFolder(run).config).is_file())
 
 
 def digests(files: Sequence[Path]) -> list[str]:
@@ -121,7 +134,7 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     arrays = {each.name: each.opened(files[each.name]) for each in named if isinstance(each, FeatureSource)}
     paths = {each.name: files[each.name] for each in named if each.name not in arrays}
     where = next(iter(paths.values()), next(iter(files.values())))
-    lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()))
+    lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()), "sources need as many lines")
     if not paths:
         lines = repeat((), len(next(iter(arrays.values()))))
     for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
@@ -165,9 +178,11 @@ def text_of(
     except those `beside` it; the column of an array holds the name of a .npy file.
     """
     names = [source.name for source in translator.asked if source.name not in beside]
-    columns = tuple(line.split("\t")) if len(names) > 1 else (line,)
+    table = len(names) > 1 or str(path).endswith(TABLES)
+    columns = tuple(line.split("\t")) if table else (line,)
     if len(columns) != len(names):
-        wanted = f"{len(names)} columns separated by tabs ({', '.join(names)})"
+        counted = f"{len(names)} columns separated by tabs" if len(names) > 1 else "one column"
+        wanted = f"{counted} ({', '.join(names)})"
         raise UserError(f"{shown(path)}:{number}: expected {wanted}, found {len(columns)}")
     found: dict[str, Given] = dict(zip(names, columns, strict=True))
     found |= {name: file[number - 1] for name, file in beside.items()}

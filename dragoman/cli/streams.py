@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import IO, Generic, NamedTuple, TypeVar
 
@@ -31,18 +31,23 @@ class Portion(NamedTuple, Generic[Item]):
     lines: list[Item]
 
 
+def numbered(source: Path, first: int) -> Iterator[str]:
+    """Yield the places of lines from `first` on, for messages about them."""
+    return (f"{shown(source)}:{number}" for number in count(first))
+
+
 def portions(lines: Iterator[Item], size: int, *, typed: bool = False, done: int = 0) -> Iterator[Portion[Item]]:
     """Yield at most `size` lines at a time, or one by one if they are `typed`. `done` lines (`whole_portions`) have
     been read before.
     """
     first = 1
-    for count in _sizes(1 if typed else size):
+    for step in _sizes(1 if typed else size):
         if first > done:
-            portion = list(islice(lines, count))
+            portion = list(islice(lines, step))
             if not portion:
                 return
             yield Portion(first, portion)
-        first += count
+        first += step
 
 
 def whole_portions(lines: int, size: int) -> int:
@@ -50,10 +55,10 @@ def whole_portions(lines: int, size: int) -> int:
     these, so that every sentence is in the same batch as without the interruption.
     """
     whole = 0
-    for count in _sizes(size):
-        if whole + count > lines:
+    for step in _sizes(size):
+        if whole + step > lines:
             break
-        whole += count
+        whole += step
     return whole
 
 
@@ -112,13 +117,13 @@ def tell(text: str) -> None:
     typer.echo(printable(text), err=True)
 
 
-def warn(source: Path, first: int, left_out: Iterable[int]) -> None:
-    """Warn about lines that were not read whole: `left_out` counts the symbols cut from each line from `first` on."""
+def warn(places: Iterable[str], left_out: Iterable[int]) -> None:
+    """Warn about lines that were not read whole: `left_out` counts the symbols cut from each."""
     from dragoman.translation import inputs  # imports torch, which scoring a file does without
 
-    for number, symbols in enumerate(left_out, start=first):
+    for place, symbols in zip(places, left_out, strict=False):
         if symbols:
-            tell(f"{shown(source)}:{number}: too long, only the first {inputs.LONGEST:,} symbols were read")
+            tell(f"{place}: too long, only the first {inputs.LONGEST:,} symbols were read")
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def train(
             min=2,
             max=1000,
             metavar="N",
-            help="Train N runs, with seed, seed + 1, ...: RUN-1, RUN-2, ...; show their spread.",
+            help="Train N runs, RUN-SEED each (RUN-1, ... if seed is 1), with seed, seed + 1, ...; show their spread.",
         ),
     ] = None,
     threads: Threads = None,

@@ -62,9 +62,8 @@ def translate(options: Options) -> None:
         return
     pipeline = load_pipeline(options, whole=fills)
     if fills:
-        named = Path(f"{source} (texts to translate)")  # in warnings, before the number of one
-        translate = partial(translated, pipeline, source=named, options=options)
-        documents.fill(source, options.output, pipeline.translator, options.to, translate)
+        translate = partial(translated, pipeline, source=source, options=options, whole=True)
+        documents.fill(source, options.output, pipeline.translator, options.to, translate, exact=options.exact)
         return
     _translate(pipeline, source, options, done, asked)
 

@@ -1,12 +1,13 @@
 """How `dragoman translate` makes output lines of input lines, whoever reads and writes them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.options import two
-from dragoman.cli.streams import Portion, one_line, tell, warn
+from dragoman.cli.streams import Portion, numbered, one_line, tell, warn
 from dragoman.cli.translate_options import Options, split
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
@@ -42,7 +43,7 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     from dragoman.translation.loading import load
 
     runs, _ = split(options.words)
-    constraints, risk = _constraints(options, whole=whole), _risk(options)
+    constraints, risk = _constraints(options, runs, whole=whole), _risk(options)
     translator = load(
         runs,
         weights=options.weights,
@@ -62,23 +63,27 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     return Pipeline(translator, search, constraints, risk, _reranker(options, translator))
 
 
-def _constraints(options: Options, *, whole: bool) -> "LexicalConstraints":
+def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "LexicalConstraints":
     """Return the terms and the protected spans that translations have to contain. In a `whole` document, some spans are
     protected unless others are named.
     """
+    from dragoman.cli.sources import languages
+    from dragoman.corpus import glossary
     from dragoman.documents.kept import WITHIN
-    from dragoman.text import glossary
+    from dragoman.text.glossary import together
     from dragoman.text.protection import Protection
     from dragoman.translation.lexical import LexicalConstraints
 
-    terms = [*map(glossary.read_kept, options.keep or ()), *map(glossary.read, options.glossary or ())]
+    names = languages(runs) if options.glossary else ()
+    terms = [*map(glossary.read_kept, options.keep or ())]
+    terms += [glossary.read(path, names) for path in options.glossary or ()]
     if "whitespace" in (options.protect or ()) and not whole:
         raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
     try:
         protection = Protection.named(options.protect or (WITHIN if whole else ()))
     except UserError as error:
         raise UserError(f"--protect: {error}") from None
-    return LexicalConstraints(glossary.together(terms), options.glossary_weight or None, protection)
+    return LexicalConstraints(together(terms), options.glossary_weight or None, protection)
 
 
 def _risk(options: Options) -> "MinimumBayesRisk | None":
@@ -105,19 +110,23 @@ def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
 
 
 def translated(
-    pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options
+    pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, *, whole: bool = False
 ) -> "list[Translation]":
-    """Return the translations of some lines."""
+    """Return the translations of some lines. Messages tell their numbers, or of a `whole` document their texts."""
     from dragoman.text.glossary import Glossary
+    from dragoman.translation.attended import SHORT
 
     rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
     translate = partial(pipeline.translator.translate, beam_size=options.beam)
     given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
+    places = list(islice(numbered(source, portion.first), len(portion.lines)))
+    if whole:
+        places = [f"{shown(source)}: {SHORT.repr(str(line[0]))}" for line in portion.lines]
     if options.via:
         protected = pipeline.constraints._replace(glossary=Glossary())
         between = translate(given, to=options.via, search=pipeline.search, constraints=protected)
-        warn(source, portion.first, (translation.left_out for translation in between))
+        warn(places, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
     found = translate(
         given,
@@ -130,19 +139,19 @@ def translated(
         risk=pipeline.risk,
         rerank=rerank,
     )
-    warn(source, portion.first, (translation.left_out for translation in found))
+    warn(places, (translation.left_out for translation in found))
     if options.min_confidence is not None:
         found = [each.trusted(options.min_confidence) for each in found]
-    for number, translation in enumerate(found, start=portion.first):
+    for place, translation in zip(places, found, strict=True):
         if translation.withheld is not None and (confidence := translation.confidence):
-            tell(f"{shown(source)}:{number}: left empty, its confidence is {confidence.sentence:.3f}")
+            tell(f"{place}: left empty, its confidence is {confidence.sentence:.3f}")
         missing = [each.text for each in translation.spans if each.target is None]
         if options.glossary_weight is None:
             missing += [each.text for each in translation.terms if each.target is None]
         if translation.proved is False:
-            tell(f"{shown(source)}:{number}: not proved to be the most probable within the steps of the search")
+            tell(f"{place}: not proved to be the most probable within the steps of the search")
         if missing:
-            tell(f"{shown(source)}:{number}: not in the translation: {', '.join(missing)}")
+            tell(f"{place}: not in the translation: {', '.join(missing)}")
     return found
 
 

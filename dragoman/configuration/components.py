@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from dragoman.configuration import yaml
+from dragoman.configuration import arguments, yaml
 from dragoman.configuration.messages import explain, nearest, shown, type_text
 from dragoman.errors import UserError
 
@@ -145,15 +145,30 @@ def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> 
     return table[spec.kind](*parts, **given)
 
 
-def read(table: Mapping[str, Callable[..., Any]], text: str) -> Spec:
-    """The part that a text names or, in YAML, describes: `{kind: sample, top_p: 0.9}`. UserError if there is none."""
+def read(table: Mapping[str, Callable[..., Any]], given: str | Mapping[str, Any] | Spec, path: Path = ()) -> Spec:
+    """The part that a text names or, in YAML, describes: `{kind: sample, top_p: 0.9}`; or a mapping like that, or a
+    Spec. `path` is what it is given for. UserError if there is none, TypeError if it is none of these.
+    """
+    spec = _named(given) if isinstance(given, str) else _described(given, path)
+    found = problems(table, spec, path)
+    if found:
+        every = (each._replace(path=path) if each.path == (*path, "kind") else each for each in found)
+        raise UserError("; ".join(map(str, every)))
+    return spec
+
+
+def _named(text: str) -> Spec:
     document = yaml.read(text, "option")
     value = text if document.faults else document.value
-    spec = Spec.parse(value) if isinstance(value, dict) and isinstance(value.get("kind"), str) else Spec(text)
-    found = problems(table, spec, ())
-    if found:
-        raise UserError("; ".join(each.message if each.path == ("kind",) else str(each) for each in found))
-    return spec
+    return Spec.parse(value) if isinstance(value, dict) and isinstance(value.get("kind"), str) else Spec(text)
+
+
+def _described(given: Mapping[str, Any] | Spec, path: Path) -> Spec:
+    arguments.checked(given, dotted(path) or "part", str, Mapping, Spec)
+    try:
+        return Spec.parse(given)
+    except PydanticCustomError as error:
+        raise UserError(str(Problem(path, error.message()))) from None
 
 
 def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from dragoman.configuration import sections, yaml
+from dragoman.configuration import arguments, sections, yaml
 from dragoman.configuration.components import Path, Problem, dotted
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import shown
@@ -25,18 +26,19 @@ TITLE = "dragoman configuration"
 Check = Callable[[Config], Iterable[Problem]]
 
 
-def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequence[Check] = ()) -> Config:
+def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequence[Check] = ()) -> Config:
     """Read a configuration from a YAML file (`-` is standard input).
 
-    `overrides` sets dotted keys to values in YAML; `checks` find problems that only higher layers can know. Raises
-    ConfigError with all problems, or UserError if the file cannot be read.
+    `overrides` sets dotted keys to values, a text as YAML; `checks` find problems that only higher layers can know.
+    Raises ConfigError with all problems, UserError if the file cannot be read, or TypeError for what YAML cannot write.
     """
     document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
     if document.value is None and document.faults:
         raise ConfigError(_told(document, []))
     if not isinstance(document.value, dict | None):
         raise ConfigError(f"{document.name}:1: expected keys and values, found {shown(document.value)}")
-    for key, text in sorted(overrides.items(), key=lambda item: item[0].count(".")):
+    written = {key: value if isinstance(value, str) else _written(value, key) for key, value in overrides.items()}
+    for key, text in sorted(written.items(), key=lambda item: item[0].count(".")):
         yaml.override(document, key, text)
     values = {"data": {}, **(document.value or {})}
     found, wrong = sections.problems(Config, values)
@@ -49,6 +51,26 @@ def load(path: str | FilePath, overrides: Mapping[str, str] = {}, checks: Sequen
     if config is None or found or document.faults:
         raise ConfigError(_told(document, found))
     return config
+
+
+def _written(value: Any, key: str) -> str:
+    """A plain value, Spec or section as YAML. TypeError, with the key, if it is something else."""
+    return yaml.scalar(_plain(sections.tree(value), key))
+
+
+def _plain(value: Any, key: str) -> Any:
+    """The values in this one as those of Python that YAML has: numbers of numpy and paths are none."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Real):
+        return int(value) if isinstance(value, Integral) else float(value)
+    if isinstance(value, FilePath):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item, key) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: _plain(item, key) for name, item in value.items()}
+    raise arguments.unexpected(value, f"overrides: {key}", "text, numbers, true, false or null, lists or mappings")
 
 
 def check(config: Config, checks: Sequence[Check]) -> None:

@@ -91,15 +91,10 @@ def _pairs(config: Config) -> Iterator[Problem]:
         return
     targets = dict.fromkeys(pair.target for pair in data.trained)
     names = [pair.name for pair in data.language_pairs]
-    tables: dict[str, str] = {}
     for number, pair in enumerate(data.language_pairs):
         path = "data", "pairs", number
         if pair.name in names[:number]:
             yield Problem(path, f"{pair.name} is there already; 'train' may be a list")
-        for place in (*pair.train, pair.dev):
-            if place.endswith(COLUMNS) and tables.setdefault(place, pair.name) != pair.name:
-                message = f"{place} has the columns of {tables[place]}; name files by prefix, or a table of its own"
-                yield Problem(path, message)
         if pair.target not in targets:
             message = f"no pair with 'train' has the target '{pair.target}', so how would the model know to write it?"
             yield Problem((*path, "target"), message)

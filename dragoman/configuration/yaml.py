@@ -225,6 +225,8 @@ def scalar(value: Any) -> str:
         return "{" + ", ".join(f"{scalar(name)}: {scalar(item)}" for name, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(scalar(item) for item in value) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return ".nan" if math.isnan(value) else f"{'-' * (value < 0)}.inf"
     if not isinstance(value, str):
         return repr(value)
     if PLAIN.fullmatch(value) and value.lower() not in RESERVED:

@@ -3,12 +3,14 @@
 import re
 from typing import NamedTuple
 
+from dragoman.text.tokenise import COMBINING
+
 MARKS = "_&~"
 LABEL = 10  # words of a text with a mark inside of one, at most: longer ones are sentences about identifiers
 PART = (
     3  # letters before such a mark, or behind it, at most (Se_lection, Copie_s, not user_name), if both texts have one
 )
-_MARKED = re.compile(rf"(?<!\S)[^\w\s{MARKS}]*?(\w*?)([{MARKS}])([^\W\d_][^\s{MARKS}]*)(?!\S)")
+_MARKED = re.compile(rf"(?<!\S)[^\w\s{MARKS}]*?((?:\w{COMBINING}*)*?)([{MARKS}])([^\W\d_][^\s{MARKS}]*)(?!\S)")
 _BEHIND = re.compile(rf"\s*\([{MARKS}]\w\)")  # in scripts without letters on the keyboard
 _CODE = re.compile(r"[<>{}$%=/\\@#\d]|&[\w-]+;|\w\(|\.\w")  # placeholders, markup, paths, calls: no words of a label
 _LETTERS = re.compile(r"[\w-]+")

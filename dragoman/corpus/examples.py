@@ -180,8 +180,10 @@ def parallel(source: Path, target: Path) -> Iterator[Pair]:
     return (Pair(*texts) for texts in side_by_side([source, target]))
 
 
-def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
-    """Yield the corresponding lines of several files. UserError if a file is missing or has more lines than another."""
+def side_by_side(paths: Sequence[Path], needed: str = "every line needs its translation") -> Iterator[tuple[str, ...]]:
+    """Yield the corresponding lines of several files. UserError if a file is missing or has more lines than another;
+    it ends with what is `needed`.
+    """
     together = zip_longest(*(read_lines(path, LONGEST_TEXT) for path in paths))
     for number, lines in enumerate(together):
         if None in lines:
@@ -192,7 +194,5 @@ def side_by_side(paths: Sequence[Path]) -> Iterator[tuple[str, ...]]:
             first, second = paths[counts.index(max(counts))], paths[counts.index(min(counts))]
             first, second = sorted((first, second), key=paths.index)
             found = dict(zip(paths, counts, strict=True))
-            raise UserError(
-                f"{first} has {found[first]:,} lines, {second} has {found[second]:,}; every line needs its translation"
-            )
+            raise UserError(f"{first} has {found[first]:,} lines, {second} has {found[second]:,}; {needed}")
         yield lines

@@ -68,7 +68,7 @@ def files(place: str, names: Sequence[str]) -> list[Path]:
 
 def check_template(prefix: str) -> None:
     """UserError if what should be a prefix is a `.pot`, as which catalogues begin."""
-    if prefix.endswith(".pot") and Path(prefix).is_file():
+    if prefix.endswith((".pot", ".pot.gz")) and Path(prefix).is_file():
         raise UserError(f"{prefix}: is a template, which has no translations; name the .po of a language")
 
 

@@ -45,9 +45,9 @@ class Nearest:
 
         1 - (insertions + deletions) / (length of the one + length of the other)
 
-    Texts are compared as `normalise` makes them. Candidates are those that share most trigrams of characters, or most
-    words, with a text; these are compared in full, so that a nearer one is rarely missed. Of equally near ones the
-    first of the memory is taken.
+    Texts are compared as `normalise` makes them, without white space around them. Candidates are those that share most
+    trigrams of characters, or most words, with a text; these are compared in full, so that a nearer one is rarely
+    missed. Of equally near ones the first of the memory is taken.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Nearest:
         self._tokenise = tokenise
         self._threshold = threshold
         self._count = count
-        kept = [(normalise(pair.source), pair.target) for pair in distinct(pairs) if len(pair.source) <= LONGEST]
+        kept = [(self._compared(pair.source), pair.target) for pair in distinct(pairs) if len(pair.source) <= LONGEST]
         self._sources, self._targets = ([each[side] for each in kept] for side in (0, 1))
         self._first = {source: row for row, source in reversed(list(enumerate(self._sources)))}
         words = dict.fromkeys(chain.from_iterable(map(self._split, self._sources)))
@@ -78,7 +78,8 @@ class Nearest:
         """At most `count` different translations of sources that reach the threshold, the most similar first. The pair
         of this text with the translation `without` (but for spaces and letter case) is left out, wherever it stands.
         """
-        source, words = self._normalise(text), self._by_words(self._normalise(text))
+        source = self._compared(text)
+        words = self._by_words(source)
         if not source or len(source) > LONGEST:
             return []
         rows, scores = self._scored(source, words)
@@ -95,7 +96,7 @@ class Nearest:
 
     def exact(self, text: str) -> str | None:
         """Return the first translation of an identical source; None if there is none."""
-        row = self._first.get(self._normalise(text))
+        row = self._first.get(self._compared(text))
         return None if row is None else self._targets[row]
 
     def _scored(self, source: str, words: str) -> tuple[list[int], NDArray[np.float64]]:
@@ -106,6 +107,9 @@ class Nearest:
         pairs = (source, self._sources), (words, self._words)
         scores = [_similarities(text, [texts[row] for row in rows]) for text, texts in pairs]
         return rows, (scores[0] + scores[1]) / 2
+
+    def _compared(self, text: str) -> str:
+        return self._normalise(text).strip()
 
     def _split(self, text: str) -> list[str]:
         return [text[begin:end] for begin, end in self._tokenise(text)]

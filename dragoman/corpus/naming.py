@@ -11,7 +11,10 @@ PLAIN = ("source", "target")  # names of unnamed columns
 SHOWN = 40  # characters (or columns) that an error message quotes
 
 # Usual names of columns: their role or their language.
-ROLES = "source target src tgt trg mt hyp hypothesis pe ref reference original translation input output".split()
+ROLES = (
+    "source target src tgt trg mt hyp hypothesis pe ref reference original translation input output "
+    "word lemma form spelling orthography graphemes pronunciation phonemes phones ipa"
+).split()
 CODES = (
     "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
     "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv "
@@ -132,12 +135,13 @@ def two_of(
 
 
 def names_columns(cells: Sequence[str]) -> bool:
-    """Whether a first row looks like a header: all of its cells differ, at least two of them (both, if there are two)
-    are usual names of columns, and none looks like a sentence.
+    """Whether a first row looks like a header: all of its cells differ in more than letter case, at least two of them
+    (both, if there are two) are usual names of columns, and none looks like a sentence.
     """
+    different = {each.strip().lower() for each in cells}
     named = sum(map(is_name, cells))
     other = all(len(each.split()) <= 3 and each[-1:] not in (".", "!", "?") for each in cells)
-    return len(set(cells)) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
+    return len(different) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
 
 
 def is_name(cell: str) -> bool:

@@ -1,7 +1,7 @@
 """Read, write and check word alignments in Pharaoh format, one line such as `0-0 1-2` for each sentence pair."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -10,6 +10,8 @@ from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
 Link: TypeAlias = tuple[int, int]  # (source word, target word), both counted from 0
 Links: TypeAlias = frozenset[Link]
+
+FEW = 10  # as many gold links may well leave out every first word
 
 _LINK = re.compile(r"([0-9]{1,9})([-?p])([0-9]{1,9})", re.ASCII)
 
@@ -73,3 +75,11 @@ def read_gold(path: str | Path, *, one_based: bool = False) -> list[Gold]:
     """Read the gold links of each sentence pair from a file of Pharaoh lines."""
     lines = enumerate(read_lines(path, LONGEST_TEXT), start=1)
     return [read_pharaoh(line, f"{shown(path)}:{number}", one_based=one_based) for number, line in lines]
+
+
+def without_word_0(gold: Sequence[Gold]) -> bool:
+    """Whether these links, more than a few, are counted from 0 and have no word 0 on either side. They are likely to be
+    meant to count words from 1.
+    """
+    links = [link for each in gold if each.first == 0 for link in each.possible]
+    return len(links) > FEW and all(min(link) > 0 for link in links)

@@ -12,6 +12,7 @@ from dragoman.corpus.characters import Unusual
 from dragoman.corpus.examples import Pair, read_aligned
 from dragoman.corpus.features import FeatureFile
 from dragoman.corpus.numbering import Numbered
+from dragoman.corpus.pharaoh import FEW
 from dragoman.corpus.survey import Lines, Survey
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
@@ -52,6 +53,12 @@ class Finding:
     first: tuple[str, ...]
     unit: str = "line"
 
+    @classmethod
+    def of(cls, name: str, numbers: Sequence[int] | Lines, examples: Numbered) -> "Finding":
+        """What these examples, counted from 0, have in common."""
+        first = tuple(examples.name(int(number)) for number in numbers[:SHOWN_LINES])
+        return cls(name, len(numbers), first, examples.unit)
+
     def __str__(self) -> str:
         more = ", ..." if self.count > len(self.first) else ""
         return f"{self.name}: {self.count:,} ({self.unit} {', '.join(self.first)}{more})"
@@ -82,16 +89,20 @@ class CorpusReport(NamedTuple):
 
 
 class LinkReport(NamedTuple):
-    """The numbers of gold links, and the share of target words that have none (0 to 1)."""
+    """The numbers of gold links, the share of target words that have none (0 to 1), and whether the links seem to count
+    words from 1.
+    """
 
     sure: int
     possible: int
     without: float
     findings: tuple[Finding, ...]
+    from_1: bool = False
 
     def __str__(self) -> str:
         line = f"links: {self.sure:,} sure, {self.possible:,} merely possible; {100 * self.without:.1f} %"
-        return "\n".join([f"{line} of target words have none", *map(str, self.findings)])
+        more = ["no link has a word 0, and links have to count words from 0"] if self.from_1 else []
+        return "\n".join([f"{line} of target words have none", *map(str, self.findings), *more])
 
 
 class SpanReport(NamedTuple):
@@ -121,14 +132,8 @@ def describe_spans(
         first, second, both = first + read, second + written, both + matched
         if max(read, written) > matched:
             alone.append(number)
-    findings = (_finding("pairs with a span that one side has alone", alone, examples),) if alone else ()
+    findings = (Finding.of("pairs with a span that one side has alone", alone, examples),) if alone else ()
     return SpanReport(first, second, both, findings)
-
-
-def _finding(name: str, numbers: Sequence[int] | Lines, examples: Numbered) -> Finding:
-    """What these examples, counted from 0, have in common."""
-    first = tuple(examples.name(int(number)) for number in numbers[:SHOWN_LINES])
-    return Finding(name, len(numbers), first, examples.unit)
 
 
 class FeatureReport(NamedTuple):
@@ -170,6 +175,7 @@ def describe_links(
     """
     normalise = Normaliser(lowercase=False)
     sure = possible = words = linked = 0
+    first = False  # whether a link has the first word of a side
     bare: list[str] = []
     for pair, gold in read_aligned(where, source, target):
         texts = map(normalise, pair)  # training links the words of normalised texts
@@ -177,10 +183,12 @@ def describe_links(
         gold.check(*lengths)
         sure, possible = sure + len(gold.sure), possible + len(gold.possible - gold.sure)
         words, linked = words + lengths[1], linked + len({word for _, word in gold.possible})
+        first = first or any(0 in link for link in gold.possible)
         if not gold.possible:
             bare.append(gold.where)
     findings = (Finding("pairs without a link", len(bare), tuple(bare[:SHOWN_LINES])),) if bare else ()
-    return LinkReport(sure, possible, 1 - linked / max(words, 1), findings)
+    from_1 = not first and sure + possible > FEW
+    return LinkReport(sure, possible, 1 - linked / max(words, 1), findings, from_1)
 
 
 def describe(
@@ -216,7 +224,7 @@ def describe(
         source_characters=Distribution.of(characters[0]),
         target_characters=Distribution.of(characters[1]),
         ratio=Distribution.of(ratios),
-        findings=tuple(_finding(name, numbers, examples) for name, numbers in survey.findings() if len(numbers)),
+        findings=tuple(Finding.of(name, numbers, examples) for name, numbers in survey.findings() if len(numbers)),
         unusual=tuple(
             unusual
             for side, alphabet in zip(("source", "target"), survey.alphabets, strict=True)

@@ -42,13 +42,13 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         objects = ((f"{shown(path)}:{found.line}", found.values) for found in _objects(path))
         yield from values(objects, names, shown(path))
         return
-    rows = _rows(path)
-    first = next(rows, None)
+    every = rows(path)
+    first = next(every, None)
     if first is None:
         return
     places = _places(first, names, path)
     width = len(first.cells) if places else len(names)
-    for row in rows if places else chain([first], rows):
+    for row in every if places else chain([first], every):
         if len(row.cells) != width:
             raise UserError(_ragged(path, row, width, () if places else names))
         yield tuple(cell(row.cells[place]) for place in places or range(width))
@@ -56,7 +56,7 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def header(path: str, names: Sequence[str]) -> Row | None:
     """The header of a file, if `read_table` takes its first row for one."""
-    first = next(_rows(path), None) if path.endswith(COLUMNS) else None
+    first = next(rows(path), None) if path.endswith(COLUMNS) else None
     return first if first and _places(first, names, path) else None
 
 
@@ -65,7 +65,7 @@ def row_lines(path: str, names: Sequence[str]) -> Iterator[int]:
     if path.endswith(OBJECTS):
         return (found.line for found in _objects(path))
     named = header(path, names)
-    return (row.line for row in _rows(path) if named is None or row.line > named.line)
+    return (row.line for row in rows(path) if named is None or row.line > named.line)
 
 
 def about_header(path: str, names: Sequence[str]) -> str | None:
@@ -84,13 +84,15 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     where, named = f"{shown(path)}:1", "as line 1 names them"
     if path.endswith(OBJECTS):
         return keyed((row.values for row in _objects(path)), wanted, shown(path) if wanted else where, named)
-    first = next(_rows(path), None)
+    first = next(rows(path), None)
     cells = [each.strip() for each in first.cells] if first else []
     if first and wanted and _places(first, wanted, path):
         return Columns(tuple(wanted), first.line)
     names = cells if names_columns(cells) else []
     if not names and len(cells) <= 2:
         return Columns(tuple(wanted) or PLAIN)
+    if not names:
+        named = "if line 1 names them, or else write names above it"
     return Columns(two_of(names, wanted, where, named, cells), first.line if first else None)
 
 
@@ -148,7 +150,7 @@ def _ragged(path: str, row: Row, width: int, wanted: Sequence[str]) -> str:
     return f"{shown(path)}:{row.line}: expected {width} columns separated by {marks}, found {len(row.cells)}{hint}"
 
 
-def _rows(path: str) -> Iterator[Row]:
+def rows(path: str) -> Iterator[Row]:
     """All rows of a TSV or CSV, including a header."""
     if path.endswith(CSV):
         return _csv(path)

@@ -31,12 +31,12 @@ class Said(NamedTuple):
 
 
 class Reader(ABC):
-    """Follows the elements of a file. `done` are the units that are complete."""
+    """Follows the elements of a file. `done` are the units that are complete, each with a line that it stands on."""
 
     root: str
 
     def __init__(self, name: str) -> None:
-        self.done: list[Said] = []
+        self.done: list[tuple[int, Said]] = []
         self.tags: list[str] = []
         self._name = name
         self._text: Inline | None = None  # of the element that is being read
@@ -117,7 +117,7 @@ class Tmx(Reader):
             texts, marked = told(text for _, text in self._texts)
             for (name, _), each in zip(self._texts, texts, strict=True):
                 found[name].append(each)
-            self.done.append(Said(found, marked=marked))
+            self.done.append((self.line, Said(found, marked=marked)))
 
 
 @final
@@ -155,11 +155,12 @@ class Xliff(Reader):
         elif tag in self.UNITS:
             languages = self._languages[0] or "source", self._languages[1]
             (source, target), marked = told(self._texts.values())
-            self.done.append(Said(dict(zip(languages, ([source], [target]), strict=True)), self._state, marked))
+            texts = dict(zip(languages, ([source], [target]), strict=True))
+            self.done.append((self.line, Said(texts, self._state, marked)))
 
 
 def said(path: str, kind: type[Reader]) -> Iterator[tuple[int, Said]]:
-    """The units of a file, with a line near each. UserError with the line where it is no sound file of its kind."""
+    """The units of a file, with a line of each. UserError with the line where it is no sound file of its kind."""
     reader = kind(shown(path))
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -187,11 +188,11 @@ def said(path: str, kind: type[Reader]) -> Iterator[tuple[int, Said]]:
         if size - max(0, parser.CurrentByteIndex) > LONGEST_TAG:
             line = parser.CurrentLineNumber
             raise UserError(f"{shown(path)}:{line}: a tag or comment of more than {LONGEST_TAG:,} bytes")
-        yield from ((reader.line, each) for each in reader.done)
+        yield from reader.done
         reader.done.clear()
     with _sound(path, parser):
         parser.Parse(b"", True)
-    yield from ((reader.line, each) for each in reader.done)
+    yield from reader.done
 
 
 @contextmanager
@@ -241,7 +242,7 @@ def read_xliff(path: str, names: Sequence[str]) -> Iterator[Unit]:
 
 
 def tmx_languages(path: str, wanted: Sequence[str]) -> Columns:
-    """Which two languages hold the pairs, by the first unit. Any unit may have the wanted ones."""
+    """Which two languages hold the pairs, by the first unit that has several. Any unit may have the wanted ones."""
     if not wanted:
         return _languages(path, Tmx, ())
     left = set(wanted)
@@ -259,5 +260,7 @@ def xliff_languages(path: str, wanted: Sequence[str]) -> Columns:
 
 
 def _languages(path: str, kind: type[Reader], wanted: Sequence[str]) -> Columns:
-    line, unit = next(said(path, kind), (1, Said({name: [] for name in wanted or ROLES[:2]})))
+    several = (each for each in said(path, kind) if len(each[1].texts) > 1)
+    first = next(several, None) or next(said(path, kind), (1, Said({name: [] for name in wanted or ROLES[:2]})))
+    line, unit = first
     return two(list(unit.texts), wanted, f"{shown(path)}:{line}")

@@ -97,6 +97,15 @@ class Dataset:
         assert isinstance(target, Language)
         return target
 
+    @property
+    def unknown(self) -> Iterator[str]:
+        """Yield a line about each text with symbols in its training examples that its vocabulary has not."""
+        for side, source in self._sides.items():
+            values = self.train.columns[side].values
+            count = np.count_nonzero(values == UNK) if isinstance(source, Language) else 0
+            if count:
+                yield f"{count:,} of {len(values) - len(self.train):,} symbols of {source.name} are unknown"
+
     @classmethod
     def prepare(
         cls,

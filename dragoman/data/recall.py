@@ -25,6 +25,9 @@ class Recalled(str):
         found.match = match
         return found
 
+    def __getnewargs__(self) -> tuple[Match]:  # type: ignore[override]  # pickles and copies are made of it
+        return (self.match,)
+
 
 @dataclass(frozen=True)
 class Recall:

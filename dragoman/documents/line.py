@@ -16,7 +16,8 @@ _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 @dataclass
 class Line:
     """A text to translate, with the tags in it, and both as they are written (`raw`). `escape` writes what stands
-    between the tags of a translation, and `quoted` all of it, as its place wants it.
+    between the tags of a translation, and `quoted` all of it, as its place wants it. Tags of `emphasis`, given as their
+    characters, are left out where the translation has no words between them.
     """
 
     text: str = ""
@@ -24,6 +25,7 @@ class Line:
     raw: str = ""
     escape: Callable[[str], str] = str
     quoted: Callable[[str], str] = str
+    emphasis: str = ""
 
     def say(self, text: str) -> None:
         """Add text, in which any white space is a space. The space behind a tag that stands alone, such as a picture,
@@ -54,7 +56,8 @@ class Line:
         text = translated.text
         found, last = list[str](), 0
         for tag in placed(self.marks, self.text, translated):
-            found += [self.escape(text[last : tag.offset]), tag.raw]
+            said = bool(tag.raw.strip(self.emphasis)) if tag.hollow and self.emphasis else True
+            found += [self.escape(text[last : tag.offset]), tag.raw if said else ""]
             last = tag.offset
         return self.quoted("".join([*found, self.escape(text[last:])]))
 

@@ -21,6 +21,7 @@ INLINE = Parser(Language(tree_sitter_markdown.inline_language()))
 CELL, HTML, INDENT = "pipe_table_cell", "html_block", "block_continuation"
 TEXTS = ("inline", CELL)  # blocks with a text
 EMPHASIS = ("emphasis", "strong_emphasis", "strikethrough")
+DELIMITERS = "*_~"  # that emphasis begins and ends with
 LINKS = ("inline_link", "full_reference_link")
 SHORT_LINKS = ("collapsed_reference_link", "shortcut_link")  # the text of which names what it leads to
 BREAK = "br"
@@ -118,7 +119,7 @@ def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool)
         piece = data[begin:end]
         before, after = (len(piece) - len(each) for each in (piece.lstrip(), piece.rstrip()))
         raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
-        line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun)
+        line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun, emphasis=DELIMITERS)
         first = bisect_left(nodes, begin, key=lambda node: node.start_byte)
         last = bisect_left(nodes, end, key=lambda node: node.start_byte)
         _Inline(data, blocks, line).read(nodes[first:last], begin + before, max(begin + before, end - after))

@@ -14,6 +14,7 @@ from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
+_CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
 _COLOUR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
 _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOUR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
 
@@ -55,10 +56,11 @@ class Catalogue(Document):
         for (entry, form, _), line, each in zip(self._gaps, self.lines, translated, strict=True):
             if not each.complete:
                 continue
+            text = _CONTROLS.sub("", line.written(each))
             if form is None:
-                entry.msgstr = line.written(each)
+                entry.msgstr = text
             else:
-                entry.msgstr_plural[form] = line.written(each)
+                entry.msgstr_plural[form] = text
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"

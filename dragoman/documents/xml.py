@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple, final
 
 from lxml import etree
@@ -143,10 +144,13 @@ class Xliff(_Units):
             gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
 
     def _match(self, gap: Gap, written: str, translated: Translated) -> None:
-        """Tell the quality, in the module of 2.0 for that, if the segment has an id to name."""
+        """Tell the quality, in the module of 2.0 for that, which names the segment by its id."""
         segment, unit = gap.unit, gap.unit.getparent()
-        if translated.quality is None or not segment.get("id"):
+        if translated.quality is None:
             return
+        if not segment.get("id"):
+            ids = {each.get("id") for each in unit.iter()}
+            segment.set("id", next(name for number in count(1) if (name := f"s{number}") not in ids))
         matches = unit.find(f"{{{MATCHES}}}matches")
         if matches is None:
             matches = etree.Element(etree.QName(MATCHES, "matches"), nsmap={"mtc": MATCHES})

@@ -12,6 +12,7 @@ from dragoman.corpus.tables import read_table
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.files.reading import shown
+from dragoman.text.normalise import composed
 from dragoman.text.tokenise import punctuation
 
 TEXT, LABEL = "text", "label"  # the columns of labelled text
@@ -41,7 +42,7 @@ def read(path: Path) -> Labelled:
 
 class Classifier:
     """A linear support vector machine (Cortes and Vapnik 1995) on the words, pairs of words and n-grams of characters
-    of a text in lower case, weighted by tf-idf.
+    of a text in lower case and NFC, weighted by tf-idf.
 
     Raises UserError if scikit-learn is not installed, or if no text has a word.
     """
@@ -58,7 +59,7 @@ class Classifier:
         self._model: Any = make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
         if not any(map(_words, labelled.texts)):
             raise UserError("the labelled texts have no words")
-        self._model.fit(labelled.texts, labelled.labels)
+        self._model.fit(list(map(composed, labelled.texts)), labelled.labels)
         self.commonest = Counter(labelled.labels).most_common(1)[0][0]
         self.labels = frozenset(labelled.labels)
         self.signature = (
@@ -67,7 +68,7 @@ class Classifier:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """The label of each text."""
-        found: list[str] = self._model.predict(list(texts)).tolist() if texts else []
+        found: list[str] = self._model.predict(list(map(composed, texts))).tolist() if texts else []
         return found
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from rapidfuzz.distance import Levenshtein
 
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
+from dragoman.text.normalise import composed
 from dragoman.text.tokenise import punctuation
 
 LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # the most words in each bucket, the same for all runs
@@ -77,7 +78,7 @@ class Words(LineMetric):
 
     def of(self, line: str) -> list[str]:
         """The words of a line."""
-        return self._words(line)
+        return self._words(composed(line))
 
     def number(self, lines: Iterable[str]) -> int:
         """How many words of the bucket a text has."""
@@ -127,7 +128,7 @@ class _OfEdits(LineMetric):
 
     def edits(self, before: str, after: str) -> Counter[Edit]:
         """The edits, of all types, that turn one line into another."""
-        return edits(self._cased(before).split(), self._cased(after).split())
+        return edits(*(self._cased(composed(text)).split() for text in (before, after)))
 
     def _number(self, found: Counter[Edit]) -> int:
         return sum(times for edit, times in found.items() if edit.type == self.group)

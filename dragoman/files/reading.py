@@ -18,6 +18,8 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # how a file in it begins
 
 CHUNK = 65_536  # bytes read at a time
 
+UNITS = (".po", ".pot", ".tmx", ".xliff", ".xlf")  # endings of files of units, which are not made of lines
+
 LONGEST_TEXT = 50_000  # characters; a limit for the time and memory that segmenting a text takes
 
 
@@ -28,10 +30,12 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     Only a newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage return
     before it is dropped, as is a byte order mark at the start of the file. A line with more than `most` characters is
     cut after `most` + 1, so that the caller can recognise it; the rest is never held in memory. Raises UserError if the
-    file is missing or unreadable, a folder, a damaged or truncated .gz, or not UTF-8 (with line, byte value and column
-    in bytes).
+    file is missing or unreadable, a folder, named as UNITS are, a damaged or truncated .gz, or not UTF-8 (with line,
+    byte value and column in bytes).
     """
     name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
+    if name.lower().removesuffix(".gz").endswith(UNITS):
+        raise UserError(f"{name}: is no text of one sentence per line")
     with _readable(name), _open(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
             whole = len(line) != size or line.endswith(b"\n")

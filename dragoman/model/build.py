@@ -1,6 +1,7 @@
 """Builds a model from configuration and symbols: here, and for attention in attention/build.py, names become parts."""
 
 import contextlib
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
 from typing import Any
@@ -151,7 +152,7 @@ TABLES: dict[Path, Mapping[str, Any]] = {
     ("encoder",): ENCODERS,
     ("features",): FEATURE_ENCODERS,
     ("bridge",): BRIDGES,
-    ("attention", "score"): {**SCORES, "none": NoAttention},
+    ("attention", "score"): ChainMap[str, Any]({"none": NoAttention}, SCORES),  # scores may be added at any time
     ("attention", "terms"): TERMS,
     ("attention", "normaliser"): NORMALISERS,
     ("attention", "window"): WINDOWS,

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dragoman.configuration import arguments
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 
@@ -59,11 +60,14 @@ def data_folder(run: str) -> Path:
     return Path(f"{run.rstrip('/')}-data")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class RunFolder:
-    """Names of the files in a run folder."""
+    """Names of the files in a run folder, which is given as a str or a Path."""
 
     path: Path
+
+    def __init__(self, path: str | Path) -> None:
+        object.__setattr__(self, "path", arguments.path(path, "path"))
 
     @property
     def mark(self) -> Path:

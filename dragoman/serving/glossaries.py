@@ -5,9 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from dragoman.corpus import glossary
 from dragoman.errors import UserError
-from dragoman.text import glossary
-from dragoman.text.glossary import Glossary
+from dragoman.text.glossary import Glossary, together
 
 Languages: TypeAlias = tuple[str, str]
 
@@ -45,8 +45,8 @@ class Glossaries:
     def _read(self) -> Mapping[Languages, Glossary]:
         every: dict[Languages, list[Glossary]] = {}
         for pair, path in self._files:
-            every.setdefault(pair, []).append(glossary.read(path))
-        return {pair: glossary.together(found) for pair, found in every.items()}
+            every.setdefault(pair, []).append(glossary.read(path, pair))
+        return {pair: together(found) for pair, found in every.items()}
 
     def of(self, pair: Languages, own: Glossary) -> Glossary:
         """The terms of a pair, and those of a request, which override them."""
@@ -56,4 +56,4 @@ class Glossaries:
         known = self._known.get(pair)
         if known is None:
             return own
-        return glossary.together([known, own]) if own.terms else known
+        return together([known, own]) if own.terms else known

@@ -4,21 +4,17 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Final, NamedTuple
 
-from dragoman.configuration.messages import shown
-from dragoman.errors import UserError
-from dragoman.files.reading import read_lines
-from dragoman.files.reading import shown as file_shown
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import COMBINING, Span
 
 # Scripts without spaces between words: in these, a term may begin and end anywhere.
 SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WITHIN = rf"(?![\u200c\u200d](?!\w)){COMBINING}"  # a (non-)joiner that joins nothing ends no word
-_PIECE = re.compile(rf"[{SPACELESS}]|(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{_WITHIN}))*|[^\w\s]")
-_FORMS = "|"  # between forms in a column
+_ACCELERATOR = r"(?<!\w)_(?=[^\W_])"  # before the word of a label: _File
+_WORD = rf"(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{_WITHIN}))*"
+_PIECE = re.compile(rf"[{SPACELESS}]|{_ACCELERATOR}|{_WORD}|[^\w\s]")
 
 _normalise = Normaliser(lowercase=False)
 
@@ -38,6 +34,11 @@ class Term(NamedTuple):
     def key(self) -> str:
         """The source of the term, in lower case unless it is exact. Terms with the same one are the same term."""
         return self.source if self.exact else self.source.lower()
+
+    @property
+    def findable(self) -> bool:
+        """Whether there is anything in it that a text might have."""
+        return _PIECE.match(self.source) is not None
 
 
 class FoundTerm(NamedTuple):
@@ -172,45 +173,6 @@ def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:
         capitals = [form[:1].upper() + form[1:] for form in term.forms]
         return tuple(dict.fromkeys([*capitals, *(term.forms if first else ())]))
     return term.forms
-
-
-def read(path: Path) -> Glossary:
-    """Read a TSV file: a term, its translation, and further forms of that, between tabs or `|`. A term without a
-    translation, or whose translation is the same, stays as it is. A first line `source target` is a header, in any
-    letter case. UserError names the file and line of anything else.
-    """
-    return Glossary(_terms(path, keep=False))
-
-
-def read_kept(path: Path) -> Glossary:
-    """Read a file of terms that stay as they are, one on each line. UserError as above."""
-    return Glossary(_terms(path, keep=True))
-
-
-def _terms(path: Path, *, keep: bool) -> list[Term]:
-    terms, lines = list[Term](), dict[str, int]()
-    for number, line in enumerate(read_lines(path), start=1):
-        place = f"{file_shown(path)}:{number}"
-        columns = [_normalise(column).strip() for column in line.split("\t")]
-        header = [column.lower() for column in columns] if number == 1 else []
-        if "probability" in header:
-            raise UserError(
-                f"{place}: a table of `dragoman dictionary`, which is for --dictionary, is no list of terms"
-            )
-        if not any(columns) or header[:2] == ["source", "target"]:
-            continue
-        source, *targets = columns
-        if keep and any(targets):
-            raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(line)}")
-        if not _PIECE.match(source):
-            raise UserError(f"{place}: expected a term, a tab and its translation, found {shown(line)}")
-        term = Term(source)
-        if term.key in lines:
-            raise UserError(f"{place}: {shown(source)} is in line {lines[term.key]} already; give its forms there")
-        lines[term.key] = number
-        forms = tuple(dict.fromkeys(form.strip() for each in targets for form in each.split(_FORMS) if form.strip()))
-        terms.append(term._replace(forms=() if forms == (source,) else forms))
-    return terms
 
 
 def together(glossaries: Sequence[Glossary]) -> Glossary:

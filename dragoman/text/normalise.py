@@ -16,6 +16,11 @@ _CHANGES = str.maketrans(SPACES, " " * len(SPACES), CONTROLS + BYTE_ORDER_MARK) 
 )
 
 
+def composed(text: str) -> str:
+    """The text in NFC and otherwise as it is: the form in which texts are compared, since models read and write it."""
+    return unicodedata.normalize("NFC", text)
+
+
 class Normaliser:
     """Brings text into a canonical form; applying it twice gives the same as once.
 

@@ -2,19 +2,22 @@
 
 import fnmatch
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.configuration import components, document, sections
+from dragoman.configuration import arguments, components, document, sections
 from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config, TextConfig
+from dragoman.configuration.data import COLUMNS, DataConfig
 from dragoman.configuration.messages import nearest
+from dragoman.corpus import tables
 from dragoman.corpus.formats import ENDINGS
 from dragoman.corpus.memory import MEMORIES
 from dragoman.data.denoising import NOISES
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
+from dragoman.files.reading import existing
 from dragoman.model import build
 from dragoman.model.attention.normalisers import NORMALISERS
 from dragoman.model.attention.terms.table import TERMS
@@ -74,6 +77,7 @@ def problems(config: Config) -> list[Problem]:
     found += _noise(config)
     found += _features(config)
     found += _pairs(config)
+    found += _shared(config.data)
     found += _joint(config.text)
     found += _penalties(config)
     found += _consistency(config)
@@ -191,6 +195,24 @@ def _pairs(config: Config) -> Iterator[Problem]:
         yield Problem(("training", "penalties"), message)
 
 
+def _shared(data: DataConfig) -> Iterator[Problem]:
+    """Tables of several pairs that do not say which column is of which language."""
+    first: dict[str, str] = {}
+    for number, pair in enumerate(data.language_pairs if data.pairs else ()):
+        names = (*pair.sources, pair.target)
+        for place in (*pair.train, pair.dev):
+            told, path = first.setdefault(place, pair.name), ("data", "pairs", number)
+            if told == pair.name or not place.endswith(COLUMNS) or not existing(place).is_file():
+                continue
+            try:
+                named = tables.header(place, names)
+            except UserError as error:
+                yield Problem(path, str(error))
+            else:
+                if named is None:
+                    yield Problem(path, f"{place} has the columns of {told}, unless its first line names others")
+
+
 def _penalties(config: Config) -> Iterator[Problem]:
     """Penalties need an objective that takes them, attention to penalise and, if they are supervised, links."""
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
@@ -285,12 +307,18 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
 CHECKS = (build.problems, problems)
 
 
-def load_config(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
+def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
     """Load a configuration and check every option; UserError with a line for each problem, or if it is that of a run
     which this version cannot read.
+
+    `overrides` sets dotted keys: `{"training.epochs": 5, "model.attention.score": {"kind": "dot"}}`. A text is YAML, as
+    on the command line; other values are plain ones of Python, paths or Specs. TypeError if one is something else.
     """
-    RunFolder.check_config(Path(path))
-    return document.load(path, overrides or {}, checks=CHECKS)
+    given = {} if overrides is None else arguments.checked(overrides, "overrides", Mapping)
+    for key in given:
+        arguments.checked(key, "a key of overrides", str)
+    RunFolder.check_config(arguments.path(path, "path"))
+    return document.load(path, given, checks=CHECKS)
 
 
 def schema() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from dragoman import devices
-from dragoman.configuration import components, document
+from dragoman.configuration import arguments, components, document
 from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
@@ -17,7 +17,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import baselines, checkpoint, pretrained
-from dragoman.training.checks import CHECKS, complete
+from dragoman.training.checks import CHECKS, complete, load_config
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
@@ -41,12 +41,15 @@ from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
 
 
-def train(config: Config, *, quiet: bool = False) -> RunFolder:
-    """Train, or resume, the run that `config` describes to its end; the folder then holds the finished model.
+def train(config: Config | str | Path, *, quiet: bool = False) -> RunFolder:
+    """Train, or resume, the run that `config` describes to its end; the folder then holds the finished model. The path
+    of a configuration is as good; `load_config` reads one with other values.
 
     Under torchrun every worker calls this. UserError for faults that the user can fix; KeyboardInterrupt after Ctrl-C,
     with everything saved.
     """
+    arguments.checked(config, "config", Config, str, Path)
+    config = config if isinstance(config, Config) else load_config(config)
     document.check(config, CHECKS)
     config = complete(config)
     folder = RunFolder(Path(config.run))

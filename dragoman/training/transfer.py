@@ -79,7 +79,8 @@ def begin(run: Training, place: str) -> None:
             note_start(each.folder, start.note)
             if run.config.training.start_share:
                 each.selection.write_start(each.model)
-        told = "; ".join([f"{run.named(each)}begins with {start.weights}", *_differences(each, start.run)])
+        unknown = each.data.unknown if each.config.text.symbols_of else ()
+        told = "; ".join([f"{run.named(each)}begins with {start.weights}", *_differences(each, start.run), *unknown])
         run.journal.say(told)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -49,6 +49,9 @@ class Explanation:
     def beam(self) -> tuple[BeamNode, ...]:
         """The tree of the search, which is done once more when this is first asked for."""
         return self.search()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "search": partial(tuple, self.beam)}  # what found it has the whole model
 
     def matrix(self, method: Method) -> AttentionMatrix:
         """The map of all sources by a method, with the names of its columns. With several sources, the share of each

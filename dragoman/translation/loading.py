@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args
 from torch import nn
 
 from dragoman import devices
+from dragoman.configuration import arguments
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import dictionary as dictionary_files
 from dragoman.corpus.dictionary import Dictionary
@@ -40,7 +41,7 @@ def load(
     folder: str | Path | Sequence[str | Path],
     *,
     weights: str | None = None,
-    device: DeviceConfig | None = None,
+    device: str | DeviceConfig | None = None,
     engine: Engine = "torch",
     candidates: tuple[int, int] | None = None,
     memory: str | Path | None = None,
@@ -49,6 +50,7 @@ def load(
 ) -> Translator:
     """Load a translator from a run folder; nothing else is needed. `weights`: model, model-best or model-last.
 
+    `device` takes the place of the run's key: a DeviceConfig, or a name alone, which is auto, cpu or cuda.
     `engine="int8"` translates with 8-bit integer matrices, `engine="onnx"` with the graphs of `dragoman export --onnx`,
     both on the CPU; given pairs are always scored with torch.
     `candidates=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
@@ -68,8 +70,13 @@ def load(
     folders = _folders(folder)
     if engine not in get_args(Engine):
         raise ValueError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
+    arguments.checked(weights, "weights", str, type(None))
+    arguments.checked(memory, "memory", str, Path, type(None))
+    arguments.checked(replace_unk, "replace_unk", bool, type(None))
+    files, counts = _files(dictionary), _counts(candidates)
     runs = [Run.load(each) for each in folders]
-    wanted = device or runs[0].config.device
+    own = runs[0].config.device
+    wanted = own if device is None else devices.asked(device, own)
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
     if memory is not None and not any(run.config.data.recalled for run in runs):
         raise UserError(f"{', '.join(map(str, folders))}: has no translation memory to replace (data.memory)")
@@ -79,25 +86,34 @@ def load(
     translator.similar = similar(runs[0])
     translator.codec.unknown = None
     replaced = runs[0].config.replace_unk if replace_unk is None else replace_unk
-    if dictionary and not replaced:
-        raise UserError(
-            f"{_files(dictionary)[0]}: a dictionary translates what replaces <unk>, and replace_unk is false"
-        )
+    if files and not replaced:
+        raise UserError(f"{files[0]}: a dictionary translates what replaces <unk>, and replace_unk is false")
     if replaced:
-        own = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
-        known = dictionaries(translator, [*own, *_files(dictionary)])
+        found = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
+        known = dictionaries(translator, [*found, *files])
         translator.codec.unknown = UnknownWords(translator.target, known)
     if len(runs) == 1:
         translator.codec.temperature = _temperature(runs[0], weights, engine)
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
-    if candidates:
-        translator.generator.candidates = CandidateList(list(map(_lexicon, runs)), *candidates, chosen.torch_device)
+    if counts:
+        translator.generator.candidates = CandidateList(list(map(_lexicon, runs)), *counts, chosen.torch_device)
     return translator
 
 
 def _files(dictionary: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    return [dictionary] if isinstance(dictionary, str | Path) else list(dictionary)
+    arguments.checked(dictionary, "dictionary", str, Path, Iterable)
+    files = [dictionary] if isinstance(dictionary, str | Path) else list(dictionary)
+    return [arguments.checked(each, "dictionary", str, Path) for each in files]
+
+
+def _counts(candidates: tuple[int, int] | None) -> tuple[int, int] | None:
+    if candidates is None:
+        return None
+    if not isinstance(candidates, tuple | list) or len(candidates) != 2:
+        raise arguments.unexpected(candidates, "candidates", "two numbers, as in candidates=(300, 20)")
+    frequent, translations = (arguments.whole(each, "candidates") for each in candidates)
+    return frequent, translations
 
 
 def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[str, Dictionary]:

@@ -1,24 +1,26 @@
 """Where a translation comes from: the pair and the search by which it can be explained."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from dragoman.configuration import arguments
 from dragoman.corpus.memory import Match
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.search.tree import SearchTree
 from dragoman.translation import spans
-from dragoman.translation.codec import Pair
+from dragoman.translation.codec import Pair, listed
 from dragoman.translation.explaining import contrasted, explained
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.rest import without
 from dragoman.translation.sentence import Sentence
-from dragoman.translation.translation import Translation
+from dragoman.translation.translation import NO_MODEL, Translation
 from dragoman.visualisation.beam import BeamNode
 
 EVERY = 1_000_000  # finished hypotheses that a search keeps beside those asked for: all of them
+CONTRASTS = "explain([translation], [text])"
 
 Similar: TypeAlias = Callable[[Sequence[str], int], list[list[Match]]]  # so many training pairs for each text
 
@@ -74,18 +76,25 @@ class Origin:
 
 
 def explain(
-    translations: Sequence[Translation], contrasts: Sequence[str | None] = (), nearest: int = 0
+    translations: Iterable[Translation], contrasts: Sequence[str | None] = (), nearest: int = 0
 ) -> list[Explanation]:
-    """Explain translations by one model, and why they are not these other ones. UserError if one is from a file."""
+    """Explain translations by one model, and why they are not these other ones. UserError if one has no model."""
+    if not isinstance(translations, Iterable):
+        raise arguments.unexpected(translations, "translations", "a list of translations, as in explain([translation])")
+    translations = [arguments.checked(each, "translations", Translation) for each in translations]
     origins = [each.explainer for each in translations]
     known = [each for each in origins if isinstance(each, Origin)]
     if len(known) < len(origins):
-        raise UserError("explain: a translation is from a file, without its model; score the pair with it")
+        raise UserError(NO_MODEL)
+    contrasts = [arguments.checked(each, "contrast", str, type(None)) for each in listed(contrasts, CONTRASTS)]
+    if contrasts and len(contrasts) != len(known):
+        raise ValueError(f"{len(known)} translations and {len(contrasts)} contrasts: each needs its own, or None")
+    nearest = arguments.whole(nearest, "nearest", 0)
     if not known:
         return []
     similar = known[0].similar if nearest else None
     matches = similar([_text(each) for each in translations], nearest) if similar else [[] for _ in known]
-    instead = list(contrasts) or [None] * len(known)
+    instead = contrasts or [None] * len(known)
     said = [origin.said or each for origin, each in zip(known, translations, strict=True)]
     others = [each.instead(text) for each, text in zip(known, instead, strict=True) if text is not None]
     found = explained(known[0].generator, [*(each.pair for each in known), *others])

@@ -15,10 +15,11 @@ _WORD = re.compile(r"\S")
 
 
 class Placed(NamedTuple):
-    """A tag, and before which character of a text it stands."""
+    """A tag, and before which character of a text it stands. `hollow`: the element has lost its words."""
 
     raw: str
     offset: int
+    hollow: bool = False
 
 
 @dataclass
@@ -89,10 +90,11 @@ class Ends:
             found = next(levels[-1], None)
             if found is not None:
                 node, begin, end = found
-                yield Placed(node.tags[0], begin)
+                hollow = begin == end and node.end is not None and node.begin < node.end
+                yield Placed(node.tags[0], begin, hollow)
                 if node.end is not None:
                     levels.append(self._level(node.within, (node.begin, node.end), (begin, end)))
-                    closing.append(Placed(node.tags[1], end))
+                    closing.append(Placed(node.tags[1], end, hollow))
                 continue
             levels.pop()
             if closing:

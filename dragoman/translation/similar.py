@@ -1,17 +1,34 @@
 """The training pairs of a run that are most similar to given texts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 
-from dragoman.corpus.examples import read_pairs
+from dragoman.corpus.examples import Pair, read_texts
 from dragoman.corpus.memory import Match
 from dragoman.corpus.similar import most_similar
 from dragoman.data.language import Language
 from dragoman.data.recall import MEMORY
 from dragoman.run.run import Run
+from dragoman.text.pipeline import TextPipeline
 from dragoman.translation.origin import Similar
 
 COMPARED = 1_000_000  # pairs: some seconds for a sentence, minutes for a report
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """Finds the pairs of the first text and the target among the first COMPARED rows of these files, compared as `text`
+    makes them. Each corpus comes with the names of all its texts, the target last.
+    """
+
+    corpora: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]
+    text: TextPipeline
+
+    def __call__(self, texts: Sequence[str], count: int) -> list[list[Match]]:
+        rows = chain.from_iterable(read_texts(where, names) for where, names in self.corpora)
+        pairs = (Pair(row[0], row[-1]) for row in rows)
+        return most_similar(islice(pairs, COMPARED), texts, count, self.text.normalise, self.text.tokenise)
 
 
 def similar(run: Run) -> Similar | None:
@@ -21,16 +38,11 @@ def similar(run: Run) -> Similar | None:
     data = run.config.data
     language = next((source for source in run.sources if isinstance(source, Language)), None)
     if data.recalled:
-        corpora: list[tuple[tuple[str, ...], str, str]] = [((str(run.folder.path / MEMORY),), data.asked, data.target)]
+        corpora: list[tuple[tuple[str, ...], tuple[str, ...]]]
+        corpora = [((str(run.folder.path / MEMORY),), (data.asked, data.target))]
     else:
         every = [(pair, [name for name in pair.sources if name not in data.features]) for pair in data.trained]
-        corpora = [(pair.train, names[0], pair.target) for pair, names in every if names]
+        corpora = [(pair.train, (*names, pair.target)) for pair, names in every if names]
     if language is None:
         return None
-    text = language.text
-
-    def find(texts: Sequence[str], count: int) -> list[list[Match]]:
-        pairs = chain.from_iterable(read_pairs(where, *names) for where, *names in corpora)
-        return most_similar(islice(pairs, COMPARED), texts, count, text.normalise, text.tokenise)
-
-    return find
+    return TrainingPairs(corpora, language.text)

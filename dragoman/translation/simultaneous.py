@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.configuration import components
+from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
 from dragoman.data.source import only_text, the_text
 from dragoman.errors import UserError
@@ -27,6 +27,7 @@ class SimultaneousTranslator:
     """
 
     def __init__(self, generator: SequenceGenerator, search: Spec, wait: int | None = None) -> None:
+        wait = None if wait is None else arguments.whole(wait, "wait")
         _check(generator, wait)
         self.generator = generator
         self.codec = generator.codec
@@ -34,7 +35,11 @@ class SimultaneousTranslator:
         self.wait = wait
 
     def translate(self, words: Iterable[str], to: str | None = None) -> Iterator[StreamedWord]:
-        """Yield each target word as soon as the next one begins. UserError if nothing says when to read."""
+        """Yield each target word as soon as the next one begins. UserError if nothing says when to read, TypeError if
+        the words are a whole text.
+        """
+        if isinstance(words, str | bytes) or not isinstance(words, Iterable):
+            raise arguments.unexpected(words, "words", "words one by one, as in simultaneous(text.split())")
         mark = self.codec.mark(to)
         text = ArrivingText(words, the_text(self.codec.reading.sources), mark)
         model = self._predictor(text)

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.configuration import arguments
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
 from dragoman.files.reading import LONGEST_TEXT
@@ -35,6 +36,7 @@ class ArrivingText:
     def __iter__(self) -> Iterator[list[int]]:
         text, known = "", 0
         for word in self._words:
+            arguments.checked(word, "words", str)
             if known == inputs.LONGEST:
                 return
             text = f"{text} {word}".strip()

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from dragoman.text.mark import Symbol
 from dragoman.translation.attended import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
 from dragoman.translation.explanation import Explanation
 from dragoman.visualisation import heatmap
+
+NO_MODEL = "explain: a translation that was read from a file, unpickled or copied has no model; score the pair with one"
 
 
 class Step(NamedTuple):
@@ -94,7 +96,7 @@ class Translation:
     None of other searches. `said` are the symbols that the model said, without the end. `explanation` is there if one
     was asked for. `withheld` is the translation where it is not trusted, and `text` is empty then. `criteria` are what
     it was reranked by, by name, and `score` is their weighted sum then. `dragoman.Result` writes and reads a
-    translation as JSON, but for `said` and what `explain` needs.
+    translation as JSON, but for `said` and what `explain` needs; pickles and copies lack `explainer` alone.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -181,11 +183,14 @@ class Translation:
     def explain(self, contrast: str | None = None, *, nearest: int = 0) -> Explanation:
         """Why this translation, and why not the text `contrast`: what each source word did, by attention, by gradients
         and by erasure, the search, and so many of the most similar training pairs. UserError if it was read from a
-        file: `Translator.score` has the same of given pairs.
+        file, unpickled or copied: `Translator.score` has the same of given pairs.
         """
         if self.explainer is None:
-            raise UserError("explain: this translation is from a file, without the model; score the pair again with it")
+            raise UserError(NO_MODEL)
         return self.explainer(self, contrast, nearest)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "explainer": None}  # which has the whole model
 
     def __str__(self) -> str:
         return self.text
@@ -226,6 +231,9 @@ class Scored(NamedTuple):
     def __repr__(self) -> str:
         words = SHORT.repr(" ".join(self.words))
         return f"Scored({words}, log_prob={self.log_prob:.4f}, symbols={self.symbols})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self._replace(explainer=None))  # which has the whole model
 
     @property
     def symbols(self) -> int:

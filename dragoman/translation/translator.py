@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
-from dragoman.configuration import components
+from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch
@@ -123,7 +123,7 @@ class Translator:
         to: str | None = None,
         n_best: int = 1,
         beam_size: int | None = None,
-        search: Spec | None = None,
+        search: str | Mapping[str, Any] | Spec | None = None,
         prefix: Sequence[str] | None = None,
         timeout: float | Deadline | None = None,
         exact: bool = False,
@@ -156,16 +156,22 @@ class Translator:
         `rerank`: of many translations that the search gives, the one with the highest weighted sum of criteria is best;
         without `search` and `beam_size` the run's own beam is as wide as that needs.
 
-        `search` replaces the run's own search, and `beam_size` the size of its beam (that of beam search, if it has
-        none). UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
+        `search` replaces the run's own search: its kind ("greedy"), as the configuration has it ({"kind": "sample",
+        "top_p": 0.9}), or a Spec. `beam_size` replaces the size of its beam (that of beam search, if it has none).
+        UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
         """
         texts = listed(texts, "translate([text])")
+        n_best = arguments.whole(n_best, "n_best", 1)
+        arguments.checked(exact, "exact", bool)
+        arguments.checked(constraints, "constraints", LexicalConstraints)
+        arguments.checked(risk, "risk", MinimumBayesRisk, type(None))
+        arguments.checked(rerank, "rerank", Reranker, type(None))
         if rerank and risk:
             raise ValueError("rerank and risk: each says what is best; leave out one")
         chooser = risk or rerank
         if chooser and search is None and beam_size is None:
             search = chooser.search(self.search)
-        task = self._task(n_best, search, beam_size, timeout, self.codec.mark(to), chooser)
+        task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), self.codec.mark(to), chooser)
         if constraints.weight and isinstance(task.search, Exhaustive):
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
         if exact and not self.codec.reading.recall:
@@ -214,21 +220,20 @@ class Translator:
         others = tuple(self._completed(each, sentence, task) for each in found.alternatives)
         return replace(self.codec.attached(sentence, found), alternatives=others, explainer=origin)
 
+    def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
+        """The search with which to translate."""
+        spec = self.search if search is None else components.read(SEARCHES, search, ("search",))
+        return spec if beam_size is None else with_beam(spec, arguments.whole(beam_size, "beam_size", 1))
+
     def _task(
         self,
         n_best: int,
-        search: Spec | None,
-        beam_size: int | None,
-        timeout: float | Deadline | None,
+        spec: Spec,
+        deadline: Deadline | None,
         mark: Sequence[Mark],
         chooser: MinimumBayesRisk | Reranker | None,
     ) -> Task:
         """What is asked of the search."""
-        if n_best < 1:
-            raise ValueError(f"n_best: expected at least 1, found {n_best}")
-        spec = search or self.search
-        if beam_size is not None:
-            spec = with_beam(spec, beam_size)
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         found_by = components.build(SEARCHES, spec)
@@ -243,7 +248,6 @@ class Translator:
             wider = "" if found_by.draws else "; a wider beam gives more"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
         spare = 0 if risk else SPARE * (count - 1)
-        deadline = Deadline(timeout) if isinstance(timeout, int | float) else timeout
         return Task(found_by, count, spare, mark, deadline)
 
     def _sentences(
@@ -322,7 +326,7 @@ class Translator:
         return [found[number] for number in range(len(found))]
 
     def explain(
-        self, translations: Sequence[Translation], contrasts: Sequence[str | None] = (), *, nearest: int = 0
+        self, translations: Iterable[Translation], contrasts: Sequence[str | None] = (), *, nearest: int = 0
     ) -> list[Explanation]:
         """Why each of these translations by this translator (or of given pairs: `score(...)[0].translation`), and why
         not another text, if there is one for it; as `Translation.explain`, of many at once.
@@ -339,6 +343,12 @@ class Translator:
         """
         every = self.codec.batches(sources, targets, to, inputs.LONGEST)
         return (batch.to(self.device.torch_device) for _, batch in every)
+
+
+def _deadline(timeout: float | Deadline | None) -> Deadline | None:
+    if timeout is None or isinstance(timeout, Deadline):
+        return timeout
+    return Deadline(arguments.number(timeout, "timeout"))
 
 
 def _reranked(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from dragoman.text.edits import DELETE, KEEP, operations
+from dragoman.text.normalise import composed
 from dragoman.text.printable import printable
 
 STYLE = """
@@ -38,7 +39,9 @@ class Word(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A text before and after post-editing, and the source that it translates."""
+    """A text before and after post-editing, and the source that it translates. Both texts are compared in NFC, which is
+    what a model reads and writes.
+    """
 
     source: str
     before: str
@@ -47,11 +50,17 @@ class Revision(NamedTuple):
     @property
     def words(self) -> list[Word]:
         """The words of both texts; deleted words come before those inserted in their place."""
-        return list(_together(self.before.split(), self.after.split()))
+        return list(_together(*self._texts))
 
     @property
     def changed(self) -> bool:
-        return self.before.split() != self.after.split()
+        before, after = self._texts
+        return before != after
+
+    @property
+    def _texts(self) -> tuple[list[str], list[str]]:
+        """The words before and after."""
+        return composed(self.before).split(), composed(self.after).split()
 
 
 def _together(before: list[str], after: list[str]) -> Iterator[Word]:

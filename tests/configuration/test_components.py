@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.configuration.components import OneOf, Options, Problem, Spec, build, complete, plain, problems
+from dragoman.configuration.components import OneOf, Options, Problem, Spec, build, complete, plain, problems, read
 from dragoman.configuration.messages import nearest, shown
 from dragoman.configuration.values import Count, Layers, Positive, Rate, Size
 from dragoman.errors import UserError
@@ -99,6 +99,26 @@ def test_build_gives_each_option_the_type_of_the_signature() -> None:
     assert found.width == 7
     assert found.options == (3, 1, 1, (1.0, 0.5), "gru", True, None, 1.0, 0.0, ["x", "y"], Spec("steep"))
     assert isinstance(found.options[7], float)
+
+
+def test_a_part_is_read_from_a_text_a_mapping_or_a_spec() -> None:
+    for written in ("{kind: hut, roof: steep}", {"kind": "hut", "roof": "steep"}, Spec("hut", {"roof": "steep"})):
+        assert read(TABLE, written) == Spec("hut", {"roof": "steep"})
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("hutt", "home: unknown kind 'hutt', did you mean 'hut'?"),
+        (Spec("hutt"), "home: unknown kind 'hutt', did you mean 'hut'?"),
+        ({"kind": "hut", "roff": 3}, "home.roff: unknown key, did you mean 'roof'?"),
+        ({"roof": 3}, "home: expected a kind or a mapping with 'kind', found {\"roof\": 3}"),
+    ],
+)
+def test_what_is_read_as_no_part_is_told_by_its_place(written: Any, told: str) -> None:
+    with pytest.raises(UserError) as raised:
+        read(TABLE, written, ("home",))
+    assert str(raised.value).startswith(told)
 
 
 def test_build_of_a_faulty_spec_is_one_line(golden: Golden) -> None:

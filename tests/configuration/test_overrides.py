@@ -2,11 +2,14 @@
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dragoman.configuration.components import Spec
-from dragoman.configuration.config import Config
+from dragoman.configuration.config import Config, DeviceConfig
 
 DATA = "data: {source: en, target: de, train: corpus/train, dev: corpus/dev}\n"
 Load = Callable[..., Config]
@@ -33,6 +36,40 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
     assert found.training.clip == 0.001
     assert found.data.source == ("no",)
     assert found.text.target.unit == Spec("word", {"size": 9})
+
+
+def test_overrides_may_be_values_of_python(load: Load) -> None:
+    found = load(
+        DATA,
+        overrides={
+            "seed": np.int64(7),
+            "run": Path("yes"),
+            "device": DeviceConfig(name="cpu", threads=2),
+            "data.train": ["a", "no", "1", "b: c"],
+            "text.joint": False,
+            "model.attention.terms": ["coverage"],
+            "model.attention.score": {"kind": "additive", "size": 3},
+            "model.decoder": Spec("rnn", {"size": 9}),
+            "training.steps": 10,
+            "training.epochs": None,
+            "training.clip": 1e-05,
+            "metrics": ("bleu", Spec("chrf", {"order": 2})),
+        },
+    )
+    assert (found.seed, found.run, found.text.joint) == (7, "yes", False)
+    assert found.device == DeviceConfig(name="cpu", threads=2)
+    assert found.data.train == ("a", "no", "1", "b: c")
+    assert found.model.attention.terms == (Spec("coverage"),)
+    assert found.model.attention.score == Spec("additive", {"size": 3})
+    assert found.model.decoder == Spec("rnn", {"size": 9})
+    assert (found.training.steps, found.training.epochs, found.training.clip) == (10, None, 1e-05)
+    assert found.metrics == (Spec("bleu"), Spec("chrf", {"order": 2}))
+
+
+@pytest.mark.parametrize("value", [b"3", {3}, 3j, [b"3"], {"size": b"3"}, {3: 3}], ids=str)
+def test_an_override_that_yaml_cannot_write_is_told_by_its_key(load: Load, value: Any) -> None:
+    with pytest.raises(TypeError, match=r"^overrides: model\.decoder: expected text, numbers, "):
+        load(DATA, overrides={"model.decoder": value})
 
 
 @pytest.mark.parametrize("written", ["score: additive", "score: {kind: additive, size: 3}", "score: {}", ""])
@@ -74,6 +111,10 @@ def test_everything_by_overrides(load: Load) -> None:
         ("seed", "1.5", "--seed: expected a whole number, found 1.5"),
         ("seed", "[1", "--seed: not readable as YAML (expected ',' or ']', but got '<stream end>')"),
         ("seed", ".nan", "--seed: .nan is not a finite number"),
+        ("training.clip", float("nan"), "--training.clip: .nan is not a finite number"),
+        ("training.clip", float("-inf"), "--training.clip: -.inf is not a finite number"),
+        ("seed", None, "--seed: expected a whole number, found nothing (null)"),
+        ("seed", ["x"], '--seed: expected a whole number, found ["x"]'),
         (
             "",
             "3",
@@ -86,7 +127,7 @@ def test_everything_by_overrides(load: Load) -> None:
         ),
     ],
 )
-def test_a_fault_of_an_override_names_the_option(faults: Faults, key: str, value: str, line: str) -> None:
+def test_a_fault_of_an_override_names_the_option(faults: Faults, key: str, value: Any, line: str) -> None:
     assert faults(DATA + "training: {clip: 1.0}", overrides={key: value}) == [line]
 
 

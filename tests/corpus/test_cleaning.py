@@ -22,6 +22,7 @@ from dragoman.errors import UserError
         (("Sa_ve As…", "S_peichern unter…"), ("Save As…", "Speichern unter…")),
         (("E&xit", "B&eenden"), ("Exit", "Beenden")),
         (("_Name:", "_Name:"), ("Name:", "Name:")),
+        (("P_ause", "إ\u0650ي_قاف"), ("Pause", "إ\u0650يقاف")),
         (("_CD-ROM", "_CD-ROM"), ("CD-ROM", "CD-ROM")),
         (("_Help", "Hilfe"), ("Help", "Hilfe")),
         (("_File", "文件(_F)"), ("File", "文件")),

@@ -441,3 +441,16 @@ def test_memory_does_not_grow_with_xml(tmp_path: Path) -> None:
         sizes.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert sizes[1] < 1.5 * sizes[0]
+
+
+def test_the_first_unit_of_several_languages_tells_which(tmp_path: Path) -> None:
+    """And faults have the line of their unit."""
+    path = tmp_path / "x.tmx"
+    alone = '<tu>\n<tuv xml:lang="en"><seg>a</seg></tuv></tu>\n'
+    both = alone.replace("</tu>", '<tuv xml:lang="de"><seg>A</seg></tuv></tu>')
+    path.write_text(f"<tmx>{alone}{both}</tmx>")
+    assert formats.languages(str(path)).names == ("en", "de")
+    assert list(formats.texts(str(path), ("en", "de"))) == [("a", ""), ("a", "A")]
+    path.write_text(f"<tmx>{alone}{alone}</tmx>\n\n")
+    with pytest.raises(UserError, match=r"x\.tmx:2: expected texts in two languages \(it has: en\)"):
+        formats.languages(str(path))

@@ -54,6 +54,12 @@ def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.Monk
     assert sum(score == pytest.approx(wanted) for score, wanted in zip(scores, best, strict=True)) >= 57
 
 
+def test_white_space_around_a_source_does_not_count() -> None:
+    found = nearest([("open it: ", "öffne es: "), ("close", "zu")])
+    assert [(each.score, each.source) for each in found.matches(" open it:")] == [(1, "open it:")]
+    assert (found.exact("open it:\n"), found.exact("  ")) == ("öffne es: ", None)
+
+
 def test_a_pair_is_no_answer_to_itself_but_another_translation_of_its_source_is() -> None:
     found = nearest([("open", "öffnen"), ("open", " Öffnen "), ("open", "auf"), ("open it", "öffne es")], count=2)
     assert [each.translation for each in found.matches("open", without="öffnen")] == ["auf", "öffne es"]

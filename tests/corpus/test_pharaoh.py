@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.corpus.pharaoh import Gold, Link, pharaoh, read_gold, read_pharaoh
+from dragoman.corpus.pharaoh import FEW, Gold, Link, pharaoh, read_gold, read_pharaoh, without_word_0
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 
@@ -68,3 +68,24 @@ def test_gold_links_beyond_the_sentence_are_refused_with_their_place() -> None:
             UserError, match=rf"^gold\.align:7: the link {link} lies beyond .* {words[0]} and {words[1]}"
         ):
             gold.check(*words)
+
+
+@pytest.mark.parametrize(
+    ("line", "one_based", "suspected"),
+    [
+        ("1-1 2-2", False, True),
+        ("1-1 2?2", False, True),
+        ("1-1 2-0", False, False),  # one word 0 on one side is enough
+        ("1-1 0?2", False, False),
+        ("1-1 2-2", True, False),
+    ],
+)
+def test_links_without_any_word_0_are_suspected_to_count_from_1(line: str, one_based: bool, suspected: bool) -> None:
+    gold = [read_pharaoh("1-1", one_based=one_based)] * (FEW - 1) + [read_pharaoh(line, one_based=one_based)]
+    assert without_word_0(gold) == suspected
+    assert not without_word_0(gold[1:])  # few may leave out every first word
+
+
+def test_no_links_are_suspected_of_nothing() -> None:
+    assert not without_word_0([])
+    assert not without_word_0([read_pharaoh("")] * 50)

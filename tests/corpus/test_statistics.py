@@ -43,6 +43,11 @@ def test_links_are_counted_and_checked(tmp_path: Path, golden: Golden) -> None:
         "links: 3 sure, 2 merely possible; 42.9 % of target words have none",
         f"pairs without a link: 1 (line {links}:2)",
     ]
+    report(tmp_path, ["a b c"] * 6, ["A B C"] * 6)
+    links.write_text("1-1 2-2\n" * 6, encoding="utf-8")
+    assert str(describe_links(place, "en", "de")).endswith("no link has a word 0, and links have to count words from 0")
+    links.write_text("1-1 2-2\n" * 5 + "0-1\n", encoding="utf-8")
+    assert "word 0" not in str(describe_links(place, "en", "de"))
     report(tmp_path, ["a\tcat"], ["EINE\x01KATZE"])  # as training reads them: two words and one
     links.write_text("1-0\n", encoding="utf-8")
     assert describe_links(place, "en", "de", tokenisers=("whitespace", "whitespace")).sure == 1

@@ -220,3 +220,10 @@ def test_an_empty_list_has_no_rows(tmp_path: Path) -> None:
     path = write(tmp_path, "x.json", "[]")
     assert formats.languages(path).names == ("source", "target")
     assert formats.languages(path, ("en", "de")).names == ("en", "de")
+
+
+def test_a_dictionary_may_have_a_header(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("word,ipa\nab,a b\n", "utf-8")
+    assert languages(str(tmp_path / "x.csv")) == (("word", "ipa"), 1)
+    (tmp_path / "x.tsv").write_text("form\tForm\nab\ta b\n", "utf-8")  # a pair of English and German
+    assert languages(str(tmp_path / "x.tsv")).header is None

@@ -4,6 +4,7 @@ import random
 import re
 import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip("tree_sitter_markdown")
@@ -11,6 +12,10 @@ from markdown_it import MarkdownIt
 
 from dragoman.documents.document import File
 from dragoman.documents.markdown import Markdown
+from dragoman.documents.passages import split
+from dragoman.documents.translated import Sentence, Translated
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.translation import Translation
 from tests.documents.speaking import Say, backwards, nothing, same, spoken
 
 
@@ -65,6 +70,25 @@ def written(text: str, say: Say = backwards) -> str:
 def test_layout_comes_through(text: str, expected: str) -> None:
     assert written(text) == expected
     assert written(text, nothing) == text
+
+
+def first_word(text: str) -> Translated:
+    passage, words = split(text, "en", sentences=False), text.split()
+    seen = SourceAttention("en", text, words, np.eye(1, len(words)), np.ones(1))
+    return Translated(passage, (Sentence("ONE", Translation((seen,), "ONE", ["ONE"], -1.0, -1.0, ())),))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one *two*\n", "ONE\n"),
+        ("**one** ***two*** six\n", "**ONE**\n"),
+        ("one **[two](x)** six\n", "ONE[](x)\n"),
+        ("one <b>two</b>\n", "ONE<b></b>\n"),
+    ],
+)
+def test_emphasis_around_nothing_is_left_out(text: str, expected: str) -> None:
+    assert written(text, first_word) == expected
 
 
 @pytest.mark.parametrize("piece", ["one<br>", "one\\\n"])

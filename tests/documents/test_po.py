@@ -104,6 +104,18 @@ def test_escapes_and_comments_that_polib_does_not_know_stay(place: Path) -> None
     assert filled(read(place)).count("nothing else") == 1
 
 
+def test_characters_without_an_escape_are_left_out(place: Path) -> None:
+    first, *_ = filled(read(place)).split("<save>")
+    catalogue = read(place)
+    said = [
+        Translated(split(line.text, "en", sentences=False), (Sentence("<sa\0v\x07e>\x1b\x7f"),))
+        for line in catalogue.lines[:1]
+    ]
+    lacking = [Translated(split(line.text, "en", sentences=False), ()) for line in catalogue.lines[1:]]
+    found = catalogue.written([*said, *lacking]).decode()
+    assert found.startswith(first + "<save>")
+
+
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
     after = polib.pofile(filled(read(place), ["save", "lines", "%d files"]))
     assert [each.msgstr for each in after[2:4]] == ["", ""]

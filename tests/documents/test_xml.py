@@ -169,6 +169,14 @@ def test_what_was_remembered_says_how_similar_it_was() -> None:
     assert [texts(child) for child in match] == ["one two", "said"]
 
 
+def test_a_segment_without_an_id_gets_one_for_its_quality() -> None:
+    root = written(Xliff, NEW.replace(' id="s1"', ""), remembered)
+    segment = next(root.iter("{*}segment"))
+    assert segment.get("id") not in (None, "s2")
+    match = next(root.iter("{urn:oasis:names:tc:xliff:matches:2.0}match"))
+    assert (match.get("ref"), match.get("matchQuality")) == (f"#{segment.get('id')}", "88")
+
+
 def test_units_of_a_memory_get_the_language_that_they_lack() -> None:
     root = written(Tmx, MEMORY)
     languages = "{http://www.w3.org/XML/1998/namespace}lang"

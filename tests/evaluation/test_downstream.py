@@ -1,7 +1,9 @@
 """A classifier of texts as a measure of their translations."""
 
 import sys
+import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -29,6 +31,14 @@ def test_it_learns_from_words_of_any_script(classifier: Classifier) -> None:
         ["place", "place", "person", "person"],
     )
     assert Classifier(japanese)(["川はどこですか", "男の人は誰ですか"]) == ["place", "person"]
+
+
+@pytest.mark.parametrize(("learnt", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_it_learns_from_words_in_any_form(learnt: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]) -> None:
+    pytest.importorskip("sklearn")
+    texts, labels = ["\u00e9t\u00e9", "\u00e0 l\u00e0", "ete", "a la"], ["one", "one", "other", "other"]
+    known = Classifier(Labelled([unicodedata.normalize(learnt, text) for text in texts], labels))
+    assert known([unicodedata.normalize(asked, text) for text in texts]) == labels
 
 
 def test_the_same_texts_give_the_same_labels_whatever_stands_beside_them(classifier: Classifier) -> None:

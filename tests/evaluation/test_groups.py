@@ -144,6 +144,20 @@ def test_edits_of_any_lines_are_scored_as_a_plain_count_does() -> None:
         assert found == pytest.approx(100 * 2 * precision * recall / (precision + recall))
 
 
+def test_words_and_edits_are_compared_in_one_form() -> None:
+    """A decomposed word is as frequent as its composed form, and putting one for the other is no edit."""
+    composed, decomposed = "\u00e9t\u00e9", "e\u0301te\u0301"
+    frequency = frequencies([decomposed, composed, "nu"])
+    assert dict(frequency) == {composed: 2, "nu": 1}
+    words = Words(frequency, 2)
+    assert words.number([decomposed]) == 1
+    assert words.counts([composed], [[decomposed]])[0].tolist() == [1, 1, 1]
+    assert EditRate("substitute").corpus([composed], [[decomposed]]).value == 0
+    edited = EditScore("substitute", [decomposed])
+    assert edited.counts([composed], [[composed]])[0].tolist() == [0, 0, 0]
+    assert edited.number([composed]) == 0
+
+
 def test_letter_case_of_edits_is_ignored_if_wanted() -> None:
     assert EditRate("substitute").corpus(["The cat"], [["the cat"]]).value == 50
     assert EditRate("substitute", lowercase=True).corpus(["The cat"], [["the cat"]]).value == 0

@@ -121,6 +121,22 @@ def test_every_encoder_and_bridge_trains(bridge: Any, direction: str, layers: in
     assert after < before
 
 
+def test_a_score_that_is_added_while_the_program_runs_is_known_until_it_is_removed() -> None:
+    model = settings(score="added")
+    table = build.TABLES["attention", "score"]
+    before = list(table)
+    SCORES["added"] = SCORES["additive"]
+    try:
+        assert problems(model) == []
+        assert build.complete(model).attention.score.options
+        assert isinstance(build.build(model, (SYMBOLS,), SYMBOLS), Seq2Seq)
+    finally:
+        del SCORES["added"]
+    with pytest.raises(UserError, match=r"^model\.attention\.score\.kind: unknown kind 'added'"):
+        build.build(model, (SYMBOLS,), SYMBOLS)
+    assert list(table) == before == [*SCORES, "none"]
+
+
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 1}
 
 

@@ -48,6 +48,11 @@ def test_a_folder_is_all_that_is_needed(run: Path) -> None:
     assert dragoman.load(moved).translate(["one two"])[0].text == "deux un"
 
 
+def test_a_folder_may_be_named_by_a_text() -> None:
+    assert RunFolder("runs/base") == RunFolder(Path("runs/base"))
+    assert RunFolder("runs/base").last_state == Path("runs/base/checkpoints/last.safetensors")
+
+
 def test_reads_configuration_languages_and_weights(run: Path) -> None:
     read = Run.load(run)
     assert (read.source.name, read.target.name) == ("en", "fr")

@@ -30,13 +30,16 @@ GOLD = turned(PAIRS)
 
 
 @needs_thot
-def test_links_need_no_run(shell: Shell) -> None:
+def test_links_need_no_run(shell: Shell, golden: Golden) -> None:
     outcome = shell("align", "train.en", "train.fr")
     assert (outcome.code, outcome.lines, outcome.err) == (0, GOLD, "")
     shell.write("gold", "".join(f"{line}\n" for line in GOLD))
     told = shell("align", "train.en", "train.fr", "-o", "links", "--gold", "gold", "--threads", "1")
     assert (told.out, told.err) == ("", "AER = 0.0000 (precision 1.0000, recall 1.0000)\n")
     assert (shell.folder / "links").read_text("utf-8") == outcome.out
+    shell.write("from1", "".join(f"{' '.join('1-1' for _ in line.split())}\n" for line in GOLD))
+    told = shell("align", "train.en", "train.fr", "--gold", "from1", "-o", "links")
+    golden(told.err.splitlines()[0])
     ibm1 = shell("align", "train.en", "train.fr", "--method=ibm1", "--symmetrise=forward", "--gold=gold")
     assert ibm1.code == 0
     assert "AER = 0.2" in ibm1.err

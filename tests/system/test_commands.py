@@ -202,6 +202,7 @@ def test_align_writes_pharaoh_lines_and_tells_how_good_they_are(copied: Shell) -
     copied.write("talp", shifted.replace("-", "p", 1))
     from_one = copied("align", "runs/toy", "test.en", "test.fr", "--gold=talp", "--one-based")
     assert from_one.err == "AER = 0.0000 (precision 1.0000, recall 1.0000)\n"
+    assert copied("align", "runs/toy", "test.en", "test.fr", "--gold=talp").err.startswith("talp: no link has a word 0")
     assert copied("align", "runs/toy", "test.en", "test.fr", "--one-based").code == 2
     told = copied.fails("align", "runs/toy", "test.en", "test.fr", "--gold=gold", "--one-based")
     assert re.match(r"gold:1: '\d+-\d+' has a word 0, and links are said to be counted from 1", told)
@@ -327,7 +328,7 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     assert "toy (2)" in card
     copied.write("talp", re.sub(r"\d+", lambda number: str(int(number[0]) + 1), (copied.folder / "gold").read_text()))
     from_one = ("--gold=talp" if word == "--gold=gold" else word for word in words)
-    assert copied(*from_one, "--one-based").code == 0
+    assert copied(*from_one, "--one-based").err == ""
     assert (copied.folder / "two.html").read_text(encoding="utf-8") == page
     assert copied("report", "runs/toy", "--one-based").code == 2
     copied.write("counted.fr", "un deux\n" * 2000)
@@ -338,6 +339,15 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     copied.write("three.tsv", "one two\tdeux un\tun deux\n")
     told = copied.fails("report", "runs/toy", "--sentences=three.tsv")
     assert told.startswith("three.tsv:1: expected en and perhaps a reference")
+
+
+def test_report_tells_of_gold_links_that_seem_to_count_from_1(copied: Shell) -> None:
+    copied.write("look.tsv", "one two\tdeux un\n")
+    copied.write("gold", "1-1 2-2\n" * 6)
+    words = ("report", "runs/toy", "--sentences=look.tsv", "--gold=gold")
+    note, error = copied(*words).err.splitlines()
+    assert note.startswith("gold: no link has a word 0")
+    assert error == copied.fails(*words, "--one-based")  # the same without the note
 
 
 @pytest.mark.slow
@@ -414,6 +424,21 @@ def test_debug_data_finds_what_is_odd(shell: Shell) -> None:
     assert "source empty: 1 (line 2)" in outcome.out
     assert "pair repeated: 1 (line 4)" in outcome.out
     assert "data.dev: dev\npairs: 8\n" in outcome.out
+    assert "in the training data" not in outcome.out
+
+
+def test_debug_data_tells_which_development_pairs_are_trained_on(shell: Shell) -> None:
+    shell.write("dev.en", "one two\none\nsix\n")
+    shell.write("dev.fr", "deux un\nun\nsix\n")
+    shell.write("train.en", "one two\none\nfive\n")
+    shell.write("train.fr", "deux un\nune\ncinq\n")
+    told = shell("debug", "data", "toy.yaml").out
+    told, dev = told.split("data.dev: dev\n")
+    assert "in the training data" not in told
+    assert dev.split("\n\n")[0].splitlines()[-2:] == [
+        "pair also in the training data: 1 (line 1)",
+        "source in the training data with another target: 1 (line 2)",
+    ]
 
 
 def test_debug_data_shows_two_of_several_columns(shell: Shell) -> None:

@@ -100,6 +100,7 @@ def test_a_message_of_which_it_is_not_sure_stays_untranslated(calibrated: Shell)
     outcome = calibrated("translate", "runs/toy", "fr.po", "-o", "filled.po", "--min-confidence=1")
     assert outcome.code == 0, outcome.err
     assert "0 of 1 texts" in outcome.err
+    assert "fr.po: 'two three': left empty, its confidence is 0." in outcome.err
     assert 'msgid "two three"\nmsgstr ""' in (calibrated.folder / "filled.po").read_text("utf-8")
 
 

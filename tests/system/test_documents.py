@@ -65,6 +65,12 @@ def test_a_half_of_a_character_is_no_trouble(copied: Shell) -> None:
     assert (copied.folder / "y.yaml").read_text("utf-8").startswith("a: ")
 
 
+def test_a_template_is_refused(copied: Shell, golden: Golden) -> None:
+    copied.write("x.pot", HEAD + BODY + FORMS)
+    golden(copied.fails("translate", "runs/toy", "x.pot", "-o", "y.pot"))
+    assert copied.fails("score", "runs/toy", "x.pot", "x.pot") == "x.pot: is no text of one sentence per line"
+
+
 @pytest.mark.parametrize("name", ["x.mo", "x.csv", "x.jsonl", "x.csv.gz"])
 def test_other_files_of_several_languages_are_refused(name: str, copied: Shell, golden: Golden) -> None:
     copied.write(name, "{}")
@@ -122,6 +128,12 @@ def test_a_damaged_document_is_told(name: str, text: str, copied: Shell, golden:
     copied.write(name, text)
     golden(copied.fails("translate", "runs/toy", name, "-o", "out"))
     assert not (copied.folder / "out").exists()
+
+
+def test_columns_are_not_read_as_one_source(copied: Shell) -> None:
+    copied.write("x.tsv", "one\ntwo\tdeux\n")
+    assert copied.fails("translate", "runs/toy", "x.tsv") == "x.tsv:2: expected one column (en), found 2"
+    assert copied("translate", "runs/toy", stdin="two\tdeux\n").code == 0
 
 
 def test_packed_columns_are_lines(copied: Shell) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from pathlib import Path
 from random import Random
 
@@ -292,6 +293,15 @@ def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
 
 
 @pytest.mark.spec("H11")
+def test_what_is_labelled_is_compared_in_nfc(task: Shell) -> None:
+    told = task(*DOWNSTREAM, "-i", "good").err
+    lines = (task.folder / "good").read_text("utf-8").splitlines()
+    task.write("good", "\n".join([f"{lines[0]} e\u0301", *lines[1:]]) + "\n")
+    more = f"good: 1 of {len(lines)} lines are not in NFC, but are compared in it\n"
+    assert task(*DOWNSTREAM, "-i", "good").err == more + told
+
+
+@pytest.mark.spec("H11")
 def test_a_reference_that_is_a_system_too_has_two_rows(task: Shell) -> None:
     assert [row.split()[0] for row in task(*DOWNSTREAM, "-i", "ref").lines[1:4]] == ["ref", "ref", "(always"]
 
@@ -337,6 +347,49 @@ def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
         "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
     ))):  # fmt: skip
         assert task("evaluate", "ref", "-i", "good", *words).code == 2, words
+
+
+def test_texts_are_compared_in_nfc_and_that_is_told_once_for_each_file(scored: Shell, golden: Golden) -> None:
+    composed = ["un \u00e9t\u00e9 nu", "un", "\u00e0 l\u00e0"]
+    scored.write("nfc", "".join(f"{line}\n" for line in composed))
+    scored.write("nfd", "".join(f"{unicodedata.normalize('NFD', line)}\n" for line in composed))
+    metrics = "--metrics=bleu,chrf,ter,exact_match,cer,wer"
+    right = scored("evaluate", "nfc", "-i", "nfc", metrics)
+    assert right.err == ""
+    for words in (("nfd", "-i", "nfc"), ("nfc", "-i", "nfd"), ("nfd", "-i", "nfd"), ("nfd", "nfd", "-i", "nfc")):
+        outcome = scored("evaluate", *words, metrics)
+        assert outcome.err == "nfd: 2 of 3 lines are not in NFC, but are compared in it\n"
+        assert outcome.out.replace("nrefs:2", "nrefs:1") == right.out
+    golden(outcome.err.strip())
+    assert scored("evaluate", "-i", "-", "nfc", metrics, stdin="e\u0301\n" * 3).err.startswith("<stdin>: 3 of 3 lines")
+    table = scored("evaluate", "nfc", "-i", "nfc", "--by=frequency", "--corpus=nfd").out
+    assert [line.split()[0] for line in table.splitlines()[1:3]] == ["1", "2-3"]
+
+
+def test_of_a_run_the_references_alone_may_have_another_form(copied: Shell) -> None:
+    """What it translates is no file, and what it reads is compared with nothing."""
+    copied.write("odd.en", "one e\u0301\n" * 2)
+    copied.write("odd.fr", "e\u0301 un\nun\n")
+    outcome = copied("evaluate", "odd.fr", "--run=runs/toy", "--source=odd.en", "--metrics=bleu")
+    assert outcome.err == "odd.fr: 1 of 2 lines are not in NFC, but are compared in it\n"
+
+
+def test_log_probabilities_are_not_compared_in_nfc(scored: Shell) -> None:
+    scored.write("nfd", "e\u0301\n")
+    scored.write("scores", "-1.5\t3\n")
+    assert scored("evaluate", "nfd", "-i", "scores", "--metrics=perplexity").err == ""
+
+
+def test_gold_links_that_seem_to_count_from_1_are_told(scored: Shell, golden: Golden) -> None:
+    scored.write("gold", "1-1 2-2\n" * 8)
+    scored.write("links", "0-0 1-1\n" * 8)
+    words = ("evaluate", "gold", "-i", "links", "--metrics")
+    outcome = scored(*words, "aer")
+    assert outcome.lines == ["AER = 50.00 (nrefs:1)"]
+    golden(outcome.err.strip())
+    outcome = scored(*words, "{kind: aer, one_based: true}")
+    assert (outcome.lines, outcome.err) == (["AER = 0.00 (nrefs:1)"], "")
+    assert scored("evaluate", "links", "-i", "links", "--metrics=aer").err == ""
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 
 import dragoman
 from dragoman.data import marks
+from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
@@ -334,14 +335,16 @@ def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], messa
         (
             1,
             {"train": "ab.tsv"},
-            "data.pairs.1: ab.tsv has the columns of en-de",
+            "data.pairs.1: ab.tsv has the columns of en-de, unless its first line names others",
         ),
     ],
 )
 def test_what_is_wrong_with_a_pair_is_told_at_its_line(
-    tmp_path: Path, number: int, changed: dict[str, Any], message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, changed: dict[str, Any], message: str
 ) -> None:
     pairs: list[dict[str, Any]] = [*toy.languages(tmp_path)]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ab.tsv").write_text("one\teins\n", "utf-8")
     pairs[0] = {**pairs[0], "train": "ab.tsv"}
     pairs[number] = {**pairs[number], **changed}
     written = toy.CONFIG.replace(
@@ -353,6 +356,24 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
         checks.load_config(tmp_path / "toy.yaml")
     assert str(told.value).startswith(f"{tmp_path / 'toy.yaml'}:{6 + number}: {message}")
     assert "\n" not in str(told.value)
+
+
+def test_a_table_that_names_its_columns_is_of_both_directions(tmp_path: Path) -> None:
+    toy.languages(tmp_path)
+    table, rows = tmp_path / "both.tsv", [f"{source}\t{target}" for source, target in toy.pairs(40, 3)]
+    table.write_text("\n".join(["en\tfr", *rows]), "utf-8")
+    pairs = [
+        {"source": source, "target": target, "train": str(table), "dev": str(table)}
+        for source, target in (("en", "fr"), ("fr", "en"))
+    ]
+    given = {key: toy._yaml(value) for key, value in {**options(pairs), "run": str(tmp_path / "run")}.items()}
+    config = checks.load_config(tmp_path / "toy.yaml", given)
+    dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "run")
+    one, other = dataset.development
+    assert [(each.sources[0], each.target) for each in other] == [(each.target, each.sources[0]) for each in one]
+    table.write_text("\n".join(["de\tfr", *rows]), "utf-8")
+    with pytest.raises(UserError, match="seems to name the columns de, fr, and has no en"):
+        checks.load_config(tmp_path / "toy.yaml", given)
 
 
 @pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("weights", "[1, 3]"), ("own_symbols", "false")])

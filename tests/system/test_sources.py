@@ -214,7 +214,7 @@ def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
     assert two.fails("translate", "run", "test.en", *both) == "test.en: sources are named with --source; leave out one"
     two.write("short", "1\n")
     assert two.fails("translate", "run", *both[:2], "--source", "digits=short") == (
-        "test.en has 3 lines, short has 1; every line needs its translation"
+        "test.en has 3 lines, short has 1; sources need as many lines"
     )
     assert two.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
     assert two.fails("lexicon", "run").startswith("run: a lexicon needs a run of one text")

@@ -148,6 +148,20 @@ def test_exact_matches_are_returned_as_they_are(corpus: Path, tmp_path: Path) ->
     assert translator.translate(["odd"])[0].text != exact.text
 
 
+def test_a_message_of_several_lines_is_found_as_a_whole(corpus: Path, tmp_path: Path, shell: Shell) -> None:
+    pytest.importorskip("polib")
+    head = 'msgid ""\nmsgstr "Language: fr\\n"\n\n'
+    message = 'msgid ""\n"  One\\n"\n"two\\n"\nmsgstr "{}"\n\nmsgid "six:\\n"\nmsgstr "{}"\n'
+    (tmp_path / "known.po").write_text(head + message.format("Un\\ndeux", "neuf:\\n"), "utf-8")
+    (tmp_path / "new.po").write_text(head + message.format("", ""), "utf-8")
+    files = ("new.po", "-o", "out.po", "--memory", "known.po", "--exact")
+    place = Shell(tmp_path)
+    assert place("translate", begun(corpus), *files).code == 0
+    text = (tmp_path / "out.po").read_text("utf-8")
+    assert 'msgstr "  Un deux\\n"' in text
+    assert 'msgstr "neuf:\\n"' in text
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -1,13 +1,10 @@
-"""Terms in texts, and the files that they come from."""
+"""Terms in texts."""
 
 import unicodedata
-from pathlib import Path
 
 import pytest
 
-from dragoman.errors import UserError
-from dragoman.text.glossary import Glossary, Term, Wholes, read, read_kept, together
-from tests.golden import Golden
+from dragoman.text.glossary import Glossary, Term, Wholes, together
 
 
 def forms(text: str, *terms: Term) -> list[tuple[str, tuple[str, ...]]]:
@@ -72,6 +69,14 @@ def test_letter_case_is_that_of_the_source(text: str, expected: tuple[str, ...])
     assert forms(text, Term("printer", ("der Drucker", "Drucker")))[0][1] == expected
 
 
+def test_an_accelerator_before_a_word_is_no_part_of_it() -> None:
+    assert forms("_File, the _file: my_file __file _1 _", Term("file", ("Datei",))) == [
+        ("File", ("Datei",)),
+        ("file", ("Datei",)),
+    ]
+    assert (1, 6) in Wholes("_Datei")
+
+
 def test_a_term_with_a_capital_behind_a_letter_is_found_as_it_is_written() -> None:
     terms = Term("iPhone", ("iPhone X",)), Term("US", ("USA",)), Term("us", ("uns",)), Term("Polish", ("polnisch",))
     assert forms("an iPhone of US, for us, Us; polish IPHONE", *terms) == [
@@ -81,18 +86,6 @@ def test_a_term_with_a_capital_behind_a_letter_is_found_as_it_is_written() -> No
     assert forms("Linux LINUX", Term("linux")) == [("Linux", ("Linux",)), ("LINUX", ("LINUX",))]
     assert forms("US", *reversed(terms)) == [("US", ("USA",))]
     assert forms("US", terms[2]) == [("US", ("UNS",))]
-
-
-def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
-    path = tmp_path / "terms.tsv"
-    terms = "printer\tDrucker | Druckers\tDruckern\n\nGNU\ngnu\tGnu\nLinux\tLinux\n"
-    for header in ("", "source\ttarget\n", "Source\tTARGET\n"):
-        path.write_text(header + terms, "utf-8")
-        assert read(path).terms == (
-            *(Term("printer", ("Drucker", "Druckers", "Druckern")), Term("GNU"), Term("gnu", ("Gnu",)), Term("Linux")),
-        )
-    path.write_text("GNU\nLinux\n", "utf-8")
-    assert read_kept(path).terms == (Term("GNU"), Term("Linux"))
 
 
 def test_terms_are_found_however_their_characters_are_composed() -> None:
@@ -127,29 +120,3 @@ def test_of_several_files_the_last_decides() -> None:
     assert len(both) == 2
     assert len(together([Glossary([Term("US")]), Glossary([Term("us")])])) == 2
     assert Glossary().find("a") == []
-
-
-@pytest.mark.parametrize("text", ["\tDrucker", "a\tb\nA\tc", " \tx"])
-def test_a_line_without_a_term_is_told(tmp_path: Path, golden: Golden, text: str) -> None:
-    path = tmp_path / "terms.tsv"
-    path.write_text(f"printer\tDrucker\n{text}\n", "utf-8")
-    with pytest.raises(UserError) as told:
-        read(path)
-    golden(str(told.value).replace(str(tmp_path), "."))
-
-
-def test_a_table_of_probabilities_is_no_glossary(tmp_path: Path, golden: Golden) -> None:
-    path = tmp_path / "dictionary.tsv"
-    path.write_text("source\ttarget\tprobability\tcount\nprinter\tDrucker\t1.0\t7\n", "utf-8")
-    for reading in (read, read_kept):
-        with pytest.raises(UserError) as told:
-            reading(path)
-        golden(str(told.value).replace(str(tmp_path), "."))
-
-
-def test_a_list_of_terms_to_keep_has_no_translations(tmp_path: Path, golden: Golden) -> None:
-    path = tmp_path / "kept.txt"
-    path.write_text("GNU\nprinter\tDrucker\n", "utf-8")
-    with pytest.raises(UserError) as told:
-        read_kept(path)
-    golden(str(told.value).replace(str(tmp_path), "."))

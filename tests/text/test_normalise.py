@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normaliser, composed
 
 KEEP = Normaliser(lowercase=False)
 LOWER = Normaliser(lowercase=True)
+
+
+def test_what_is_composed_is_changed_in_nothing_else() -> None:
+    assert composed("e\u0301te\u0301\t\ufb2a A") == "\u00e9t\u00e9\t\u05e9\u05c1 A"
+    assert composed("\ufeffa\u0085b\x07") == "\ufeffa\u0085b\x07"
 
 
 @pytest.mark.parametrize(

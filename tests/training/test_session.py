@@ -54,6 +54,16 @@ def test_a_folder_of_other_things_is_refused(name: str, made: Callable[..., Conf
     assert [path.name for path in (tmp_path / "run").iterdir()] == [name]
 
 
+def test_a_configuration_may_be_named_by_its_path(made: Callable[..., Config], tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(document.dump(made()), "utf-8")
+    for given in (str(path), path):
+        assert session.train(given, quiet=True) == RunFolder(tmp_path / "run")
+    path.write_text("seed: x\n", "utf-8")
+    with pytest.raises(UserError, match=r"small\.yaml:1: seed: expected a whole number"):
+        session.train(path, quiet=True)
+
+
 def test_an_empty_folder_will_do(made: Callable[..., Config], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     assert session.train(made(), quiet=True).card.is_file()

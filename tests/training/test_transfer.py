@@ -15,6 +15,8 @@ from torch import Tensor
 
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
+from dragoman.corpus.examples import read_pairs
+from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import SPECIALS, UNK, Vocabulary
 from dragoman.errors import UserError
@@ -558,6 +560,22 @@ def test_a_run_may_take_the_symbols_of_another(
         assert new.target.text.unit.learnt() == old.target.text.unit.learnt()
         assert new.source.vocabulary == old.source.vocabulary
         assert new.target.counts != old.target.counts
+
+
+def test_symbols_that_the_other_run_has_not_are_counted(
+    parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path
+) -> None:
+    start, options = parent({**CASES["tie none"], "run": str(tmp_path / "start")}), CASES["tie none"]
+    config = made({**on(others, start, options), "run": str(tmp_path / "on"), "text.symbols_of": str(start)})
+    session.train(config, quiet=True)
+    dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "on")
+    every = zip(("en", "fr"), (Run.load(start).source, Run.load(start).target), strict=True)
+    expected = []
+    for number, (name, side) in enumerate(every):
+        words = [word for pair in read_pairs(config.data.train, "en", "fr") for word in pair[number].split()]
+        lacking = len([number for number in side.vocabulary.ids(words) if number == UNK])
+        expected += [f"{lacking:,} of {len(words):,} symbols of {name} are unknown"] if lacking else []
+    assert list(dataset.unknown) == expected != []
 
 
 def test_symbols_that_changed_before_the_first_step_are_taken_anew(

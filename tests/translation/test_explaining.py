@@ -273,6 +273,11 @@ def test_a_translation_from_a_file_has_no_model(translator: Translator, golden: 
         golden(str(refused.value))
 
 
+def test_translations_may_come_one_by_one(translator: Translator) -> None:
+    found = translator.translate([TEXT, "one two"])
+    assert [each.text for each in translator.explain(iter(found))] == [each.text for each in found]
+
+
 def test_it_prints_itself(translator: Translator) -> None:
     (found,) = translator.translate([TEXT])
     explanation = found.explain("trois cinq un", nearest=2)

@@ -26,6 +26,14 @@ def test_words_are_kept_deleted_or_inserted() -> None:
     assert Revision("", "", "").words == []
 
 
+def test_a_word_in_another_form_of_unicode_is_kept() -> None:
+    revision = Revision("", "un e\u0301te\u0301 nu", "un \u00e9t\u00e9 nu")
+    assert [change for _, change in revision.words] == [Change.KEPT] * 3
+    assert not revision.changed
+    assert [change for _, change in Revision("", "\u00e9t\u00e9", "e\u0301te\u0301").words] == [Change.KEPT]
+    assert Revision("", "e\u0301te\u0301", "ete").changed
+
+
 @pytest.mark.spec("C13")
 def test_the_page_takes_no_text_for_markup() -> None:
     found = page("run <1>", [REVISION])

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
+from dragoman.text.normalise import composed
 from dragoman.text.tokenise import PIECE
 
 Counts: TypeAlias = Sequence[int | float]
@@ -35,7 +36,7 @@ class Score(NamedTuple):
         """The same score with a digest of the references in its signature: only scores on the same references are
         comparable.
         """
-        data = f"sentences:{len(references)}|references:{_digest(references)}"
+        data = f"sentences:{len(references)}|references:{_digest(map(composed, references))}"
         return self._replace(signature=f"{self.signature}|{data}")
 
 
@@ -59,6 +60,8 @@ class Metric(ABC):
     A metric counts something in each sentence; the counts add up, and the score of any set of sentences is a function
     of their sums. So resampled corpora (`evaluation/significance.py`) and parts of a corpus (`evaluation/groups.py`)
     are scored without looking at their texts again.
+
+    Texts are compared in NFC, the form that models read and write, whatever form they are given in.
     """
 
     name: str  # as it is printed
@@ -84,11 +87,15 @@ class Metric(ABC):
                 raise UserError(
                     f"there are {len(hypotheses)} translations, but reference {number} has {len(lines)} lines"
                 )
-        rows = [self._counts(hypothesis, others) for hypothesis, *others in zip(hypotheses, *references, strict=True)]
+        texts = zip(*(map(composed, lines) for lines in (hypotheses, *references)), strict=True)
+        rows = [self._counts(hypothesis, others) for hypothesis, *others in texts]
         return np.array(rows, dtype=np.float64)
 
     def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
         """The value of `sentence` for every text with every one as the only reference: (texts, references)."""
+        return self._similarities(list(map(composed, texts)))
+
+    def _similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
         return np.array([[self.sentence(one, [other]).value for other in texts] for one in texts])
 
     def sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
@@ -97,7 +104,7 @@ class Metric(ABC):
         """
         if not references:
             raise UserError("no reference to score against")
-        return self._sentence(hypothesis, references)
+        return self._sentence(composed(hypothesis), list(map(composed, references)))
 
     def _sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
         return self.corpus([hypothesis], [[reference] for reference in references])

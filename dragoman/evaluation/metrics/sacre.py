@@ -75,7 +75,7 @@ class Bleu(SacreMetric):
         self._alone: Any = copy.copy(scorer)
         self._alone.effective_order = True
 
-    def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
+    def _similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
         cased = [text.lower() if self._alone.lowercase else text for text in texts]
         words = [self._alone.tokenizer(text.rstrip()).split() for text in cased]
         return similarities.bleu(words, self.order, self._alone.smooth_method)
@@ -138,7 +138,7 @@ class Chrf(SacreMetric):
         self.word_order = word_order
         self.lowercase = lowercase
 
-    def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
+    def _similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:
         return similarities.chrf([text.lower() if self.lowercase else text for text in texts], self.word_order)
 
 

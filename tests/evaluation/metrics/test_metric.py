@@ -15,6 +15,11 @@ def test_a_signature_tells_other_references_and_other_symbols_apart() -> None:
     assert predicted(1.5, 90.0, "bpe", ["a", "c"])[0].signature != perplexity.signature
 
 
+def test_references_that_are_compared_alike_have_one_signature() -> None:
+    score = Score("BLEU", 1.0, "tok:13a")
+    assert score.against(["\u00e9t\u00e9"]) == score.against(["e\u0301te\u0301"])
+
+
 def test_score_is_a_plain_tuple() -> None:
     name, value, signature = Score("BLEU", 12.345, "tok:13a")
     assert (name, value, signature) == ("BLEU", 12.345, "tok:13a")

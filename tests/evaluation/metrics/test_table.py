@@ -1,6 +1,7 @@
 """What holds for every metric of the table."""
 
 import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,23 @@ def test_a_sentence_is_a_corpus_of_one(kind: str) -> None:
     metric = of(kind)
     for text in (*HYPOTHESES, "", "mat"):
         assert metric.sentence(text, REFERENCES) == metric.corpus([text], [[each] for each in REFERENCES])
+
+
+COMPOSED = ["les élèves étaient à la fête", "où est né le bébé"], ["les élèves étaient à l'école", "où né le bébé"]
+DECOMPOSED = tuple([unicodedata.normalize("NFD", text) for text in texts] for texts in COMPOSED)
+
+
+@each
+def test_texts_are_compared_in_one_form(kind: str) -> None:
+    """Whichever side is decomposed."""
+    metric = of(kind)
+    (texts, references), (others, other_references) = COMPOSED, DECOMPOSED
+    for said, wanted in ((others, references), (texts, other_references), (others, other_references)):
+        assert metric.corpus(said, [wanted]) == metric.corpus(texts, [references])
+        assert metric.sentence(said[0], [wanted[0]]) == metric.sentence(texts[0], references[:1])
+    np.testing.assert_array_equal(
+        metric.similarities([texts[0], other_references[0]]), metric.similarities([texts[0], references[0]])
+    )
 
 
 @each

@@ -1,0 +1,68 @@
+"""Files of terms: glossaries as TSV or CSV, and lists of terms that stay as they are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.configuration.data import CSV
+from dragoman.configuration.messages import shown
+from dragoman.corpus import tables
+from dragoman.corpus.naming import is_language, match
+from dragoman.errors import UserError
+from dragoman.files.reading import shown as file_shown
+from dragoman.text.glossary import Glossary, Term
+from dragoman.text.normalise import Normaliser
+
+HEADER = ["source", "target"]
+FORMS = "|"  # between forms in a column
+
+_normalise = Normaliser(lowercase=False)
+
+
+def read(path: Path, languages: Sequence[str] = ()) -> Glossary:
+    """Read a TSV or CSV file: a term, its translation, and further forms of that, in columns or between `|`. A term
+    without a translation, or whose translation is the same, stays as it is. A first line `source target`, or with two
+    of these languages, is a header, in any letter case. UserError names the file and line of anything else.
+    """
+    return Glossary(_terms(path, languages, keep=False))
+
+
+def read_kept(path: Path) -> Glossary:
+    """Read a file of terms that stay as they are, one on each line. UserError as above."""
+    return Glossary(_terms(path, (), keep=True))
+
+
+def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
+    terms, lines = list[Term](), dict[str, int]()
+    for number, (line, cells) in enumerate(tables.rows(str(path))):
+        place, columns = f"{file_shown(path)}:{line}", [_normalise(cell).strip() for cell in cells]
+        if not any(columns) or (number == 0 and _is_header(columns, languages, place)):
+            continue
+        source, *targets = columns
+        term = Term(source)
+        _check(term, targets, place, "\t".join(cells), keep=keep, separated=str(path).endswith(CSV))
+        if term.key in lines:
+            raise UserError(f"{place}: {shown(source)} is in line {lines[term.key]} already; give its forms there")
+        lines[term.key] = line
+        forms = tuple(dict.fromkeys(form.strip() for each in targets for form in each.split(FORMS) if form.strip()))
+        terms.append(term._replace(forms=() if forms == (source,) else forms))
+    return terms
+
+
+def _is_header(columns: Sequence[str], languages: Sequence[str], place: str) -> bool:
+    """Whether a first line names columns. UserError if they are those of another table."""
+    names = [column.lower() for column in columns]
+    if "probability" in names:
+        raise UserError(f"{place}: a table of `dragoman dictionary`, which is for --dictionary, is no list of terms")
+    two = names[:2]
+    named = len(two) == 2 and all(map(is_language, two)) and None not in match(two, languages)
+    return two == HEADER or named
+
+
+def _check(term: Term, targets: Sequence[str], place: str, row: str, *, keep: bool, separated: bool) -> None:
+    """UserError for a row that is no term, or has a translation where none is expected."""
+    if keep and any(targets):
+        raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(row)}")
+    if separated and not targets and not keep and ";" in term.source:
+        raise UserError(f"{place}: seems to be separated by semicolons, expected commas; save it with these")
+    if not term.findable:
+        raise UserError(f"{place}: expected a term, a tab and its translation, found {shown(row)}")

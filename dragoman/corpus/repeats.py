@@ -1,0 +1,40 @@
+"""Development pairs that training data have too, so that scores on them say less about other texts."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dragoman.corpus.examples import Pair
+from dragoman.corpus.numbering import Numbered
+from dragoman.corpus.statistics import Finding
+from dragoman.text.normalise import Normaliser
+
+_normalise = Normaliser(lowercase=False)
+
+
+def describe_repeats(
+    dev: str | Path, train: str | Path | Sequence[str], source: str, target: str, *, sources: tuple[str, ...] = ()
+) -> list[Finding]:
+    """Read two corpora and find the development pairs that training has, and those whose source alone it has. If the
+    corpora have several `sources`, `source` is the one that is compared. Pairs with an empty side do not count.
+    """
+    sources = sources or (source,)
+    place = sources.index(source)
+    examples = Numbered(dev, sources, target)
+    asked = defaultdict[str, dict[int, str]](dict)  # the targets of each source, by the number of the pair
+    for number, pair in enumerate(_pairs(examples, place)):
+        if pair.source and pair.target:
+            asked[pair.source][number] = pair.target
+    known, same = set[int](), set[int]()
+    for said, translation in _pairs(Numbered(train, sources, target), place):
+        if said in asked:
+            known |= asked[said].keys()
+            same |= {number for number, wanted in asked[said].items() if wanted == translation}
+    found = {"pair also in the training data": same, "source in the training data with another target": known - same}
+    return [Finding.of(name, sorted(numbers), examples) for name, numbers in found.items() if numbers]
+
+
+def _pairs(examples: Numbered, place: int) -> Iterator[Pair]:
+    """Yield the pairs as training reads them."""
+    for example in examples:
+        yield Pair(_normalise(str(example.sources[place])).strip(), _normalise(example.target).strip())

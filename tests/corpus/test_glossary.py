@@ -1,0 +1,65 @@
+"""Files of terms."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus.glossary import read, read_kept
+from dragoman.errors import UserError
+from dragoman.text.glossary import Term
+from tests.golden import Golden
+
+
+def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tsv"
+    terms = "printer\tDrucker | Druckers\tDruckern\n\nGNU\ngnu\tGnu\nLinux\tLinux\n"
+    for header in ("", "source\ttarget\n", "Source\tTARGET\n"):
+        path.write_text(header + terms, "utf-8")
+        assert read(path).terms == (
+            *(Term("printer", ("Drucker", "Druckers", "Druckern")), Term("GNU"), Term("gnu", ("Gnu",)), Term("Linux")),
+        )
+    path.write_text("GNU\nLinux\n", "utf-8")
+    assert read_kept(path).terms == (Term("GNU"), Term("Linux"))
+
+
+@pytest.mark.parametrize("text", ["\tDrucker", "a\tb\nA\tc", " \tx"])
+def test_a_line_without_a_term_is_told(tmp_path: Path, golden: Golden, text: str) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text(f"printer\tDrucker\n{text}\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        read(path)
+    golden(str(told.value).replace(str(tmp_path), "."))
+
+
+def test_a_table_of_probabilities_is_no_glossary(tmp_path: Path, golden: Golden) -> None:
+    path = tmp_path / "dictionary.tsv"
+    path.write_text("source\ttarget\tprobability\tcount\nprinter\tDrucker\t1.0\t7\n", "utf-8")
+    for reading in (read, read_kept):
+        with pytest.raises(UserError) as told:
+            reading(path)
+        golden(str(told.value).replace(str(tmp_path), "."))
+
+
+def test_a_list_of_terms_to_keep_has_no_translations(tmp_path: Path, golden: Golden) -> None:
+    path = tmp_path / "kept.txt"
+    path.write_text("GNU\nprinter\tDrucker\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        read_kept(path)
+    golden(str(told.value).replace(str(tmp_path), "."))
+
+
+def test_a_csv_has_terms_between_commas(tmp_path: Path, golden: Golden) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_text('\ufeff"print, queue",Warteschlange|Schlange,Queue\r\nGNU\r\n', "utf-8")
+    assert read(path).terms == (Term("print, queue", ("Warteschlange", "Schlange", "Queue")), Term("GNU"))
+    path.write_text("GNU\nprinter;Drucker\n", "utf-8")
+    with pytest.raises(UserError) as told:
+        read(path)
+    golden(str(told.value).replace(str(tmp_path), "."))
+
+
+def test_a_first_line_with_the_languages_is_a_header(tmp_path: Path) -> None:
+    path, terms = tmp_path / "terms.tsv", (Term("en", ("de",)), Term("file", ("Datei",)))
+    path.write_text("en\tde\nfile\tDatei\n", "utf-8")
+    assert read(path, ("en-GB", "de")).terms == terms[1:]
+    assert read(path, ("fr", "de")).terms == read(path).terms == terms

@@ -1,0 +1,76 @@
+"""The Python interface: a wrong argument is told in one line, by its name, whatever would fail because of it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import toy
+from tests.golden import Golden
+
+WRONG = [
+    *(f"translate(['one'], n_best={each})" for each in ("'4'", "2.5", "True", "0")),
+    *(f"translate(['one'], beam_size={each})" for each in ("'4'", "2.5", "0")),
+    *(f"translate(['one'], timeout={each})" for each in ("'soon'", "float('nan')", "[1]")),
+    *(f"translate(['one'], search={each})" for each in ("5", "['greedy']")),
+    "translate(['one'], search={'size': 3})",
+    "translate(['one'], search='beem')",
+    "translate(['one'], search={'kind': 'beam', 'sise': 3})",
+    "translate(['one'], search=Spec('beam', {'size': 'many'}))",
+    "translate(['one'], exact='yes')",
+    "translate(['one'], constraints=[])",
+    "translate(['one'], risk='chrf')",
+    "translate(['one'], rerank=True)",
+    *(f"simultaneous({each}, wait=1)" for each in ("'one two'", "3")),
+    "list(translator.simultaneous(['one', 2], wait=1))",
+    "simultaneous(['one'], wait=1.5)",
+    "translation.explain(5)",
+    "translation.explain(nearest='two')",
+    "translation.explain(nearest=-1)",
+    "explain(translation)",
+    "explain(translator.score(['one'], ['un']))",
+    "explain([translation], 'un')",
+    "explain([translation], contrasts=['un', 'deux'])",
+    *(f"load(run, device={each})" for each in ("'tpu'", "1", "{'name': 'cpu'}")),
+    "load(run, weights=1)",
+    *(f"load(run, candidates={each})" for each in ("300", "(300, '20')")),
+    "load(run, memory=['more.tsv'])",
+    *(f"load(run, dictionary={each})" for each in ("5", "[5]")),
+    "load(run, replace_unk='yes')",
+    *(f"load_config({each})" for each in ("None", "b'toy.yaml'")),
+    *(f"load_config('toy.yaml', overrides={each})" for each in ("'seed'", "{5: 5}")),
+    *(f"load_config(run + '/config.yaml', {{'seed': {each}}})" for each in ("object()", "[{1}]", "{1: 2}")),
+    *(f"train(config={each})" for each in ("{}", "None")),
+    "RunFolder(path=5)",
+]
+CALLS = """
+import sys
+import dragoman
+from dragoman import *
+from dragoman.configuration.components import Spec
+
+run = sys.argv[1]
+translator = dragoman.load(run)
+translate, simultaneous, explain = translator.translate, translator.simultaneous, translator.explain
+(translation,) = translate(["one two"])
+for call in sys.argv[2:]:
+    try:
+        print("no fault:", eval(call))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+"""
+
+
+@pytest.fixture(scope="module")
+def told(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each call is told, in a process of its own: here, wrong types do not come as far as the code."""
+    command = [sys.executable, "-c", CALLS, str(toy.trained(tmp_path_factory.getbasetemp())), *WRONG]
+    lines = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout.splitlines()
+    return dict(zip(WRONG, lines, strict=True))
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_a_wrong_argument_is_told_by_its_name(call: str, told: dict[str, str], golden: Golden) -> None:
+    assert told[call].split(":")[0] in ("TypeError", "ValueError", "UserError", "ConfigError"), told[call]
+    golden(told[call], call)
