@@ -117,13 +117,19 @@ def _attention_matrix(sources: tuple[SourceAttention, ...], sentinel: NDArray[np
 
 
 def by_words(
-    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool]
+    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool], *, competing: bool = True
 ) -> tuple[alignment.Weights, alignment.Weights]:
     """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
     source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
+
+    Weights that are not `competing`, of which each may be 1 (`linear_chain`), are a mean over the symbols of a source
+    word rather than a sum, which would grow with its length; where they sum to more than 1, they are divided by that.
     """
     end = len(source.words)  # as if it were a word
     words = iter(source.word_of)
     word_of = [*(end if mark else next(words) for mark in marked), end]
     weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
+    if not competing:
+        weights /= np.maximum(np.bincount(word_of, minlength=end + 1), 1)
+        weights /= np.maximum(weights.sum(1, keepdims=True), 1)
     return weights[:, :end], weights[:, end]

@@ -41,7 +41,7 @@ class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
     the end symbol from words without a counterpart. `recall` fills some of the sources from a translation memory.
     `noise` hides symbols of a text, as in training. `spells`: it reads the characters of words outside the vocabulary.
-    `protection`: it was taught marks in the place of what that finds.
+    `protection`: it was taught marks in the place of what that finds. `competing`: its weights share a sum of 1.
     """
 
     sources: tuple[Source, ...]
@@ -51,6 +51,7 @@ class ModelInputs:
     noise: Callable[[list[Symbol]], list[Symbol]] | None = None
     spells: bool = False
     protection: Protection | None = None
+    competing: bool = True
 
     @property
     def read(self) -> tuple[Source, ...]:
@@ -134,7 +135,8 @@ class ModelInputs:
         words = source.text.words(written)
         if len(encoded) or len(self.sources) == 1:
             marked = [not isinstance(symbol, str) for symbol in encoded]
-            between, end = by_words(attention[:, : len(encoded) + 1], target, words, marked)
+            read = attention[:, : len(encoded) + 1]
+            between, end = by_words(read, target, words, marked, competing=self.competing)
         else:  # this source is missing
             between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
         share = between.sum(1) + end

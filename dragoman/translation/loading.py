@@ -21,6 +21,7 @@ from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import build
+from dragoman.model.attention.normalisers import competes
 from dragoman.model.int8 import Int8
 from dragoman.run.run import Run
 from dragoman.search import candidates as lists
@@ -246,6 +247,7 @@ def codec(
             memory,
             spells=surfaces.sources,
             protection=Protection.of(config.text.protect),
+            competing=competes(config.model.attention.normaliser),
         ),
         target,
         config.data.edited,

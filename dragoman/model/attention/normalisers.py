@@ -8,6 +8,8 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from dragoman.configuration import components
+from dragoman.configuration.components import Spec
 from dragoman.configuration.values import Width
 from dragoman.model.attention.chain import Chain
 from dragoman.model.shapes import Bool, Float, Int
@@ -225,6 +227,11 @@ def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Fl
     """The energies in descending order, and their ranks from 1."""
     count = torch.arange(1, scaled.size(-1) + 1, dtype=scaled.dtype, device=scaled.device)
     return scaled.sort(-1, descending=True).values, count
+
+
+def competes(spec: Spec) -> bool:
+    """Whether the weights of a step share a sum of 1, so that not every one of them could be 1."""
+    return components.complete(NORMALISERS, spec).options.get("divide") is not False
 
 
 NORMALISERS: dict[str, type[Normaliser]] = {

@@ -6,13 +6,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from torch import Tensor, nn
 
-from dragoman.configuration import components
 from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalisers import competes
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
@@ -89,8 +88,8 @@ def check_learnable(config: Config) -> Iterator[str]:
 
 def check_normalised(config: Config, kind: str) -> Iterator[str]:
     """A problem if every weight of a symbol could be 1."""
-    normaliser = components.complete(NORMALISERS, config.model.attention.normaliser)
-    if normaliser.options.get("divide") is False:
+    normaliser = config.model.attention.normaliser
+    if not competes(normaliser):
         yield f"'{kind}' would make all weights of model.attention.normaliser: {normaliser.kind} 1; use divide: true"
 
 
