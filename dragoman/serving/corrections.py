@@ -5,7 +5,6 @@ that is asked for, all translations.
 import sqlite3
 import threading
 import time
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Match, Nearest
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normaliser, composed
 from dragoman.text.tokenise import punctuation
 
 APPLICATION = 0x64726167  # in the header of our databases: "drag"
@@ -297,11 +296,6 @@ class Corrections:
             )
         ) as rows:
             yield from map(Correction._make, rows)
-
-
-def composed(text: str) -> str:
-    """The text with composed characters, as it is kept and found."""
-    return unicodedata.normalize("NFC", text)
 
 
 @contextmanager

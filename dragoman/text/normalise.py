@@ -17,7 +17,7 @@ _CHANGES = str.maketrans(SPACES, " " * len(SPACES), CONTROLS + BYTE_ORDER_MARK) 
 
 
 def composed(text: str) -> str:
-    """The text in NFC and otherwise as it is: the form in which texts are compared, since models read and write it."""
+    """The text in NFC and otherwise as it is: the form in which texts are kept and compared, since models read it."""
     return unicodedata.normalize("NFC", text)
 
 
