@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.files import reading
-from dragoman.files.reading import read_lines, read_words
+from dragoman.files.reading import read_lines, read_sentences, read_words
 from dragoman.files.writing import lines_in, note, partial, write_atomically, write_in_parts
 from tests.golden import Golden
 
@@ -133,7 +133,7 @@ def test_what_is_read_of_an_endless_line_does_not_grow_with_it(read: str, tmp_pa
     code = f"""
 import tracemalloc
 from dragoman.files import reading
-from dragoman.files.reading import read_lines, read_words
+from dragoman.files.reading import read_lines, read_sentences, read_words
 path = {str(tmp_path / "nul.gz")!r}
 tracemalloc.start()
 assert sum(1 for _ in {read}) in (1, 2)
@@ -143,10 +143,12 @@ assert tracemalloc.get_traced_memory()[1] < 5_000_000
 
 
 @pytest.mark.parametrize("name", ["x.po", "x.PO.gz", "x.pot", "x.tmx", "x.xlf", "x.xliff"])
-def test_a_file_of_units_has_no_lines(tmp_path: Path, name: str) -> None:
+def test_a_file_of_units_has_no_sentences(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        list(read_sentences(tmp_path / name))
     (tmp_path / name).write_text('msgid "a"\n', "utf-8")
     with pytest.raises(UserError, match=r"x\.\w+(\.gz)?: is no text of one sentence per line"):
-        list(read_lines(tmp_path / name))
+        list(read_sentences(tmp_path / name))
 
 
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:

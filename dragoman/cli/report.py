@@ -13,7 +13,7 @@ from dragoman.cli.options import OneBased, Threads, To
 from dragoman.cli.streams import one_stream
 from dragoman.corpus.pharaoh import Gold
 from dragoman.errors import UserError
-from dragoman.files.reading import LONGEST_TEXT, read_lines
+from dragoman.files.reading import read_sentences
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def report(
         outputs.check([("--output", output)], chain.from_iterable(map(_development, runs)))
     if output and not corpus:
         outputs.check([("--output", output)], reporting.training_files(Run.load(runs[0])))
-    given = list(read_lines(sentences, LONGEST_TEXT)) if sentences else None
+    given = list(read_sentences(sentences)) if sentences else None
     links = gold_links.read(gold, one_based=one_based)
     if to and not sentences:
         raise UserError("--to goes with --sentences; development sentences already have their language")
     if explain and not (sentences or gold):
         raise UserError("--explain goes with --sentences or --gold; development sentences are shown as they were saved")
-    frequency = frequencies(read_lines(corpus, LONGEST_TEXT)) if corpus else None
+    frequency = frequencies(read_sentences(corpus)) if corpus else None
     found = [_translated(run, given, sentences, gold, links, to, explain=explain) for run in runs]
     if str(output) == "-":
         typer.echo(page(reporting.contents(found, frequency)), nl=False)

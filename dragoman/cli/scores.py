@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, Recorded
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
 
 KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
@@ -33,7 +33,7 @@ class Text(NamedTuple):
 
 def read(path: Path) -> Text:
     """Read a file whose lines are to be scored. Raises UserError if one is too long."""
-    lines = list(read_lines(path, LONGEST_TEXT))
+    lines = list(read_sentences(path))
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_TEXT:
             raise UserError(f"{shown(path)}:{number}: more than {LONGEST_TEXT:,} characters, the most to be scored")

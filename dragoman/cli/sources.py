@@ -15,7 +15,7 @@ from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.errors import UserError
-from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
+from dragoman.files.reading import LONGEST_TEXT, check_sentences, read_lines, shown
 from dragoman.run.folder import RunFolder
 from dragoman.search.table import SEARCHES, has_beam
 from dragoman.translation.translator import Translator
@@ -167,6 +167,7 @@ def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFil
 
 def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
     """Yield the lines of a file. Several sources are columns, separated by tabs."""
+    check_sentences(path)
     lines = read_lines(path, LONGEST_TEXT * len(translator.asked))
     return (text_of(line, path, number, translator) for number, line in enumerate(lines, start=1))
 

@@ -12,7 +12,7 @@ from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, be
 from dragoman.corpus.filters import Report
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
-from dragoman.files.reading import LONGEST_TEXT, existing, read_lines
+from dragoman.files.reading import LONGEST_TEXT, check_sentences, existing, read_lines
 
 
 class Pair(NamedTuple):
@@ -176,7 +176,9 @@ def _first(paths: Iterable[Path]) -> Path:
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:
-    """Yield the corresponding lines of two files as pairs, as `side_by_side` does."""
+    """Yield the corresponding lines of two files as pairs, as `side_by_side` does. UserError for files of units."""
+    for path in (source, target):
+        check_sentences(path)
     return (Pair(*texts) for texts in side_by_side([source, target]))
 
 

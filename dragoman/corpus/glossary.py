@@ -54,15 +54,18 @@ def _is_header(columns: Sequence[str], languages: Sequence[str], place: str) -> 
     if "probability" in names:
         raise UserError(f"{place}: a table of `dragoman dictionary`, which is for --dictionary, is no list of terms")
     two = names[:2]
-    named = len(two) == 2 and all(map(is_language, two)) and None not in match(two, languages)
-    return two == HEADER or named
+    places = match(two, languages) if len(two) == 2 and all(map(is_language, two)) else (None,)
+    if places == (1, 0) and len(languages) == 2:
+        raise UserError(f"{place}: has {' before '.join(two)}, expected terms in {languages[0]} first")
+    return two == HEADER or None not in places
 
 
 def _check(term: Term, targets: Sequence[str], place: str, row: str, *, keep: bool, separated: bool) -> None:
     """UserError for a row that is no term, or has a translation where none is expected."""
     if keep and any(targets):
         raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(row)}")
-    if separated and not targets and not keep and ";" in term.source:
-        raise UserError(f"{place}: seems to be separated by semicolons, expected commas; save it with these")
+    for mark, named in ((";", "semicolons"), ("\t", "tabs")) if separated and not targets and not keep else ():
+        if mark in row:
+            raise UserError(f"{place}: seems to be separated by {named}, expected commas; save it with these")
     if not term.findable:
         raise UserError(f"{place}: expected a term, a tab and its translation, found {shown(row)}")

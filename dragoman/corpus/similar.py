@@ -24,10 +24,10 @@ def most_similar(
     compared by words, so that a nearer one is rarely missed. Of equally near ones the first counts; texts of more than
     2,000 characters are neither found nor find any.
     """
-    asked = [normalise(text) for text in texts]
+    asked = [normalise(text).strip() for text in texts]
     near: list[list[tuple[float, int, Pair]]] = [[] for _ in texts]
     for first, portion in _portions(pairs):
-        known = [(number, pair, normalise(pair.source)) for number, pair in enumerate(portion, start=first)]
+        known = [(number, pair, normalise(pair.source).strip()) for number, pair in enumerate(portion, start=first)]
         kept = [each for each in known if 0 < len(each[2]) <= LONGEST and each[1].target.strip()]
         scores = process.cdist(asked, [source for *_, source in kept], scorer=Indel.normalized_similarity)
         for place, row in enumerate(scores):

@@ -30,12 +30,10 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     Only a newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage return
     before it is dropped, as is a byte order mark at the start of the file. A line with more than `most` characters is
     cut after `most` + 1, so that the caller can recognise it; the rest is never held in memory. Raises UserError if the
-    file is missing or unreadable, a folder, named as UNITS are, a damaged or truncated .gz, or not UTF-8 (with line,
-    byte value and column in bytes).
+    file is missing or unreadable, a folder, a damaged or truncated .gz, or not UTF-8 (with line, byte value and column
+    in bytes).
     """
     name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
-    if name.lower().removesuffix(".gz").endswith(UNITS):
-        raise UserError(f"{name}: is no text of one sentence per line")
     with _readable(name), _open(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
             whole = len(line) != size or line.endswith(b"\n")
@@ -43,6 +41,21 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
             while not whole:
                 rest = file.readline(CHUNK)
                 whole = not rest or rest.endswith(b"\n")
+
+
+def read_sentences(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a text that a user names, cut after LONGEST_TEXT + 1 characters. UserError as `read_lines` and
+    `check_sentences`.
+    """
+    check_sentences(path)
+    return read_lines(path, LONGEST_TEXT)
+
+
+def check_sentences(path: str | Path) -> None:
+    """UserError for a file that is there, and named as one of UNITS."""
+    name = shown(path)
+    if name.lower().removesuffix(".gz").endswith(UNITS) and Path(name).exists():
+        raise UserError(f"{name}: is no text of one sentence per line")
 
 
 def read_words(path: str | Path) -> Iterator[str]:

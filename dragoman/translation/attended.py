@@ -54,6 +54,13 @@ class SourceAttention(NamedTuple):
         return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
 
     @property
+    def bounded(self) -> "SourceAttention":
+        """The same with the weights of each target word divided by their sum where that is more than 1."""
+        total = np.maximum(self.share, 1)
+        end = None if self.end_attention is None else self.end_attention / total
+        return self._replace(attention=self.attention / total[:, None], share=self.share / total, end_attention=end)
+
+    @property
     def label(self) -> str:
         """Its name where texts of several sources are shown, with the similarity of what a memory found."""
         return f"[{self.name} {self.match.score:.2f}]" if self.match else f"[{self.name}]"
@@ -123,7 +130,7 @@ def by_words(
     source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
 
     Weights that are not `competing`, of which each may be 1 (`linear_chain`), are a mean over the symbols of a source
-    word rather than a sum, which would grow with its length; where they sum to more than 1, they are divided by that.
+    word rather than a sum, which would grow with its length.
     """
     end = len(source.words)  # as if it were a word
     words = iter(source.word_of)
@@ -131,5 +138,4 @@ def by_words(
     weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
     if not competing:
         weights /= np.maximum(np.bincount(word_of, minlength=end + 1), 1)
-        weights /= np.maximum(weights.sum(1, keepdims=True), 1)
     return weights[:, :end], weights[:, end]

@@ -120,9 +120,10 @@ def _together(generator: SequenceGenerator, pair: Pair, found: _Gradients, log_p
     codec, (whole, *erased) = generator.codec, log_probs
     _, words = codec.writing.written(pair.encoded, pair.target)
     counts = np.bincount([word for word in words.word_of if word >= 0], minlength=len(words.words))[:, None]
-    by_word = codec.reading.seen(pair.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
+    reading = codec.reading.summed
+    by_word = reading.seen(pair.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
     steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
-    at_all = codec.reading.seen(pair.given, pair.encoded, steps, found.maps)[0]
+    at_all = reading.seen(pair.given, pair.encoded, steps, found.maps)[0]
     lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
     for source, slopes in zip(found.scored.sources, by_word, strict=True):
         rows = [whole - next(lost) for _ in source.words]

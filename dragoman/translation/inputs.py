@@ -1,7 +1,7 @@
 """Model inputs: a user's sources as batches of symbols or regions, and the attention to them by words."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from typing import Any, TypeAlias, cast
 
@@ -62,6 +62,11 @@ class ModelInputs:
     def asked(self) -> tuple[Source, ...]:
         """The sources that a user gives: all that no memory fills."""
         return tuple(source for source in self.sources if not self.recall or source.name not in self.recall.answers)
+
+    @property
+    def summed(self) -> "ModelInputs":
+        """The same for figures of symbols that are no weights, and always add up."""
+        return replace(self, competing=True)
 
     def given(self, text: Text) -> tuple[Given, ...]:
         """What there is for each source, given by the user or found in the memory. TypeError unless the user gives one
@@ -140,7 +145,8 @@ class ModelInputs:
         else:  # this source is missing
             between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
         share = between.sum(1) + end
-        return SourceAttention(source.name, text, words.words, between, share, end if self.taught_end else None)
+        seen = SourceAttention(source.name, text, words.words, between, share, end if self.taught_end else None)
+        return seen if self.competing else seen.bounded
 
     def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
         """The sources of an empty translation."""
@@ -179,6 +185,11 @@ class CombinedInputs:
     def read(self) -> tuple[Source, ...]:
         """The source of each part of what is `encoded`: those of the first model, then those of the second."""
         return tuple(chain.from_iterable(member.sources for member in self.members))
+
+    @property
+    def summed(self) -> "CombinedInputs":
+        """The same for figures of symbols that are no weights, and always add up."""
+        return CombinedInputs(tuple(member.summed for member in self.members))
 
     @property
     def recall(self) -> Recall | None:
@@ -233,6 +244,8 @@ class CombinedInputs:
                 found[seen.name] = found[seen.name].beside(seen) if seen.name in found else seen
         sentinel = next(looks, None)
         ordered = tuple(found[source.name] for source in self.sources)
+        if not all(member.competing for member in self.members):
+            ordered = tuple(each.bounded for each in ordered)
         if sentinel is None:
             return ordered, None
         return ordered, _one_column(sentinel, target)

@@ -63,3 +63,11 @@ def test_a_first_line_with_the_languages_is_a_header(tmp_path: Path) -> None:
     path.write_text("en\tde\nfile\tDatei\n", "utf-8")
     assert read(path, ("en-GB", "de")).terms == terms[1:]
     assert read(path, ("fr", "de")).terms == read(path).terms == terms
+    with pytest.raises(UserError, match=r"terms.tsv:1: has en before de, expected terms in de first"):
+        read(path, ("de", "en"))
+
+
+def test_a_csv_of_tabs_is_told(tmp_path: Path) -> None:
+    (tmp_path / "terms.csv").write_text("house\tHaus\n", "utf-8")
+    with pytest.raises(UserError, match=r"terms.csv:1: seems to be separated by tabs, expected commas"):
+        read(tmp_path / "terms.csv")
