@@ -24,6 +24,15 @@ def test_terms_are_in_the_translations_and_what_is_not_is_told(trained: Shell, t
     assert done.err.count(":3: not in the translation: ") == 1
 
 
+def test_the_languages_of_the_run_are_a_header(trained: Shell, tmp_path: Path) -> None:
+    for first, second, code in (("en", "fr", 0), ("fr", "en", 1)):
+        (tmp_path / "terms.tsv").write_text(f"{first}\t{second}\ntwo\tcinq\n", "utf-8")
+        done = trained("translate", "runs/toy", "--glossary", str(tmp_path / "terms.tsv"), "--json", stdin="en two\n")
+        assert done.code == code, done.err
+        if code == 0:
+            assert [term.text for term in Result.from_line(done.out).translation.terms] == ["two"]
+
+
 def test_what_does_not_go_together_is_told(trained: Shell, tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "terms.tsv").write_text("\tcinq\n", "utf-8")
     (tmp_path / "kept.tsv").write_text("one\n", "utf-8")

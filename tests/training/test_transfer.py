@@ -563,11 +563,12 @@ def test_a_run_may_take_the_symbols_of_another(
 
 
 def test_symbols_that_the_other_run_has_not_are_counted(
-    parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path
+    parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start, options = parent({**CASES["tie none"], "run": str(tmp_path / "start")}), CASES["tie none"]
     config = made({**on(others, start, options), "run": str(tmp_path / "on"), "text.symbols_of": str(start)})
-    session.train(config, quiet=True)
+    session.train(config)
+    told = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with"))
     dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "on")
     every = zip(("en", "fr"), (Run.load(start).source, Run.load(start).target), strict=True)
     expected = []
@@ -576,6 +577,7 @@ def test_symbols_that_the_other_run_has_not_are_counted(
         lacking = len([number for number in side.vocabulary.ids(words) if number == UNK])
         expected += [f"{lacking:,} of {len(words):,} symbols of {name} are unknown"] if lacking else []
     assert list(dataset.unknown) == expected != []
+    assert told.endswith("; ".join(expected))
 
 
 def test_symbols_that_changed_before_the_first_step_are_taken_anew(

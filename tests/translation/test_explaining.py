@@ -377,3 +377,16 @@ def test_similar_pairs_are_those_of_the_training_data(translator: Translator, tm
     pairs = {(source, target) for source, target in toy.pairs(2000, 1)}
     assert all(" ".join(toy.WORDS[word] for word in reversed(each.source.split())) == each.translation for each in near)
     assert pairs
+
+
+def test_similar_pairs_of_several_sources_come_from_a_table_without_a_header(tmp_path: Path) -> None:
+    folder = toy.corpus(tmp_path)
+    rows = [f"{source}\t{number}\t{target}" for number, (source, target) in enumerate(toy.pairs(40, 3))]
+    for part in ("train", "dev"):
+        (folder / f"{part}.tsv").write_text("\n".join(rows), "utf-8")
+    files = {"data.train": str(folder / "train.tsv"), "data.dev": str(folder / "dev.tsv")}
+    options = {**ONE_STEP, **files, "data.source": ["en", "digits"], "model.combination": "hierarchical"}
+    translator = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+    source, target = toy.pairs(40, 3)[0]
+    (found,) = translator.explain(translator.translate([(source, "0")]), nearest=1)
+    assert [(each.source, each.translation, each.score) for each in found.nearest] == [(source, target, 1)]
