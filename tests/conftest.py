@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -19,6 +20,7 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 
 shapes.install()
 torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"  # of commands whose configurations say nothing, too (see pytest_runtest_setup)
 hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("dragoman")
 
