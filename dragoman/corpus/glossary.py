@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.configuration.data import CSV
 from dragoman.configuration.messages import shown
 from dragoman.corpus import tables
 from dragoman.corpus.naming import is_language, match
@@ -39,7 +38,7 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
             continue
         source, *targets = columns
         term = Term(source)
-        _check(term, targets, place, "\t".join(cells), keep=keep, separated=str(path).endswith(CSV))
+        _check(term, targets, place, cells, keep=keep, commas=tables.is_csv(str(path)))
         if term.key in lines:
             raise UserError(f"{place}: {shown(source)} is in line {lines[term.key]} already; give its forms there")
         lines[term.key] = line
@@ -60,12 +59,13 @@ def _is_header(columns: Sequence[str], languages: Sequence[str], place: str) -> 
     return two == HEADER or None not in places
 
 
-def _check(term: Term, targets: Sequence[str], place: str, row: str, *, keep: bool, separated: bool) -> None:
+def _check(term: Term, targets: Sequence[str], place: str, cells: list[str], *, keep: bool, commas: bool) -> None:
     """UserError for a row that is no term, or has a translation where none is expected."""
+    row, mark = ",".join(cells) if commas else "\t".join(cells), "comma" if commas else "tab"
     if keep and any(targets):
         raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(row)}")
-    for mark, named in ((";", "semicolons"), ("\t", "tabs")) if separated and not targets and not keep else ():
-        if mark in row:
+    for other, named in ((";", "semicolons"), ("\t", "tabs")) if commas and not targets and not keep else ():
+        if other in row:
             raise UserError(f"{place}: seems to be separated by {named}, expected commas; save it with these")
     if not term.findable:
-        raise UserError(f"{place}: expected a term, a tab and its translation, found {shown(row)}")
+        raise UserError(f"{place}: expected a term, a {mark} and its translation, found {shown(row)}")

@@ -142,17 +142,22 @@ def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | No
 
 def _ragged(path: str, row: Row, width: int, wanted: Sequence[str]) -> str:
     """What is wrong with a row, and which names a header would have (`wanted`) if there is none."""
-    if path.endswith(CSV) and len(row.cells) == 1 and row.cells[0].count(";") >= width - 1:
+    if is_csv(path) and len(row.cells) == 1 and row.cells[0].count(";") >= width - 1:
         return f"{shown(path)}:{row.line}: seems to be separated by semicolons, expected commas; save it with these"
-    mark = "comma" if path.endswith(CSV) else "tab"
+    mark = "comma" if is_csv(path) else "tab"
     marks = f"one {mark}" if width == 2 else f"{mark}s"
     hint = f" (with other columns, line 1 has to name them: {', '.join(wanted)})" if wanted and row.line == 1 else ""
     return f"{shown(path)}:{row.line}: expected {width} columns separated by {marks}, found {len(row.cells)}{hint}"
 
 
+def is_csv(path: str) -> bool:
+    """Whether commas separate the cells of a file of columns."""
+    return path.lower().endswith(CSV)
+
+
 def rows(path: str) -> Iterator[Row]:
     """All rows of a TSV or CSV, including a header."""
-    if path.endswith(CSV):
+    if is_csv(path):
         return _csv(path)
     return (Row(number, line.split("\t")) for number, line in _lines(path))
 

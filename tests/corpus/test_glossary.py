@@ -52,10 +52,16 @@ def test_a_csv_has_terms_between_commas(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "terms.csv"
     path.write_text('\ufeff"print, queue",Warteschlange|Schlange,Queue\r\nGNU\r\n', "utf-8")
     assert read(path).terms == (Term("print, queue", ("Warteschlange", "Schlange", "Queue")), Term("GNU"))
-    path.write_text("GNU\nprinter;Drucker\n", "utf-8")
-    with pytest.raises(UserError) as told:
-        read(path)
-    golden(str(told.value).replace(str(tmp_path), "."))
+    for wrong, name in (("printer;Drucker", "semicolons"), ("house\tHaus", "tabs"), (",Drucker", "no term")):
+        path.write_text(f"GNU\n{wrong}\n", "utf-8")
+        with pytest.raises(UserError) as told:
+            read(path)
+        golden(str(told.value).replace(str(tmp_path), "."), name)
+
+
+def test_the_ending_of_a_csv_may_be_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "TERMS.CSV").write_text('"print, queue",Warteschlange\n', "utf-8")
+    assert read(tmp_path / "TERMS.CSV").terms == (Term("print, queue", ("Warteschlange",)),)
 
 
 def test_a_first_line_with_the_languages_is_a_header(tmp_path: Path) -> None:
@@ -65,9 +71,3 @@ def test_a_first_line_with_the_languages_is_a_header(tmp_path: Path) -> None:
     assert read(path, ("fr", "de")).terms == read(path).terms == terms
     with pytest.raises(UserError, match=r"terms.tsv:1: has en before de, expected terms in de first"):
         read(path, ("de", "en"))
-
-
-def test_a_csv_of_tabs_is_told(tmp_path: Path) -> None:
-    (tmp_path / "terms.csv").write_text("house\tHaus\n", "utf-8")
-    with pytest.raises(UserError, match=r"terms.csv:1: seems to be separated by tabs, expected commas"):
-        read(tmp_path / "terms.csv")
