@@ -276,6 +276,8 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
         ["six due un"],
     ]
     assert len(model._known) == 3  # those of the glossary's requests alone
+    path.write_text("en\tfr\ntwo\tzwei\n", "utf-8")
+    assert Glossaries.named([f"en,fr={path}"]).of(("en", "fr"), Glossary()).terms == (Term("two", ("zwei",)),)
     path.write_text("two\n", "utf-8")
     refused = ["terms.tsv", "en,=terms.tsv", f"fr,en={path}", f"en,fr={tmp_path / 'none'}"]
     for number, each in enumerate(refused):

@@ -337,6 +337,7 @@ def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], messa
             {"train": "ab.tsv"},
             "data.pairs.1: ab.tsv has the columns of en-de, unless its first line names others",
         ),
+        (1, {"dev": "ab.tsv"}, "data.pairs.1: ab.tsv has the columns of en-de, unless its first line names others"),
     ],
 )
 def test_what_is_wrong_with_a_pair_is_told_at_its_line(
