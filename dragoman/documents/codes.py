@@ -6,14 +6,17 @@ from typing import Any
 
 from lxml import etree
 
+from dragoman.documents.html import Entities, tokens
 from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, possible
+from dragoman.documents.placing import Mark, pairs
 from dragoman.errors import UserError
 
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
 OPENING, CLOSING = ("bpt", "bx", "sc", "sm"), ("ept", "ex", "ec", "em")  # codes that come in pairs
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
+_PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL)
 
 
 def parsed(name: str, data: bytes) -> Any:
@@ -31,11 +34,18 @@ def parsed(name: str, data: bytes) -> Any:
     return tree
 
 
-def serialised(tree: Any) -> bytes:
-    """A tree as a file, in the encoding that it was in."""
-    info = tree.docinfo
-    standalone = True if info.standalone else None
-    return bytes(etree.tostring(tree, xml_declaration=True, encoding=info.encoding or "UTF-8", standalone=standalone))
+def serialised(tree: Any, data: bytes) -> bytes:
+    """A tree as the file that it was read from: in its encoding, with its line ends, and with what it has before and
+    behind the root.
+    """
+    encoding, root = tree.docinfo.encoding or "UTF-8", tree.getroot()
+    text = data.decode(encoding)
+    written = etree.tostring(root, encoding=encoding, xml_declaration=False, with_tail=False).decode(encoding)
+    before, _, after = text.rpartition(f"</{root.prefix + ':' if root.prefix else ''}{local(root)}")
+    if "\r\n" in text:
+        written = written.replace("\n", "\r\n")
+    begin = _PROLOG.match(text)
+    return f"{begin[0] if begin else ''}{written}{after.partition('>')[2] if before else ''}".encode(encoding)
 
 
 def local(element: Any) -> str:
@@ -49,19 +59,21 @@ class Coded:
     """
 
     def __init__(self, element: Any) -> None:
-        self._kept = Kept("".join(element.itertext()))
-        self.line = Line(escape=possible, quoted=self._kept.back)
+        text = "".join(element.itertext())
+        self._kept = Kept(text)
+        self._entities = Entities(text)
+        self.line = Line(escape=self._escaped, quoted=self._kept.back)
         self._codes = list[Any]()
         self._read(element)
 
     def _read(self, element: Any) -> None:
-        self.line.text += element.text or ""
+        self._add(element.text or "")
         for child in element:
             name, number = local(child), len(self._codes)
             self._codes.append(child)
             stays = child.get("translate") == "no" or child.get("mtype") == "protected"
             if name in AROUND and stays and "".join(child.itertext()).strip():  # words, which others stand beside
-                self.line.text += self._kept.placeholder(f"\0/{number}\0")
+                self.line.add(self._kept.placeholder(f"\0/{number}\0"))
             elif name in AROUND and not stays:
                 self._mark(f"<{number}", "open", name)
                 self._read(child)
@@ -70,7 +82,21 @@ class Coded:
                 kind = "open" if name in OPENING else "close" if name in CLOSING else "empty"
                 paired = next((child.get(each) for each in PAIRS if child.get(each)), "")
                 self._mark(f"/{number}", kind, f"code {paired}")
-            self.line.text += child.tail or ""
+            self._add(child.tail or "")
+
+    def _add(self, text: str) -> None:
+        """Add text, in which there may be tags of HTML. Half of a pair stands alone."""
+        found = list(tokens(text))
+        halves = pairs([Mark(each.raw, 0, each.kind, each.name) for each in found])
+        paired = {*halves, *halves.values()}
+        for number, token in enumerate(found):
+            if token.kind == "text":
+                self.line.add(self._entities.said(token.raw))
+            else:
+                self.line.mark(token.raw, token.kind if number in paired else "empty", f"<{token.name}")
+
+    def _escaped(self, text: str) -> str:
+        return possible(self._entities.escaped(text))
 
     def _mark(self, raw: str, kind: str, name: str) -> None:
         self.line.mark(f"\0{raw}\0", kind, name)

@@ -28,7 +28,7 @@ class File(NamedTuple):
             return self.data.decode(encoding)
         except UnicodeDecodeError as error:
             line = 1 + self.data.count(b"\n", 0, error.start)
-            raise UserError(f"{self.name}:{line}: is not {encoding.upper()}") from None
+            raise UserError(f"{self.name}:{line}: is not {encoding.upper()}; save it as UTF-8") from None
 
 
 class Document(ABC):

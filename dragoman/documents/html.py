@@ -5,10 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from unicodedata import category
 
 from dragoman.documents.document import File, Text
 from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, Part, whole
+from dragoman.documents.line import Line, Part, is_note, whole
+from dragoman.errors import UserError
 
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub sup time tt u".split()
@@ -17,6 +19,12 @@ VOID = frozenset("img wbr".split())  # in a line, without a text
 VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
 RAW = frozenset("script style textarea".split())  # hold no tags but their own end
 BLOCKS = RAW | {"pre"}
+RAISED = ("sup", "sub")
+DECLARED = 2048  # characters in which an encoding is declared
+_DECLARATION = re.compile(
+    r"""(<(?:meta|\?xml)\s[^<>]*?(?:charset|encoding)\s*=\s*["']?)(?!utf-?8\b)([a-z][\w.:-]*)""", re.IGNORECASE
+)
+_ENTITY = re.compile(r"&(?:[a-zA-Z]\w{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});", re.ASCII)
 # Elements whose end tag may be left out.
 UNCLOSED = frozenset("caption colgroup dd dt li optgroup option p rp rt tbody td tfoot th thead tr".split())
 EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -77,26 +85,82 @@ class Page(Text):
 
 
 class Html(Page):
-    """A file of HTML."""
+    """A file of HTML, in UTF-8 or in the encoding that it says. Afterwards it is in UTF-8, and says so."""
 
     def __init__(self, file: File) -> None:
-        super().__init__(file.text)
+        declared = _DECLARATION.search(file.data[:DECLARED].decode("latin-1"))
+        try:
+            text = file.text
+        except UserError:
+            if declared is None:
+                raise
+            text = _decoded(file, declared[2])
+        begin = _DECLARATION.sub(r"\1UTF-8", text[:DECLARED], count=1)
+        super().__init__(begin + text[DECLARED:])
+
+
+def _decoded(file: File, encoding: str) -> str:
+    try:
+        return file.data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        raise UserError(f"{file.name}: is not {encoding} as it says; save it as UTF-8") from None
 
 
 def inline(text: str) -> Line:
-    """A string of a program, in which tags may stand, as a line: nothing in it is escaped, and white space stays."""
+    """A string of a program, in which tags and entities may stand, as a line. White space stays."""
     text = whole(text)
     line = Line(raw=text)
-    for token in _tokens(text):
+    entities = Entities(text)
+    line.escape = entities.escaped
+    for token in tokens(text):
         if token.kind == "text":
-            line.text += token.raw
+            line.add(entities.said(token.raw))
         else:
             line.mark(token.raw, token.kind, token.name)
     return line
 
 
+class Entities:
+    """The characters that a text of a program writes as HTML does, such as `&amp;`. Others are written as they are."""
+
+    def __init__(self, text: str) -> None:
+        found = ((html.unescape(each), each) for each in dict.fromkeys(_ENTITY.findall(text)))
+        known = [(said, each) for said, each in found if len(said) == 1 and category(said) not in ("Cc", "Cs")]
+        self._raw = {said: each for said, each in reversed(known) if said != "\ufffd"}
+        self._said = {each: said for said, each in known}
+
+    def said(self, text: str) -> str:
+        """What a text says."""
+        return _ENTITY.sub(lambda found: self._said.get(found[0], found[0]), text) if self._said else text
+
+    def escaped(self, text: str) -> str:
+        """A text with its characters written as before."""
+        return text.translate(str.maketrans(self._raw))
+
+
 def _escaped(text: str) -> str:
     return html.escape(text, quote=False)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the tags and texts of HTML. What stands raised or lowered behind a word, such as the number of a note, is a
+    tag with its text.
+    """
+    every = list(_tokens(text))
+    position = 0
+    while position < len(every):
+        begin, said, end, *behind = [*every[position : position + 4], *[Token("")] * 4][:4]
+        if (
+            begin.kind == "open"
+            and begin.name in RAISED
+            and (said.kind, end.kind, end.name) == ("text", "close", begin.name)
+            and is_note(html.unescape(said.raw), html.unescape(behind[0].raw) if behind[0].kind == "text" else "")
+        ):
+            yield Token(begin.raw + said.raw + end.raw, "empty", begin.name)
+            position += 3
+        else:
+            yield begin
+            position += 1
 
 
 def _tokens(text: str) -> Iterator[Token]:
@@ -145,13 +209,13 @@ def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
 
 def parts(text: str, kept: Kept) -> Iterator[Part]:
     """Yield lines with words, and what stands between them."""
-    built, tokens, position = Builder(), list(_tokens(text)), 0
-    while position < len(tokens):
-        token, position = tokens[position], position + 1
-        inline = token.kind == "text" or token.name in INLINE or token.name in VOID
+    built, every, position = Builder(), list(tokens(text)), 0
+    while position < len(every):
+        token, position = every[position], position + 1
+        inline = token.kind == "text" or token.name in INLINE or token.name in VOID or "-" in token.name
         if token.kind == "open" and token.kept:
-            begun, position = position - 1, _closed(token.name, tokens, position)
-            element = "".join(each.raw for each in tokens[begun:position])
+            begun, position = position - 1, _closed(token.name, every, position)
+            element = "".join(each.raw for each in every[begun:position])
             if token.name in INLINE | VERBATIM - BLOCKS:
                 built.add(Token(kept.placeholder(element)), element)
                 continue

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 from dragoman.documents.document import File, Text
 from dragoman.documents.html import inline
@@ -20,12 +21,13 @@ class Strings(Text):
 
     def __init__(self, file: File) -> None:
         text = file.text.removeprefix("\ufeff")
+        begin = file.text[: len(file.text) - len(text)]
         try:
             json.loads(text)
         except (json.JSONDecodeError, RecursionError) as error:
             line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
             raise UserError(f"{file.name}:{line}: is no JSON ({what})") from None
-        super().__init__(_parts(text))
+        super().__init__(chain([begin], _parts(text)))
 
 
 def _parts(text: str) -> Iterator[Part]:

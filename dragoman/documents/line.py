@@ -9,6 +9,7 @@ from dragoman.documents.kept import PLACEHOLDER
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _SPACE = re.compile(r"\s+")
 _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
@@ -28,17 +29,24 @@ class Line:
     emphasis: str = ""
 
     def say(self, text: str) -> None:
-        """Add text, in which any white space is a space. The space behind a tag that stands alone, such as a picture,
-        belongs to the tag if there is nothing before that, or another space.
-        """
+        """Add text, in which any white space is a space."""
         text = _SPACE.sub(" ", text)
-        last = self.marks[-1] if self.marks and self.marks[-1].offset == len(self.text) else None
-        alone = last is not None and last.kind == "empty"
-        if text.startswith(" ") and (self.text.endswith(" ") or (alone and not self.text)):
-            text = text[1:]
-            if last and alone:
-                self.marks[-1] = last._replace(raw=last.raw + " ")
+        self.add(text.removeprefix(" ") if self.text.endswith(" ") and self._alone is None else text)
+
+    def add(self, text: str) -> None:
+        """Add text. The space behind a tag that stands alone, such as a picture, belongs to the tag if there is nothing
+        before that, or another space.
+        """
+        last = self._alone
+        if last and text.startswith(" ") and (not self.text or self.text.endswith(" ")):
+            self.marks[-1], text = last._replace(raw=last.raw + " "), text[1:]
         self.text += text
+
+    @property
+    def _alone(self) -> Mark | None:
+        """The tag that stands alone here, if one does."""
+        last = self.marks[-1] if self.marks else None
+        return last if last and last.kind == "empty" and last.offset == len(self.text) else None
 
     def mark(self, raw: str, kind: str = "empty", name: str = "") -> None:
         """Add a tag."""
@@ -60,6 +68,13 @@ class Line:
             found += [self.escape(text[last : tag.offset]), tag.raw if said else ""]
             last = tag.offset
         return self.quoted("".join([*found, self.escape(text[last:])]))
+
+
+def is_note(raised: str, following: str) -> bool:
+    """Whether raised or lowered text is a sign of its own, such as the number of a note or an exponent, and no part of
+    a word, as in 2<sup>nd</sup> or H<sub>2</sub>O.
+    """
+    return not (_LETTERS.search(raised) or following[:1].isalnum())
 
 
 def possible(text: str) -> str:

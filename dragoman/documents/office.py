@@ -13,7 +13,7 @@ from lxml import etree
 from dragoman.documents.codes import local, parsed, serialised
 from dragoman.documents.document import Document, File
 from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, possible
+from dragoman.documents.line import Line, is_note, possible
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
@@ -32,6 +32,7 @@ CUTS = ("tab", "br", "cr")  # where a line ends
 CONTAINERS = ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")  # of runs within a paragraph
 FIELDS = ("fldSimple", "fld")  # of which Word computes the text
 FORMULAS = ("oMath", "oMathPara")
+GONE = ("del", "moveFrom")  # what was there before a change
 RANGES = {  # what begins or ends a part of a text
     "bookmarkStart": ("open", "bookmark"),
     "bookmarkEnd": ("close", "bookmark"),
@@ -41,6 +42,7 @@ RANGES = {  # what begins or ends a part of a text
 HYPHEN = "\u2011"  # one at which no line is broken
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile(r"<\w+:(?:lang|noProof)\b[^>]*>|\s(?:lang|dirty|err)=\"[^\"]*\"")  # in how a run looks
+_RAISED = re.compile(r'vertAlign\b[^>]*\bval="su(?:per|b)script|\sbaseline="-?[1-9]')
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 
 
@@ -81,7 +83,7 @@ class Office(Document):
         with zipfile.ZipFile(made, "w") as new:
             for entry, data in self._entries():
                 tree = self._trees.get(entry.filename)
-                new.writestr(entry, data if tree is None else serialised(tree))
+                new.writestr(entry, data if tree is None else serialised(tree, data))
         return made.getvalue()
 
 
@@ -93,6 +95,20 @@ class Piece(NamedTuple):
     nodes: list[Any]
     text: str | None = None
     look: str | None = None
+    within: tuple["Piece", ...] = ()  # of a link or the like with runs of several looks
+
+    @property
+    def usual(self) -> "Piece":
+        """The piece in it that looks as most of it does."""
+        sizes = Counter[str]()
+        for each in self.within:
+            sizes[each.look or ""] += len(each.text or "")
+        return max(self.within, key=lambda each: sizes[each.look or ""])
+
+    @property
+    def note(self) -> bool:
+        """Whether its text stands raised or lowered."""
+        return self.look is not None and _RAISED.search(self.look) is not None
 
     @property
     def range(self) -> tuple[str, str] | None:
@@ -114,6 +130,17 @@ class Piece(NamedTuple):
             each.set(_SPACE, "preserve")
         return [node]
 
+    def holding(self, nodes: list[Any]) -> list[Any]:
+        """The same around other runs than those within."""
+        if not nodes:
+            return self.said("")
+        first = self.within[0].nodes[0]
+        parent, place = first.getparent(), first.getparent().index(first)
+        for node in (node for each in self.within for node in each.nodes):
+            parent.remove(node)
+        parent[place:place] = nodes
+        return self.nodes
+
 
 class Stretch:
     """A line of a paragraph: pieces, of which those that look as most of it does are plain text."""
@@ -128,44 +155,80 @@ class Stretch:
         usual = max(sizes, key=lambda look: sizes[look], default=None)
         same = (piece for piece in pieces if piece.look is not None and piece.look == usual)
         self._usual = next(same, _plain(pieces))
-        kept = Kept("".join(piece.text or "" for piece in pieces))
-        self.line.quoted = kept.back
-        for number, piece in enumerate(pieces):
+        self._kept = Kept("".join(piece.text or "" for piece in pieces))
+        self._coded = list[Piece]()  # by the numbers of their codes
+        self.line.quoted = self._kept.back
+        self._read(pieces, usual)
+
+    def _read(self, pieces: Sequence[Piece], usual: str | None) -> None:
+        line = self.line
+        for place, piece in enumerate(pieces):
             if piece.text is not None and piece.look is not None and piece.look == usual:
-                self.line.text += piece.text
-            elif piece.text is not None:
-                self.line.mark(f"\0<{number}\0", "open", str(number))
-                self.line.text += piece.text
-                self.line.mark(f"\0>{number}\0", "close", str(number))
-            elif any(_texts(node) for node in piece.nodes):  # a field stands for words
-                self.line.text += kept.placeholder(f"\0/{number}\0")
+                line.add(piece.text)
+                continue
+            number = len(self._coded)
+            self._coded.append(piece)
+            following = next((each.text for each in pieces[place + 1 : place + 2] if each.text), "")
+            if piece.text is not None and not (piece.note and is_note(piece.text, following)):
+                line.mark(f"\0<{number}\0", "open", str(number))
+                if piece.within:
+                    self._read(piece.within, piece.usual.look)
+                else:
+                    line.add(piece.text)
+                line.mark(f"\0>{number}\0", "close", str(number))
+            elif piece.text is None and any(_texts(node) for node in piece.nodes) and local(piece.nodes[0]) not in GONE:
+                line.add(self._kept.placeholder(f"\0/{number}\0"))  # a field stands for words
             elif piece.range:
-                self.line.mark(f"\0/{number}\0", *piece.range)
+                line.mark(f"\0/{number}\0", *piece.range)
             else:
-                self.line.mark(f"\0/{number}\0")
+                line.mark(f"\0/{number}\0")
 
     def fill(self, written: str) -> None:
         """Put a translation with its tags in place of the pieces."""
-        parts = _CODE.split(written)
-        found = [self._usual.said(parts[0]) if parts[0] else []]
-        begun, ended = dict[str, int](), dict[str, int]()  # where ranges begin and end
-        for sign, number, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
-            piece = self._pieces[int(number)]
-            if sign == "/" and piece.range:
-                kind, name = piece.range
-                (begun if kind == "open" else ended)[name] = len(found)
-            found.append(piece.nodes if sign == "/" else [])
-            found.append((piece if sign == "<" else self._usual).said(text) if text or sign == "<" else [])
-        for name in begun.keys() & ended.keys():
-            one, other = begun[name], ended[name]
-            if other < one:  # ranges that overlap go with their words, and each begins before it ends
-                found[one], found[other] = found[other], found[one]
-        nodes = [node for each in found for node in each]
         first = self._pieces[0].nodes[0]
         paragraph, place = first.getparent(), first.getparent().index(first)
         for node in (node for piece in self._pieces for node in piece.nodes):
             paragraph.remove(node)
-        paragraph[place:place] = nodes
+        parts = _CODE.split(written)
+        levels = [_Level(self._usual)]
+        levels[-1].say(parts[0])
+        for sign, number, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+            piece = self._coded[int(number)]
+            if sign == "<":
+                levels.append(_Level(piece.usual if piece.within else piece))
+            elif sign == ">":
+                within = levels.pop().nodes()
+                levels[-1].found.append(piece.holding(within) if piece.within else within or piece.said(""))
+            else:
+                levels[-1].add(piece)
+            levels[-1].say(text)
+        paragraph[place:place] = levels[-1].nodes()
+
+
+class _Level:
+    """What is written of a line, or of an element in it, so far; its text looks as that of a piece."""
+
+    def __init__(self, usual: Piece) -> None:
+        self.found = list[list[Any]]()
+        self._usual = usual
+        self._begun, self._ended = dict[str, int](), dict[str, int]()  # where ranges begin and end
+
+    def say(self, text: str) -> None:
+        if text:
+            self.found.append(self._usual.said(text))
+
+    def add(self, piece: Piece) -> None:
+        if piece.range:
+            kind, name = piece.range
+            (self._begun if kind == "open" else self._ended)[name] = len(self.found)
+        self.found.append(piece.nodes)
+
+    def nodes(self) -> list[Any]:
+        for name in self._begun.keys() & self._ended.keys():
+            one, other = self._begun[name], self._ended[name]
+            if other < one:  # ranges that overlap go with their words, and each begins before it ends
+                self.found[one], self.found[other] = self.found[other], self.found[one]
+        return [node for each in self.found for node in each]
 
 
 def _plain(pieces: Sequence[Piece]) -> Piece:
@@ -248,12 +311,21 @@ def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
         elif name in CONTAINERS and not any(
             True for _ in node.iter("{*}drawing", "{*}fldChar", "{*}footnoteReference")
         ):
-            pieces.append(Piece([node], "".join(each.text or "" for each in _texts(node))))
+            pieces.append(Piece([node], "".join(each.text or "" for each in _texts(node)), within=_within(node)))
         elif content == "commentReference" and pieces and local(pieces[-1].nodes[0]) == "commentRangeEnd":
             pieces[-1].nodes.append(node)
-        elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES):
+        elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES, *GONE):
             pieces.append(Piece([node]))
     yield from [pieces] if pieces else []
+
+
+def _within(node: Any) -> tuple[Piece, ...]:
+    """The runs of a link or the like, if they look different and there is nothing else in it."""
+    runs, pieces = list(node.iter("{*}r")), list[Piece]()
+    if len({run.getparent() for run in runs}) == 1 and all(len(run) and local(run[-1]) == "t" for run in runs):
+        for run in runs:
+            _join(pieces, Piece([run], run[-1].text or "", _look(run)))
+    return tuple(pieces) if len(pieces) > 1 else ()
 
 
 def _join(pieces: list[Piece], piece: Piece, *, begun: bool = True) -> None:

@@ -28,7 +28,7 @@ def placed(marks: Sequence[Mark], text: str, translated: Translated) -> list[Pla
 
 def _tree(marks: Sequence[Mark], length: int) -> list[Node]:
     """The elements of a text. A tag without its other half stands alone."""
-    closing = _pairs(marks)
+    closing = pairs(marks)
     closed = set(closing.values())
     stack = [Node(0, length, ())]
     for number, mark in enumerate(marks):
@@ -44,7 +44,7 @@ def _tree(marks: Sequence[Mark], length: int) -> list[Node]:
     return stack[0].within
 
 
-def _pairs(marks: Sequence[Mark]) -> dict[int, int]:
+def pairs(marks: Sequence[Mark]) -> dict[int, int]:
     """Which tag closes which, by their numbers."""
     found, stack, names = dict[int, int](), list[int](), Counter[str]()
     for number, mark in enumerate(marks):

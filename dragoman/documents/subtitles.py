@@ -45,15 +45,16 @@ def _line(content: str) -> Line:
     found = _PLACED.match(content)
     place = found[0] if found else ""
     said = content.removeprefix(place)
-    several = 1 if _SPEAKER.search(said) else 1 + said.count("\n")
+    several = 1 if _SPEAKER.search(said) else sum(bool(each.strip()) for each in said.split("\n"))
     line = inline(said if several == 1 else " ".join(said.split()))
-    line.raw, line.quoted = content, partial(_written, place, several)
+    behind = content[len(content.rstrip("\n")) :]
+    line.raw, line.quoted = content, partial(_written, place, several, behind)
     return line
 
 
-def _written(place: str, lines: int, text: str) -> str:
+def _written(place: str, lines: int, behind: str, text: str) -> str:
     """A subtitle in so many lines of about the same length."""
-    found, rest = list[str](), text
+    found, rest = list[str](), text.rstrip("\n")
     for left in range(lines, 1, -1):
         spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", rest)]
         if not spaces:
@@ -61,4 +62,4 @@ def _written(place: str, lines: int, text: str) -> str:
         cut = min(spaces, key=lambda space: abs(space - len(rest) / left))
         found.append(rest[:cut])
         rest = rest[cut + 1 :]
-    return place + "\n".join([*found, rest])
+    return place + "\n".join([*found, rest]) + behind

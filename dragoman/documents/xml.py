@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import count
 from typing import Any, NamedTuple, final
 
@@ -21,10 +22,13 @@ INITIAL = ("initial",)  # the same of a segment of 2.0
 
 
 class Gap(NamedTuple):
-    """A unit without a translation, and its source."""
+    """A unit without a translation, and its source; of a unit that is in segments (XLIFF 1.2), one of them, by its
+    number in the unit (`mid`).
+    """
 
     unit: Any
     coded: Coded
+    segment: str | None = None
 
 
 class _Units(Document):
@@ -34,6 +38,7 @@ class _Units(Document):
 
     def __init__(self, file: File) -> None:
         self.languages = file.languages
+        self._data = file.data
         self._tree = parsed(file.name, file.data)
         root = self._tree.getroot()
         if local(root) != self.root:
@@ -45,7 +50,7 @@ class _Units(Document):
         for gap, each in zip(self._gaps, translated, strict=True):
             if each.complete:
                 self._fill(gap, gap.coded.line.written(each), each)
-        return serialised(self._tree)
+        return serialised(self._tree, self._data)
 
     @abstractmethod
     def _found(self, name: str) -> Iterator[Gap]:
@@ -94,6 +99,10 @@ class Xliff(_Units):
 
     root = "xliff"
 
+    def __init__(self, file: File) -> None:
+        super().__init__(file)
+        self._filled = set[Any]()  # targets
+
     def _found(self, name: str) -> Iterator[Gap]:
         root = self._tree.getroot()
         self._check(root, "srcLang", "trgLang", name)
@@ -102,10 +111,17 @@ class Xliff(_Units):
         for unit in root.iter("{*}trans-unit", "{*}segment"):
             source, target = unit.find("{*}seg-source"), unit.find("{*}target")
             source = unit.find("{*}source") if source is None else source
-            whole = "".join(target.itertext()).strip() if target is not None else ""
             old = local(unit) == "trans-unit"
-            open_to = not whole or (target.get("state") in UNTRANSLATED if old else unit.get("state") in INITIAL)
-            if source is not None and open_to and unit.get("approved") != "yes" and not _kept(unit):
+            initial = (
+                (target is not None and target.get("state") in UNTRANSLATED) if old else unit.get("state") in INITIAL
+            )
+            if source is None or unit.get("approved") == "yes" or _kept(unit):
+                continue
+            segments, there = _segments(source), _segments(target)
+            if segments and (there or initial or _empty(target)):
+                gaps = (mid for mid in segments if initial or _empty(there.get(mid)))
+                yield from (Gap(unit, Coded(segments[mid]), mid) for mid in gaps)
+            elif initial or _empty(target):
                 yield Gap(unit, Coded(source))
 
     def _check(self, element: Any, source: str, target: str, name: str) -> None:
@@ -126,21 +142,28 @@ class Xliff(_Units):
             before = [each for each in unit if local(each) in ("source", "seg-source")][-1]
             before.addnext(target)
             target.tail, before.tail = before.tail, before.tail
-        for child in list(target):
-            target.remove(child)
-        target.text = None
-        gap.coded.fill(target, written)
+        if gap.segment is None:
+            _clear(target)
+            gap.coded.fill(target, written)
+        else:
+            gap.coded.fill(_place(target, gap.unit.find("{*}seg-source"), gap.segment), written)
         if local(unit) == "segment":
             unit.set("state", "translated")
             unit.attrib.pop("subState", None)  # it refines the state that the segment had
             self._match(gap, written, translated)
             return
+        qualifier = _qualifier(translated)
+        if target in self._filled and target.get("state-qualifier") != qualifier:
+            qualifier = MACHINE  # of segments that come from several places
+        self._filled.add(target)
         target.set("state", "needs-review-translation")
-        target.set("state-qualifier", _qualifier(translated))
+        target.set("state-qualifier", qualifier)
         if translated.quality is not None:
             match = _added(unit, etree.QName(space, "alt-trans"))
             match.set("match-quality", _percent(translated))
             match.set("origin", ORIGIN)
+            if gap.segment is not None:
+                match.set("mid", gap.segment)
             gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
 
     def _match(self, gap: Gap, written: str, translated: Translated) -> None:
@@ -163,6 +186,43 @@ class Xliff(_Units):
         source = etree.SubElement(match, etree.QName(space, "source"))
         source.text = gap.coded.line.text
         gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
+
+
+def _segments(element: Any) -> dict[str, Any]:
+    """The segments that a text of XLIFF 1.2 is divided into."""
+    every = [] if element is None else element.iter("{*}mrk")
+    segments = (each for each in every if each.get("mtype") == "seg")
+    return {each.get("mid", f"#{number}"): each for number, each in enumerate(segments)}
+
+
+def _place(target: Any, source: Any, number: str) -> Any:
+    """The segment of this number in a target, without a text. A target without segments gets those of the source."""
+    there = _segments(target)
+    if there and number not in there:
+        missing = _segments(source)[number]
+        target[-1].tail = target[-1].tail or " "
+        etree.SubElement(target, missing.tag, missing.attrib)
+    elif not there:
+        _clear(target)
+        target.text = source.text
+        target.extend(map(deepcopy, source))
+        for segment in _segments(target).values():
+            if Coded(segment).line.worded:
+                _clear(segment)
+    segment = _segments(target)[number]
+    _clear(segment)
+    return segment
+
+
+def _empty(element: Any) -> bool:
+    return element is None or not "".join(element.itertext()).strip()
+
+
+def _clear(element: Any) -> None:
+    """Take all out of an element."""
+    for child in list(element):
+        element.remove(child)
+    element.text = None
 
 
 def _added(parent: Any, name: etree.QName) -> Any:

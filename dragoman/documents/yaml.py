@@ -106,12 +106,13 @@ def _written(raw: str, scalar: _Scalar, text: str) -> str:
     elif style == "'":
         found = "'" + text.replace("'", "''") + "'"
     elif style in BLOCKS:
-        head, _, rest = raw.partition("\n")
+        newline = "\r\n" if "\r\n" in raw else "\n"
+        head, _, rest = raw.partition(newline)
         indent = rest[: len(rest) - len(rest.lstrip())].rpartition("\n")[2]
         lines = text.rstrip("\n").split("\n")
-        joined = ("\n" if style == "|" else "\n\n").join(indent + line if line else line for line in lines)
-        double += "\n"
-        found = f"{head}\n{joined}{raw[len(raw.rstrip()) :]}"
+        joined = (newline if style == "|" else 2 * newline).join(indent + line if line else line for line in lines)
+        double += newline
+        found = f"{head}{newline}{joined}{raw[len(raw.rstrip()) :]}"
     doubtful = style is None and _BOOLEAN.fullmatch(text)
     return found if not doubtful and _says(found, text, bracketed=scalar.bracketed) else double
 

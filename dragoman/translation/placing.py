@@ -149,11 +149,12 @@ class Ends:
 
     def _point(self, offset: int, read: Span, room: Span) -> int:
         """Where a place of the text is in the translation: before what the next word became, or else behind what the
-        last word before became, and the space there; in proportion if there are none, and not in a word
-        if nothing is linked.
+        last word before became, and the space there; behind that word, too, if it ends there and no other begins; in
+        proportion if there are none, and not in a word if nothing is linked.
         """
         after, before = bisect_left(self._begins, offset), bisect_right(self._ends, offset)
-        if after < len(self.links):
+        ends = before > 0 and self._ends[before - 1] == offset > 0 and not self.text[offset : offset + 1].isalnum()
+        if after < len(self.links) and not ends:
             word = self.links[after][0]
             place = min(there[0] for there in self._beside(after, word))
             spaces = self.text[offset : word[0]]

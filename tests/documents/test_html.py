@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.html import Page
+from dragoman.documents.document import File
+from dragoman.documents.html import Html, Page
+from dragoman.errors import UserError
 from tests.documents.speaking import spoken
 
 pytest.importorskip("sentencex")
@@ -61,7 +63,7 @@ def translated(html: str) -> str:
         ("a &lt; b &amp; c", "C &amp; B &lt; A"),
         ("a < b", "B &lt; A"),
         ("<b>one", "<b>ONE"),
-        ("one</b> two", "</b>TWO ONE"),
+        ("one</b> two", "TWO ONE</b>"),
         ("", ""),
         ("<p></p> \n", "<p></p> \n"),
         ("<p>&nbsp;</p>", "<p>&nbsp;</p>"),
@@ -99,6 +101,36 @@ def test_every_tag_comes_through_once_and_nested_as_before(html: str) -> None:
     found = translated(html)
     assert Counter(TAG.findall(found)) == Counter(TAG.findall(html))
     assert _depths(found) == _depths(html)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>one two<sup>1</sup> six<sub>a</sub></p>", "<p>SIX<sub>a</sub> TWO<sup>1</sup> ONE</p>"),
+        ("<p>one two <sup>1</sup> six</p>", "<p><sup>1</sup> SIX TWO ONE</p>"),
+        ("<p>one 2<sup>nd</sup> two</p>", "<p>TWO <sup>2ND</sup> ONE</p>"),
+        ("<p>one <custom-x>two</custom-x> six</p>", "<p>SIX <custom-x>TWO</custom-x> ONE</p>"),
+    ],
+)
+def test_raised_signs_stay_as_they_are_and_elements_of_others_are_in_the_line(html: str, expected: str) -> None:
+    assert translated(html) == expected
+
+
+@pytest.mark.parametrize("declared", ['<meta charset="ISO-8859-1">', "<meta content='text/html; charset=latin1' x>"])
+@pytest.mark.parametrize("word", ["é", "e"])
+def test_a_page_in_another_encoding_is_written_in_utf_8(declared: str, word: str) -> None:
+    text = f"{declared}<p>one {word}</p><p>charset=latin1</p>"
+    done = spoken(Html(File("x.html", text.encode("latin-1"), ("en", "fr")))).decode()
+    assert f"<p>{word.upper()} ONE</p><p>CHARSET=LATIN1</p>" in done
+    assert done.count("UTF-8") == 1
+    assert "latin1" not in done.lower().partition("<p>")[0]
+    wrong = b"<meta charset=utf-8><p>\xe9</p>", b"<meta charset='ascii'>\xe9", b"<meta charset=nonsense>\xe9"
+    for each in wrong:
+        with pytest.raises(UserError, match=r"x\.html.*save it as UTF-8"):
+            Html(File("x.html", each, ("en", "fr")))
+    page = '<?xml version="1.0" encoding="UTF-16"?><p>one two</p>'
+    made = spoken(Html(File("x.xhtml", page.encode("utf-16"), ("en", "fr"))))
+    assert made.decode() == '<?xml version="1.0" encoding="UTF-8"?><p>TWO ONE</p>'
 
 
 def _depths(html: str) -> list[str]:

@@ -105,6 +105,38 @@ def test_what_stands_around_runs_is_translated_in_its_place(name: str) -> None:
     assert "".join(each.text for each in found._p.iter(qn(f"w:{name}")).__next__().iter("{*}t")) == "SIX TWO"
 
 
+BOLD = "<w:r><w:rPr><w:b/></w:rPr><w:t>%s</w:t></w:r>"
+
+
+@pytest.mark.parametrize("name", ["hyperlink", "ins", "moveTo"])
+def test_looks_within_links_and_changes_go_with_their_words(name: str) -> None:
+    inner = run("two ") + BOLD % "six" + run(" nine")
+    found = written(body(run("one ") + f"<w:{name}>{inner}</w:{name}>" + run(" ten"))).paragraphs[0]._p
+    assert "".join(each.text for each in found.iter("{*}t")) == "TEN NINE SIX TWO ONE"
+    (around,) = found.iter(qn(f"w:{name}"))
+    runs = [(each[-1].text, each.find(qn("w:rPr")) is not None) for each in around]
+    assert runs == [("NINE ", False), ("SIX", True), (" TWO", False)]
+    whole = written(body(f"<w:{name}>{inner}</w:{name}>")).paragraphs[0]._p
+    assert [each.text for each in whole.iter("{*}t")] == ["NINE ", "SIX", " TWO"]
+
+
+def test_what_was_deleted_stays_where_it_was() -> None:
+    deleted = "<w:del><w:r><w:delText>four </w:delText></w:r></w:del>"
+    found = written(body(run("one ") + deleted + run("two")), same).paragraphs[0]._p
+    assert [each.text for each in found.iter("{*}t", "{*}delText")] == ["one ", "four ", "two"]
+    gone = f"<w:moveFrom>{run('four ')}</w:moveFrom>"
+    found = written(body(run("one ") + gone + run("two"))).paragraphs[0]._p
+    assert sorted(each.text.strip() for each in found.iter("{*}t")) == ["TWO ONE", "four"]
+
+
+def test_raised_numbers_of_notes_stay() -> None:
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>%s</w:t></w:r>'
+    found = written(body(run("one two") + raised % "1" + run(" six"))).paragraphs[0]
+    assert [each.text for each in found.runs] == ["SIX TWO", "1", " ONE"]
+    found = written(body(run("one 2") + raised % "nd" + run(" six"))).paragraphs[0]
+    assert found.text == "SIX 2ND ONE"
+
+
 def test_comments_and_bookmarks_are_around_what_they_were_around() -> None:
     for name in ("commentRange", "bookmark"):
         begin, end = f'<w:{name}Start w:id="1"/>', f'<w:{name}End w:id="1"/>'

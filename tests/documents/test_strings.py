@@ -85,6 +85,29 @@ def test_strings_of_json_are_translated_and_nothing_else_changes() -> None:
     assert written("x.json", JSON, same) == written("x.json", JSON, nothing) == JSON
 
 
+def test_entities_and_lone_tags_of_strings_come_through() -> None:
+    """Entities are read as what they stand for, and written as they were."""
+    given = r"""{"a": "one&nbsp;two &lt;3 &copy; A&amp;B", "b": "is <icon/> two", "c": "File &File; a & b"}"""
+    document = table.document(File("x.json", given.encode(), ("en", "fr")))
+    assert [line.text for line in document.lines] == ["one\u00a0two <3 © A&B", "is two", "File &File; a & b"]
+    assert written("x.json", given, same) == given
+    assert json.loads(written("x.json", given))["a"] == "A&amp;B &copy; &lt;3 TWO ONE"
+
+
+def test_marks_of_byte_order_and_line_ends_stay() -> None:
+    text = '\ufeff{"a":\r\n "one two"}\r\n'
+    assert written("x.json", text) == text.replace("one two", "TWO ONE")
+    block = "a: |\r\n  one two\r\n  six\r\nb: >-\r\n  two\r\n\r\n  nine\r\nc: one\r\n"
+    expected = block.replace("one two", "TWO ONE").replace("six", "SIX").replace("c: one", "c: ONE")
+    assert written("x.yaml", block) == expected.replace("  two", "  TWO").replace("nine", "NINE")
+
+
+def test_blank_lines_of_subtitles_are_no_lines() -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\none two six seven\n\n\n2\n00:00:03,000 --> 00:00:04,000\ntwo\n\nsix\n\n"
+    said = [each.content for each in srt.parse(written("x.srt", text))]
+    assert said == ["SEVEN SIX TWO ONE\n", "SIX\nTWO"]
+
+
 def test_json_stays_ascii_where_it_escapes() -> None:
     assert written("x.json", '{"a": "\\u00e9t\\u00e9"}', same) == '{"a": "\\u00e9t\\u00e9"}'
     assert written("x.json", '{"a": "été"}', same) == '{"a": "été"}'
