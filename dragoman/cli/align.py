@@ -1,6 +1,6 @@
 """`dragoman align`: which words of given pairs translate each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -17,11 +17,12 @@ from dragoman.cli.counting import (
     Tokenisers,
 )
 from dragoman.cli.options import ArrayFiles, Json, OneBased, OutputFile, Threads, To, Weights, command
-from dragoman.cli.streams import PORTION, one_stream, output, portions
+from dragoman.cli.streams import PORTION, one_stream, output, portions, tell
 from dragoman.corpus.pharaoh import Gold, Links, pharaoh
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
+    from dragoman.corpus.examples import Pair
     from dragoman.translation.translation import Scored
 
 app = typer.Typer()
@@ -118,11 +119,23 @@ def _by_counting(options: Options) -> Iterator[list[Aligned]]:
     from dragoman.corpus import aligners
 
     words = aligners.lower_words(options.tokeniser or Tokenisers.punctuation)
+    given: Iterable[Pair]
     given, also = counting.corpora(options.files, options.columns, options.also, options.output, [options.gold])
+    if options.gold and options.tokeniser is None:
+        given = list(given)
+        _tell_tokeniser(given, words)
     pairs, more = ([aligners.Words(*map(words, pair)) for pair in each] for each in (given, also))
     every = counting.links(pairs, more, options.method, options.symmetrise)
     both = (Aligned(pharaoh(links), links, pair.counts) for pair, links in zip(pairs, every, strict=True))
     return (portion.lines for portion in portions(both, PORTION))
+
+
+def _tell_tokeniser(pairs: "Sequence[Pair]", words: Callable[[str], str]) -> None:
+    """Tell where the words that are aligned are not those between spaces, which gold links usually count."""
+    apart = sum(any(len(words(text).split()) != len(text.split()) for text in pair) for pair in pairs)
+    if apart:
+        told = "have other words than those between spaces; if its links count these, choose --tokeniser whitespace"
+        tell(f"--gold: {apart:,} of {len(pairs):,} pairs {told}")
 
 
 def _links(scored: "Scored", threshold: float | None) -> list[Links]:

@@ -1,5 +1,6 @@
 """`dragoman calibrate`: how sure a run may be of what it says, by a development set."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,14 +61,17 @@ def calibrate(
         after=Fit.of(found),
     )
     known.write(path)
+    if first.loss > math.log(len(translator.target.vocabulary)):
+        tell(f"{run}: says these translations no better than by chance; are they of these sources?")
     typer.echo(_table(known))
     replaced = f", in place of {before.temperature:.4f} for {before.weights}" if before else ""
     tell(f"{path}: temperature {temperature:.4f} for {used.name}{replaced}")
 
 
 def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tuple[list[tuple[Given, ...]], list[str]]":
-    """Return the sources and the references of which neither is blank. UserError if there are none."""
+    """Return the sources and the references of which neither is blank. UserError for less than FEWEST."""
     from dragoman.cli import scores, sources
+    from dragoman.evaluation.significance import FEWEST
 
     given, lines = sources.whole(source, translator, [reference]), scores.read(reference)
     scores.check(len(given.lines), given.path, [lines])
@@ -76,8 +80,9 @@ def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tup
         for texts, line in zip(given.lines, lines.lines, strict=True)
         if line.strip() and any(not isinstance(text, str) or text.strip() for text in texts)
     ]
-    if not found:
-        raise UserError(f"{shown(reference)}: there is no pair to calibrate with")
+    if len(found) < FEWEST:
+        count = f"{len(found)} pair{'s are' if len(found) != 1 else ' is'}"
+        raise UserError(f"{shown(reference)}: {count} too few to calibrate with; expected at least {FEWEST}")
     return [texts for texts, _ in found], [line for _, line in found]
 
 

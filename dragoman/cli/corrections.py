@@ -49,7 +49,7 @@ def corrections(
             count = Corrections.existing(database).forget(forget, forget_author)
         except NotKeptError as error:
             raise UserError(f"{shown(database)}: nothing is removed ({error})") from None
-        tell(f"{shown(database)}: {count:,} {'correction is' if count == 1 else 'corrections are'} removed")
+        tell(f"{shown(database)}: {count:,} {'text is' if count == 1 else 'texts are'} removed")
         return
     if output is None:
         raise UserError("-o FILE, --forget TEXT or --forget-author NAME is missing")

@@ -23,6 +23,11 @@ from dragoman.translation.translator import Translator
 PACKED = ".gz"
 # Endings of files that are translated line by line; columns are several sources.
 LINES = (".txt", ".txt.gz", ".tsv", ".tsv.gz")
+# Endings of files that are neither documents that we know nor made of lines.
+FOREIGN = tuple(
+    ".vtt .ass .ssa .sdlxliff .mqxliff .mxliff .xml .properties .strings .stringsdict .resx .ini .ipynb .tex .rtf .pdf "
+    ".doc .odt .ods .odp .xls .xlsx .epub .idml".split()
+)
 MOST = 64  # sentences that are translated at a time
 
 Translate = Callable[[Portion[tuple[Given, ...]]], Sequence[Translation]]
@@ -35,6 +40,11 @@ def is_document(source: Path) -> bool:
         return False
     formats.check_template(str(source))
     known = PurePath(name.removesuffix(PACKED)).suffix in table.FORMATS
+    if name.removesuffix(PACKED).endswith(FOREIGN):
+        raise UserError(
+            f"{shown(source)}: is no document that can be translated with its layout; if it has one sentence per line, "
+            "name it .txt"
+        )
     if not known and name.endswith(formats.ENDINGS):
         raise UserError(f"{source}: is no text of one sentence per line, and no document")
     return known

@@ -50,7 +50,10 @@ def judge(
     if new.folder.gate.exists():
         Gate.read(new.folder.gate)  # fails if the file is not ours to replace
     metrics = [components.build(METRICS, spec) for spec in old.config.metrics]
-    texts = [[each.text for each in load(folder).translate(sources, to=to)] for folder in (against, run)]
+    one, other = load(against), load(run)
+    if (one.languages, one.targets) != (other.languages, other.targets):
+        raise UserError(f"{run}: translates other languages than {against}, so neither can serve for the other")
+    texts = [[found.text for found in each.translate(sources, to=to)] for each in (one, other)]
     found = compared(new, old, texts, references, metrics)
     found.write(new.folder.gate)
     typer.echo(_table(found, against, run))

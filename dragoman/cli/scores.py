@@ -21,6 +21,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
 
 KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
+_JSON = re.compile(r'\{"version":\d+,"text":')  # how a translation begins
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
 
 
@@ -32,8 +33,10 @@ class Text(NamedTuple):
 
 
 def read(path: Path) -> Text:
-    """Read a file whose lines are to be scored. Raises UserError if one is too long."""
+    """Read a file whose lines are to be scored. Raises UserError if one is too long, or for translations as JSON."""
     lines = list(read_sentences(path))
+    if lines and _JSON.match(lines[0]):
+        raise UserError(f"{shown(path)}: has translations as JSON, expected texts; `jq -r .text` writes those")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_TEXT:
             raise UserError(f"{shown(path)}:{number}: more than {LONGEST_TEXT:,} characters, the most to be scored")

@@ -95,7 +95,7 @@ def serve(options: Options) -> None:
         raise UserError("--history goes with --corrections FILE, where translations are kept")
     backend = _backend(options, options.runs)
     made, service = application.create(backend), backend.service
-    server.run(made, options.host, options.port, service.registry.renew, service.stop, options.connections)
+    server.run(made, options.host, options.port, backend.renew, service.stop, options.connections)
 
 
 def _backend(options: Options, runs: list[Path]) -> "Backend":

@@ -129,8 +129,10 @@ def warn(places: Iterable[str], left_out: Iterable[int]) -> None:
 @contextmanager
 def output(path: Path | None, keep: int | None = None) -> Iterator[Output]:
     """Open standard output (also as `-`), or a file that appears when all is written. Until then the lines are in a
-    partial file, after its first `keep` lines unless `keep` is None.
+    partial file, after its first `keep` lines unless `keep` is None. UserError for a name that says it is packed.
     """
+    if path is not None and path.name.lower().endswith(".gz"):
+        raise UserError(f"{shown(path)}: is written as it is; name it without .gz")
     if path is None or str(path) == "-":
         yield Output(sys.stdout)
     else:

@@ -1,6 +1,6 @@
 """Rules for options that are valid separately but not together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dragoman.configuration.components import Problem
 from dragoman.configuration.config import UNTRANSLATED, Config
@@ -45,13 +45,20 @@ def contradictions(config: Config) -> Iterator[Problem]:
     if training.epochs is None and training.steps is None:
         yield Problem(("training", "steps"), "training would never end: epochs and steps are both null")
     kinds = [metric.kind for metric in config.metrics]
-    for number, kind in enumerate(kinds):
-        if kind in kinds[:number]:
-            yield Problem(("metrics", number), f"'{kind}' is there already")
+    terms = config.model.attention.terms
+    yield from _repeated(("metrics",), kinds, kinds)
+    yield from _repeated(("model", "attention", "terms"), terms, [term.kind for term in terms])
     if training.metric not in (*kinds, *UNTRANSLATED):
         known = nearest(training.metric, [*kinds, *UNTRANSLATED])
         message = f"'{training.metric}' is not listed in metrics; {known}"
         yield Problem(("training", "metric"), message, beside=(("metrics",),))
+
+
+def _repeated(path: tuple[str, ...], parts: Sequence[object], names: Sequence[str]) -> Iterator[Problem]:
+    """What is in a list for a second time."""
+    for number, (part, name) in enumerate(zip(parts, names, strict=True)):
+        if part in parts[:number]:
+            yield Problem((*path, number), f"'{name}' is there already")
 
 
 def _one_pair(config: Config) -> Iterator[Problem]:

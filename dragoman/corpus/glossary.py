@@ -12,6 +12,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.normalise import Normaliser
 
 HEADER = ["source", "target"]
+OTHERS = {";": "semicolons", ",": "commas", "=": "=", "  ": "spaces"}
 FORMS = "|"  # between forms in a column
 
 _normalise = Normaliser(lowercase=False)
@@ -32,6 +33,8 @@ def read_kept(path: Path) -> Glossary:
 
 def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
     terms, lines = list[Term](), dict[str, int]()
+    if not keep and not tables.is_csv(str(path)):
+        _check_tabs(path)
     for number, (line, cells) in enumerate(tables.rows(str(path))):
         place, columns = f"{file_shown(path)}:{line}", [_normalise(cell).strip() for cell in cells]
         if not any(columns) or (number == 0 and _is_header(columns, languages, place)):
@@ -45,6 +48,14 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
         forms = tuple(dict.fromkeys(form.strip() for each in targets for form in each.split(FORMS) if form.strip()))
         terms.append(term._replace(forms=() if forms == (source,) else forms))
     return terms
+
+
+def _check_tabs(path: Path) -> None:
+    """UserError if something else than tabs seems to separate all terms of a file from their translations."""
+    rows = [cells for _, cells in tables.rows(str(path)) if any(cells)]
+    for mark, named in OTHERS.items() if all(len(cells) == 1 for cells in rows) else ():
+        if rows and all(mark in cells[0].strip() for cells in rows):
+            raise UserError(f"{file_shown(path)}: seems to be separated by {named}, expected tabs (or .csv and commas)")
 
 
 def _is_header(columns: Sequence[str], languages: Sequence[str], place: str) -> bool:

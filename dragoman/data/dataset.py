@@ -66,6 +66,9 @@ class Dataset:
         self.train = train
         self.development = development
         self.report = Report(**train.notes["report"])
+        self.content: str | None = train.notes.get(
+            "content"
+        )  # a digest of the training pairs; earlier versions had none
         self.judged = judged
         self._sides = sides
         self._arrays = arrays

@@ -121,6 +121,7 @@ def _write(
     binariser = Binariser(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
     reports, parts = [], list[int]()
     vocabulary = languages["target"].vocabulary
+    content = hashlib.sha256()
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
     tally = _Tally(languages)
     with new_store(folder, binariser.columns) as store:
@@ -129,6 +130,8 @@ def _write(
             kept = [0] * len(pair.train)
             for corpus, block in binariser.blocks(pair, filters):
                 store.append(block)
+                for rows in block.values():
+                    content.update(np.ascontiguousarray(rows.values).tobytes() + rows.lengths.tobytes())
                 kept[corpus] += len(block["target"].lengths)
                 tally.add(block)
                 if spoken:
@@ -144,7 +147,12 @@ def _write(
             known = tally.counted(side, source) if isinstance(source, Language) else source
             known.save(folder.parent, side)
         report = Report(*map(sum, zip(*reports, strict=True)))
-        store.notes = {"fingerprint": fingerprint, "report": report._asdict(), "parts": parts}
+        store.notes = {
+            "fingerprint": fingerprint,
+            "report": report._asdict(),
+            "parts": parts,
+            "content": content.hexdigest(),
+        }
 
 
 class _Tally:

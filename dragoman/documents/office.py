@@ -54,6 +54,8 @@ class Office(Document):
     def __init__(self, file: File) -> None:
         self._file = file
         self._trees = dict(self._read())
+        if not self._trees:
+            raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
         self._stretches = [each for tree in self._trees.values() for each in _stretches(tree.getroot())]
         self.lines = [each.line for each in self._stretches]
 

@@ -1,6 +1,7 @@
 """What endpoints share: a client is let in, its request is read, and the answer is not computed for nobody."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -22,6 +23,8 @@ from dragoman.serving.service import Service, named
 
 Answer = TypeVar("Answer")
 
+log = logging.getLogger("dragoman.serving")
+
 LOOK = 0.2  # seconds between two looks whether a client is still there
 
 
@@ -32,6 +35,17 @@ class Backend(NamedTuple):
     limits: Limits
     access: AccessControl
     measures: Measures
+
+    async def renew(self) -> None:
+        """Read the keys again, and take in what has changed of glossaries and runs. What cannot be read is told in the
+        log, and what was there before holds.
+        """
+        if self.access.keys is not None:
+            try:
+                await asyncio.to_thread(self.access.keys.renew)
+            except UserError as error:
+                log.error("keys are not taken in: %s", error)
+        await self.service.registry.renew()
 
     async def admitted(self, request: Request) -> Parameters:
         """The parameters of a request whose client may ask, with the name of its key, and its time, which begins when

@@ -118,6 +118,8 @@ class Corrections:
         self._nearest: dict[tuple[str, str], Nearest] = {}
         self._last: tuple[int] | None = None  # the version of the corrections that they know
         try:
+            if not path.exists():  # for nobody else to read
+                path.touch(0o600)
             self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
         except sqlite3.Error as error:
@@ -140,6 +142,7 @@ class Corrections:
                     raise
                 time.sleep(0.01)
         self._pragma("synchronous = full")
+        self._pragma("secure_delete = on")  # what is forgotten is overwritten
         self._compose()
 
     def _compose(self) -> None:
@@ -202,7 +205,8 @@ class Corrections:
 
     def forget(self, source: str | None = None, author: str | None = None) -> int:
         """Remove the corrections of a text, with those of its sentences that were made with them; of an author; or of a
-        text by an author. Return how many these were. NotKeptError if that cannot be.
+        text by an author; and what is kept of the history of such a text and its sentences. Return how many corrections
+        and translations these were. Nothing of them stays in the file. NotKeptError if that cannot be.
         """
         source = source and composed(source)
         with self._changing() as database:
@@ -220,7 +224,12 @@ class Corrections:
                 else:
                     rest = ""
             database.executemany("delete from corrections where id = ?", found)
-        return len(found)
+            texts = {(sentence,) for number, sentence, *_ in every if (number,) in set(found)}
+            texts |= {(source,)} if source and author is None else set()
+            made = database.executemany("delete from translations where source = ?", sorted(texts)).rowcount
+        with self._lock, _writing():
+            self._pragma("wal_checkpoint(truncate)")
+        return len(found) + max(made, 0)
 
     def note(self, pair: tuple[str, str], made: Sequence[Made]) -> None:
         """Keep translations, each different one once. NotKeptError if that cannot be."""

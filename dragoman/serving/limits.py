@@ -45,13 +45,20 @@ class Keys:
     """
 
     def __init__(self, path: Path) -> None:
-        self._names: dict[str, str] = {}
-        for number, line in enumerate(read_lines(path), start=1):
+        self._path = path
+        self.renew()
+
+    def renew(self) -> None:
+        """Read the file again. UserError if it cannot be read; then the keys from before hold."""
+        names = dict[str, str]()
+        for number, line in enumerate(read_lines(self._path), start=1):
             entry = ENTRY.fullmatch(line)
             if line and not entry:
-                raise UserError(f"{shown(path)}:{number}: expected a name and the SHA-256 of a key (serve --make-key)")
+                place = f"{shown(self._path)}:{number}"
+                raise UserError(f"{place}: expected a name and the SHA-256 of a key (serve --make-key)")
             if entry:
-                self._names[entry[2]] = entry[1]
+                names[entry[2]] = entry[1]
+        self._names = names
 
     def name(self, key: str) -> str | None:
         """Whose key this is."""

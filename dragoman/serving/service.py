@@ -108,7 +108,7 @@ class Service:
         """The text as one sentence if its correction as a whole counts: where the corrections of its sentences do not
         add up to that one, and none of them is newer.
         """
-        chosen = options.prefix or options.diverse
+        chosen = options.prefix or options.diverse or options.constraints
         if self.corrections is None or not isinstance(source, str) or chosen or len(passage.sentences) < 2:
             return passage
         return await asyncio.to_thread(self._recalled, self.corrections, passage, (source, target))
@@ -151,7 +151,8 @@ class Service:
             items[0] = items[0]._replace(prefix=options.prefix)
         source, target = pair
         known: dict[Item, Sentence] = {}
-        if isinstance(source, str) and not (options.prefix or options.diverse):  # what is kept has one source
+        own = options.prefix or options.diverse or options.constraints  # what a user asks for overrides corrections
+        if isinstance(source, str) and not own:  # what is kept has one source
             known = await self._corrected((source, target), items, options.until)
         new = [item for item in items if item not in known]
         made = await translate_along(route, new, options, self.registry.glossaries)

@@ -14,20 +14,27 @@ from dragoman.training.folder import note_baselines
 from dragoman.training.training import Direction
 from dragoman.training.validation import Validation
 
+CHANGED = {
+    "dev": "validations from now on cannot be compared with those before",
+    "train": "training goes on with other pairs, and no run from the start would give this model",
+}
+
 
 def kept(run: Direction, *, anew: bool) -> Baselines | None:
     """The baselines that the run's folder has; where it has none, or `anew`, they are measured and written to it."""
-    proof, digest = run.folder.proof, _digest(run.data.dev)
+    proof, digests = run.folder.proof, {"dev": _digest(run.data.dev), "train": run.data.content}
     if not anew and "baselines" in proof:
-        if proof.get("dev", digest) == digest:
-            if "dev" not in proof:  # the run was begun by an earlier version
-                note_baselines(run.folder, proof["baselines"], digest)
+        changed = [name for name, digest in digests.items() if proof.get(name) not in (None, digest)]
+        for name in changed:
+            run.journal.say(f"{run.folder.path}: data.{name} has changed, so {CHANGED[name]}")
+        if not changed:
+            if any(proof.get(name) is None for name in digests):  # the run was begun by an earlier version
+                note_baselines(run.folder, proof["baselines"], digests)
             return baselines.from_json(proof["baselines"])
-        run.journal.say(
-            f"{run.folder.path}: data.dev has changed, so validations from now on cannot be compared with those before"
-        )
+    if _trained_on(run):
+        run.journal.say(f"{run.folder.path}: data.dev is trained on, so its scores say nothing of other texts")
     found = baselines.measure(run.config.data, run.config.text, run.config.metrics, run.data.dev)
-    note_baselines(run.folder, found and found.to_json(), digest)
+    note_baselines(run.folder, found and found.to_json(), digests)
     return found
 
 
@@ -35,6 +42,11 @@ def _digest(examples: Sequence[Example]) -> str:
     """The SHA-256 of the texts of examples."""
     texts = [[str(text) for text in (*each.sources, each.target) if isinstance(text, str)] for each in examples]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def _trained_on(run: Direction) -> bool:
+    """Whether development data are training data."""
+    return any(pair.dev in pair.train for pair in run.config.data.language_pairs)
 
 
 def missed(run: Direction, validation: Validation) -> str:
@@ -55,7 +67,7 @@ def missed(run: Direction, validation: Validation) -> str:
     name, advice = baseline.name, ""
     if name == NEAREST:
         name = f"the {NEAREST}"
-        if not run.config.data.recalled:
+        if not (run.config.data.recalled or _trained_on(run)):
             advice = "; a translation memory may serve these texts better, or help the model (data.memory)"
     told = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
     return f"{run.folder.path}: no better than {name}: {told}{advice}"

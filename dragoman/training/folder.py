@@ -64,9 +64,9 @@ def note_start(folder: RunFolder, start: Mapping[str, str]) -> None:
     _write(folder.mark, json.dumps({**folder.proof, "start": dict(start)}) + "\n")
 
 
-def note_baselines(folder: RunFolder, baselines: Any, dev: str) -> None:
-    """Write into that proof what scores have without a model, as JSON, and the digest of the development data."""
-    _write(folder.mark, json.dumps({**folder.proof, "baselines": baselines, "dev": dev}) + "\n")
+def note_baselines(folder: RunFolder, baselines: Any, data: Mapping[str, str | None]) -> None:
+    """Write into that proof what scores have without a model, as JSON, and the digests of the data by their names."""
+    _write(folder.mark, json.dumps({**folder.proof, "baselines": baselines, **data}) + "\n")
 
 
 def write_config(folder: RunFolder, config: Config) -> None:

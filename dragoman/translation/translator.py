@@ -21,7 +21,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import FORCED
-from dragoman.search.table import SEARCHES, with_beam
+from dragoman.search.table import SEARCHES, has_beam, with_beam
 from dragoman.search.tempered import NORMALISER, Tempered
 from dragoman.text.mark import Mark
 from dragoman.translation import inputs
@@ -64,7 +64,7 @@ class Translator:
         self.similar: Similar | None = None  # finds training pairs, if they are known
 
     def __repr__(self) -> str:
-        sources, targets = ([each.name for each in self.sources], self.targets)
+        sources, targets = self.languages, self.targets
         told = " to ".join(SHORT.repr(", ".join(names)) for names in (sources, targets))
         return f"Translator({told}, search={self.search.kind!r}, device={str(self.device.torch_device)!r})"
 
@@ -75,6 +75,11 @@ class Translator:
     @property
     def sources(self) -> tuple[Source, ...]:
         return self.codec.reading.sources
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The names of the sources."""
+        return tuple(each.name for each in self.sources)
 
     @property
     def asked(self) -> tuple[Source, ...]:
@@ -221,7 +226,13 @@ class Translator:
         return replace(self.codec.attached(sentence, found), alternatives=others, explainer=origin)
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
-        """The search with which to translate."""
+        """The search with which to translate. ValueError for a beam size of a search that is named and has none."""
+        if (
+            beam_size is not None
+            and search is not None
+            and not has_beam(components.read(SEARCHES, search, ("search",)).kind)
+        ):
+            raise ValueError("beam_size: this search has no beam; leave out one of them")
         spec = self.search if search is None else components.read(SEARCHES, search, ("search",))
         return spec if beam_size is None else with_beam(spec, arguments.whole(beam_size, "beam_size", 1))
 

@@ -64,6 +64,17 @@ def test_the_ending_of_a_csv_may_be_in_capitals(tmp_path: Path) -> None:
     assert read(tmp_path / "TERMS.CSV").terms == (Term("print, queue", ("Warteschlange",)),)
 
 
+@pytest.mark.parametrize("mark", [";", ", ", " = ", "   "])
+def test_a_file_without_tabs_is_told(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "terms.tsv"
+    path.write_text(f"house{mark}Haus\n\nold man{mark}Greis\n", "utf-8")
+    with pytest.raises(UserError, match=r"terms.tsv: seems to be separated by .*, expected tabs \(or .csv and commas"):
+        read(path)
+    assert read_kept(path).terms[0] == Term(f"house{mark}Haus")
+    path.write_text(f"house{mark}Haus\nold man\n", "utf-8")
+    assert len(read(path)) == 2
+
+
 def test_a_first_line_with_the_languages_is_a_header(tmp_path: Path) -> None:
     path, terms = tmp_path / "terms.tsv", (Term("en", ("de",)), Term("file", ("Datei",)))
     path.write_text("en\tde\nfile\tDatei\n", "utf-8")

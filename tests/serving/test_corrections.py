@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +54,19 @@ def test_a_sentence_is_the_same_however_its_characters_are_composed(tmp_path: Pa
     assert [each.correction for each in kept.all(PAIR)] == [spellings[1]]
     kept.note(PAIR, [Made(spellings[0], "x", "model")])
     assert "x" not in [each.correction.correction for each in kept.entries(translations=True)]
-    assert kept.forget(spellings[0]) == 3
+    assert kept.forget(spellings[0]) == 4  # with the translation
+
+
+def test_what_is_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:
+    """Corrections and history of a text, while another process has the database open."""
+    kept, other = (Corrections(tmp_path / "db") for _ in range(2))
+    assert stat.S_IMODE((tmp_path / "db").stat().st_mode) == 0o600
+    kept.add(PAIR, Correction("my secret salary", "mon salaire secret", author="ann"))
+    kept.note(PAIR, [Made("my secret salary", "un", "model"), Made("a second secret", "deux", "model")])
+    assert other.forget("my secret salary") == 2
+    assert other.forget("a second secret") == 1
+    assert kept.entries(translations=True) == []
+    assert all(b"secret" not in path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_similar_sentences_are_found_above_the_threshold(tmp_path: Path) -> None:

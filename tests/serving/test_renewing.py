@@ -21,7 +21,7 @@ from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.decoding import Deadline
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
-from dragoman.serving.limits import AccessControl, Limits
+from dragoman.serving.limits import AccessControl, Keys, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.routing import RequestOptions
@@ -66,6 +66,27 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
         assert not service.registry._retired
         with pytest.raises(BusyError):  # nothing translates there any more
             await first.batcher.translate([Item(TEXT)], SharedOptions(), 0.2)
+        await service.close()
+
+    asyncio.run(test())
+
+
+def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "keys"
+    ann = Keys.make("ann", path)
+    keys = Keys(path)
+
+    async def test() -> None:
+        service = Service([Model.load(copied)])
+        backend = Backend(service, Limits(), AccessControl(Limits(), keys), Measures())
+        path.write_text("")
+        bob = Keys.make("bob", path)
+        await backend.renew()
+        assert [keys.name(each) for each in (ann, bob)] == [None, "bob"]
+        path.write_text("damaged")
+        await backend.renew()
+        assert keys.name(bob) == "bob"
+        assert "keys are not taken in" in caplog.text
         await service.close()
 
     asyncio.run(test())

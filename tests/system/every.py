@@ -140,7 +140,7 @@ COMMANDS = {
     ),
     "tune over a file": Command("tune runs/toy --source dev.en --reference dev.fr -o terms.tsv", refused=True),
     "calibrate": Command(
-        "calibrate runs/toy --source dev.en --reference dev.fr",
+        "calibrate runs/toy --source train.en --reference train.fr",
         r"runs/toy/calibration\.json",
         ("runs/toy/calibration.json",),
     ),

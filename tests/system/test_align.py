@@ -46,6 +46,18 @@ def test_links_need_no_run(shell: Shell, golden: Golden) -> None:
 
 
 @needs_thot
+def test_words_other_than_those_of_the_gold_links_are_told(shell: Shell) -> None:
+    pairs = [("l'un deux", "one two"), ("un", "one")] * 10
+    toy.write(shell.folder, "test", pairs)
+    shell.write("gold", "0-0 1-1\n0-0\n" * 10)
+    told = shell("align", "test.en", "test.fr", "--gold=gold", "-o", "links").err
+    assert told.startswith(
+        "--gold: 10 of 20 pairs have other words than those between spaces; if its links count these"
+    )
+    assert "--gold" not in shell("align", "test.en", "test.fr", "--gold=gold", "-o=x", "--tokeniser=whitespace").err
+
+
+@needs_thot
 @pytest.mark.slow
 def test_a_network_aligns_too(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aligning, "LEAST_STEPS", 250)

@@ -61,7 +61,7 @@ def test_corrections_are_removed_by_sentence_and_by_author(database: Path, copie
     assert outcome.code == 0
     golden(outcome.err.replace(str(database.parent), "FOLDER"))
     assert kept.found(PAIR, "one two two") is None  # as a server sees it
-    assert copied("corrections", database, "--forget-author", "bob").err.endswith("1 correction is removed\n")
+    assert copied("corrections", database, "--forget-author", "bob").err.endswith("1 text is removed\n")
     assert {each.author for each in kept.all(PAIR)} == {"", "Ann <ann@example.org>"}
     kept.close()
 

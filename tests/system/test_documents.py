@@ -65,6 +65,28 @@ def test_a_half_of_a_character_is_no_trouble(copied: Shell) -> None:
     assert (copied.folder / "y.yaml").read_text("utf-8").startswith("a: ")
 
 
+@pytest.mark.parametrize("name", ["x.vtt", "strings.xml", "x.sdlxliff", "app.properties.gz"])
+def test_documents_of_other_formats_are_no_lines(name: str, copied: Shell) -> None:
+    copied.write(name, "one\n")
+    told = copied.fails("translate", "runs/toy", name, "-o", "y")
+    assert told.startswith(f"{name}: is no document that can be translated with its layout; if it has one sentence")
+    assert not (copied.folder / "y").exists()
+
+
+def test_lines_are_not_written_packed(copied: Shell) -> None:
+    told = copied.fails("translate", "runs/toy", "test.en", "-o", "y.txt.gz")
+    assert told == "y.txt.gz: is written as it is; name it without .gz"
+
+
+def test_an_archive_that_is_no_document_is_told(copied: Shell) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("content.xml", "<x/>")
+    (copied.folder / "x.docx").write_bytes(made.getvalue())
+    told = copied.fails("translate", "runs/toy", "x.docx", "-o", "y.docx")
+    assert told == "x.docx: is no document of Word or PowerPoint, and has no text of one"
+
+
 def test_a_template_is_refused(copied: Shell, golden: Golden) -> None:
     copied.write("x.pot", HEAD + BODY + FORMS)
     golden(copied.fails("translate", "runs/toy", "x.pot", "-o", "y.pot"))

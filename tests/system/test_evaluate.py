@@ -28,6 +28,12 @@ def scored(tmp_path: Path) -> Shell:
     return shell
 
 
+def test_translations_as_json_are_no_texts(scored: Shell) -> None:
+    scored.write("json", '{"version":2,"text":"one","words":["one"]}\n' * 60)
+    told = scored.fails("evaluate", "ref", "-i", "json")
+    assert told == "json: has translations as JSON, expected texts; `jq -r .text` writes those"
+
+
 @pytest.mark.spec("H13")
 def test_a_score_has_an_interval(scored: Shell) -> None:
     (line,) = scored("evaluate", "ref", "-i", "good", "--metrics=wer", "--confidence").lines

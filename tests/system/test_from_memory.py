@@ -76,6 +76,18 @@ def test_what_cannot_be_is_told(words: str, corrected: Shell, golden: Golden) ->
     assert not (corrected.folder / "runs/toy-corrections").exists()
 
 
+def test_a_run_of_other_languages_is_not_compared(corrected: Shell) -> None:
+    turned = corrected(
+        "train", "toy.yaml", "--data.source=fr", "--data.target=en", "--training.steps=1", "--run=runs/back"
+    )
+    assert turned.code == 0, turned.err
+    told = corrected.fails(
+        "gate", "runs/back", "--against", "runs/toy", "--source", "train.en", "--reference", "train.fr"
+    )
+    assert told == "runs/back: translates other languages than runs/toy, so neither can serve for the other"
+    assert not (corrected.folder / "runs/back/gate.json").exists()
+
+
 def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Golden) -> None:
     golden(corrected.fails(*LEARN))
     toy.write(corrected.folder, "dev", toy.pairs(60, 2, 3))

@@ -70,6 +70,35 @@ def test_other_development_data_are_told_and_measured(
     assert (run.proof, len(measured)) == (known, 2)
 
 
+def test_other_training_data_are_told_and_measured(
+    made: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that was only touched has the same."""
+    toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
+    own = {"data.train": str(tmp_path / "mine")}
+    run = session.train(made(own))
+    toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
+    session.train(made({**own, "training.steps": 3}))
+    assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 1)
+    toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
+    session.train(made({**own, "training.steps": 4}))
+    told = "data.train has changed, so training goes on with other pairs, and no run from the start would give this"
+    assert f"{run.path}: {told} model\n" in capsys.readouterr().err
+    session.train(made({**own, "training.steps": 5}))
+    assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 2)
+
+
+def test_development_data_that_are_trained_on_are_told(
+    made: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
+    session.train(made({"data.train": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine")}))
+    told = capsys.readouterr().err
+    assert "data.dev is trained on, so its scores say nothing of other texts" in told
+    assert "no better than" in told
+    assert "data.memory" not in told
+
+
 def test_a_run_that_begins_anew_measures_them_anew(made: Make, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     session.train(made({"run": str(tmp_path / "other")}), quiet=True)
