@@ -13,7 +13,7 @@ from dragoman.text.normalise import Normaliser
 
 LONGEST = 1_000  # default maximal number of characters in a text
 
-_CREDITS = re.compile(
+CREDITS = re.compile(
     r"translator[-_ ]credits?|translated[-_ ]by|your[-_ ](names|emails)|"
     r"(name|email) of translators\b.*",
     re.IGNORECASE,
@@ -114,7 +114,7 @@ DROPPED: dict[str, Callable[[Entry, Rules], bool]] = {
     "source empty": lambda entry, rules: not entry.source,
     "not translated": lambda entry, rules: not entry.target,
     "credits of translators": lambda entry, rules: any(
-        _CREDITS.fullmatch(text) is not None for text in (entry.source, entry.context)
+        CREDITS.fullmatch(text) is not None for text in (entry.source, entry.context)
     ),
     "too long": lambda entry, rules: max(len(entry.source), len(entry.target)) > rules.longest,
     "the same as its source": lambda entry, rules: rules.drop_copies and entry.source == entry.target,

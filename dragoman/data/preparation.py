@@ -23,6 +23,8 @@ from dragoman.data.surfaces import BETWEEN
 from dragoman.errors import UserError
 from dragoman.text.pipeline import Side
 from dragoman.text.protection import Protection
+from dragoman.text.unit import MARKS
+from dragoman.text.units import GLUE
 
 STORE = "data"
 
@@ -43,7 +45,11 @@ def prepare(
         return
     # Without a store, units and vocabularies of a killed preparation cannot be mistaken for those of an older one.
     discard(folder / STORE)
-    _write(data, text, learn(data, text, seed), fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
+    sources = learn(data, text, seed)
+    for source in sources.values() if not surfaces else ():
+        if isinstance(source, Language) and not {*source.text.unit.inventory} - {*MARKS, GLUE}:
+            raise UserError(f"text: no symbol of {source.name} is frequent enough to have a place in the vocabulary")
+    _write(data, text, sources, fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
 
 
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:

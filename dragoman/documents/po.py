@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dragoman.corpus.catalogues import BACKSLASH, decoded, parsed, read_header
+from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.naming import matched
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
@@ -34,13 +35,16 @@ class Catalogue(Document):
 
     def __init__(self, file: File) -> None:
         self._file = parsed(file.data, file.name)
-        self._end = _comments_behind(decoded(file.data, file.name))
+        text = decoded(file.data, file.name)
+        self._end = _comments_behind(text)
+        self._headed, self._line = text.lstrip("\ufeff").startswith("#"), "\r\n" if "\r\n" in text else "\n"
         languages, self._singular = read_header(self._file.metadata, file.name)
         if matched(file.languages, languages, file.name) != (0, 1):
             raise UserError(
                 f"{file.name}: is a translation of {languages[0]}, and the run translates {file.languages[0]}"
             )
-        self._gaps = [gap for entry in self._file if not entry.obsolete for gap in self._of(entry) if gap.text.strip()]
+        entries = (entry for entry in self._file if not entry.obsolete and not CREDITS.fullmatch(entry.msgid))
+        self._gaps = [gap for entry in entries for gap in self._of(entry) if gap.text.strip()]
         self.lines = [_line(gap.text) for gap in self._gaps]
 
     def _of(self, entry: Any) -> Iterator[Gap]:
@@ -65,7 +69,9 @@ class Catalogue(Document):
                 entry.flags.append(FUZZY)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
         written = str(self._file).replace(BACKSLASH, "\\") + self._end
-        return written.encode()
+        if not self._headed:
+            written = written.removeprefix("#\n")  # which polib writes for a header that is empty
+        return written.replace("\n", self._line).encode()
 
 
 def _line(text: str) -> Line:

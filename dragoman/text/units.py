@@ -26,7 +26,7 @@ class Listed(Unit):
 
     def learn(self, lines: Iterable[str], size: int | None, minimum_frequency: int, reserved: Sequence[str]) -> None:
         """Keep the `reserved` symbols and the `size` most frequent other ones (None: all) that occur at least
-        `minimum_frequency` times. UnfitUnitError if there are no symbols at all, or none that often.
+        `minimum_frequency` times. UnfitUnitError if there are no symbols at all.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -37,9 +37,6 @@ class Listed(Unit):
         self._inventory = [*reserved, *(symbol for symbol, _ in ranked[:size])]
         if not counts:
             raise UnfitUnitError("the corpus is empty, there is nothing to learn units from")
-        if minimum_frequency > 1 and len(self._inventory) == len(reserved):
-            most = max(counts.values())
-            raise UnfitUnitError(f"minimum_frequency {minimum_frequency}: no symbol occurs more than {most} times")
 
     def learnt(self) -> bytes:
         return "".join(json.dumps(symbol) + "\n" for symbol in self._inventory).encode()

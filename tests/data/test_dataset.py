@@ -169,6 +169,13 @@ def test_words_beyond_the_limit_become_unknown(tmp_path: Path) -> None:
     assert UNK in data.batch(np.arange(3), 0).sources[0].ids
 
 
+def test_a_vocabulary_without_symbols_is_told(tmp_path: Path) -> None:
+    unit = {"kind": "word", "minimum_frequency": 1000}
+    with pytest.raises(UserError, match=r"text: no symbol of .* is frequent enough to have a place in the vocabulary"):
+        Dataset.prepare(corpus(tmp_path), text(unit), 1, tmp_path / "run")
+    assert not (tmp_path / "run" / "data").exists()
+
+
 def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
     settings = corpus(tmp_path, ["a b c d", "a b c", "a b c", "   "], ["A B C", "A", "A B", "A"])
     settings = settings.model_copy(update={"max_length": 3, "max_ratio": 2.0})

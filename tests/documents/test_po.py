@@ -127,3 +127,17 @@ def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Pat
 def test_another_language_is_refused(names: tuple[str, str], told: str, place: Path) -> None:
     with pytest.raises(UserError, match=told):
         read(place, names)
+
+
+def test_a_file_keeps_its_line_ends_and_gets_no_comment() -> None:
+    """And nobody is thanked for a translation that a machine has made."""
+    text = HEAD.replace("ISO-8859-2", "UTF-8") + 'msgid "one"\nmsgstr ""\n\nmsgid "translator-credits"\nmsgstr ""\n'
+    for lines in (text, text.replace("\n", "\r\n")):
+        catalogue = Catalogue(File("cs.po", lines.encode(), ("en", "cs")))
+        assert [line.text for line in catalogue.lines] == ["one"]
+        passage = split("one", "en", sentences=False)
+        written = catalogue.written([Translated(passage, (Sentence("jeden"),))]).decode()
+        end = "\r\n" if "\r" in lines else "\n"
+        assert written.startswith(f'msgid ""{end}')
+        assert f'#, fuzzy{end}msgid "one"{end}msgstr "jeden"{end}' in written
+        assert written.count("\n") == written.count(end)

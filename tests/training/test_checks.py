@@ -100,6 +100,7 @@ def test_what_makes_no_other_symbols_may_differ(
             {"training.penalties": ["coverage", "fertility", {"kind": "coverage", "weight": 2}]},
             "training.penalties.2: 'coverage' is there already",
         ),
+        ({"model.attention.terms": ["coverage", "coverage"]}, "model.attention.terms.1: 'coverage' is there already"),
         (
             {"training.penalties": "coverage", "model.attention.score": "none"},
             "training.penalties: there is no attention (model.attention.score: none)",

@@ -715,6 +715,14 @@ for call in calls:
 """
 
 
+def test_a_beam_size_goes_with_a_search_that_has_a_beam(translator: Translator) -> None:
+    for search in ("greedy", {"kind": "sample"}):
+        with pytest.raises(ValueError, match="beam_size: this search has no beam; leave out one of them"):
+            translator.translate(["one"], search=search, beam_size=3)
+    (wide,) = translator.translate(["one two"], search="beam", beam_size=3, n_best=3)
+    assert len(wide.n_best) == 3
+
+
 def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -> None:
     """In a process of its own: here, wrong types do not come as far as the code."""
     told = subprocess.run(
