@@ -140,10 +140,14 @@ def test_tags_that_a_text_says_come_through() -> None:
     assert line.text == "one two six A&B"
     (target,) = [each for each in written(Xliff, unit).iter("{*}target") if "A&amp;B" in texts(each)]
     assert texts(target) == "A&amp;B <i>SIX <b>TWO</b> ONE"
-    assert any(
-        "<b>" in line.raw or "<b>" in str(line.marks)
-        for line in opened(Tmx, MEMORY.replace("one <bpt", "one &lt;b&gt; <bpt")).lines
-    )
+    crossed = OLD.replace('one <g id="1">two</g> <x id="2"/>six', 'one &lt;b&gt;two <g id="1">six&lt;/b&gt; ten</g>', 1)
+    for say in (same, backwards):
+        target = next(written(Xliff, crossed, say).iter("{*}target"))
+        assert [local(each) for each in target.iter()] == ["target", "g"]
+        assert sorted(re.findall("</?b>", texts(target))) == ["</b>", "<b>"]
+        assert "</b>" in texts(target[0])
+    (line, *_) = opened(Tmx, MEMORY.replace("one <bpt", "one &lt;i&gt; <bpt")).lines
+    assert [mark.raw for mark in line.marks][:1] == ["<i> "]
 
 
 def test_a_code_that_stands_alone_keeps_its_spaces() -> None:
