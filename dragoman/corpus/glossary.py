@@ -33,9 +33,10 @@ def read_kept(path: Path) -> Glossary:
 
 def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
     terms, lines = list[Term](), dict[str, int]()
+    rows = list(tables.rows(str(path)))
     if not keep and not tables.is_csv(str(path)):
-        _check_tabs(path)
-    for number, (line, cells) in enumerate(tables.rows(str(path))):
+        _check_tabs(path, [cells for _, cells in rows if any(cells)])
+    for number, (line, cells) in enumerate(rows):
         place, columns = f"{file_shown(path)}:{line}", [_normalise(cell).strip() for cell in cells]
         if not any(columns) or (number == 0 and _is_header(columns, languages, place)):
             continue
@@ -50,9 +51,8 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
     return terms
 
 
-def _check_tabs(path: Path) -> None:
+def _check_tabs(path: Path, rows: Sequence[Sequence[str]]) -> None:
     """UserError if something else than tabs seems to separate all terms of a file from their translations."""
-    rows = [cells for _, cells in tables.rows(str(path)) if any(cells)]
     for mark, named in OTHERS.items() if all(len(cells) == 1 for cells in rows) else ():
         if rows and all(mark in cells[0].strip() for cells in rows):
             raise UserError(f"{file_shown(path)}: seems to be separated by {named}, expected tabs (or .csv and commas)")

@@ -1,6 +1,7 @@
 """XML whose texts have codes in them, such as `<ph id="1"/>` (extra `documents`)."""
 
 import re
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -17,6 +18,7 @@ OPENING, CLOSING = ("bpt", "bx", "sc", "sm"), ("ept", "ex", "ec", "em")  # codes
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 _PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL)
+_EPILOG = re.compile(r"</[^<>]*>((?:\s|<!--.*?-->|<\?.*?\?>)*)", re.DOTALL)
 
 
 def parsed(name: str, data: bytes) -> Any:
@@ -35,17 +37,38 @@ def parsed(name: str, data: bytes) -> Any:
 
 
 def serialised(tree: Any, data: bytes) -> bytes:
-    """A tree as the file that it was read from: in its encoding, with its line ends, and with what it has before and
-    behind the root.
+    """A tree as the file that it was read from: in its encoding and, where that says the same, with its line ends and
+    what it has before and behind the root as they are written there.
     """
-    encoding, root = tree.docinfo.encoding or "UTF-8", tree.getroot()
+    info = tree.docinfo
+    with suppress(LookupError, UnicodeError, UserError):
+        found = _framed(tree.getroot(), data, info.encoding or "UTF-8")
+        again = parsed("", found)
+        if (_canonical(again), again.docinfo.doctype) == (_canonical(tree), info.doctype):
+            return found
+    standalone = True if info.standalone else None
+    return bytes(etree.tostring(tree, xml_declaration=True, encoding=info.encoding or "UTF-8", standalone=standalone))
+
+
+def _framed(root: Any, data: bytes, encoding: str) -> bytes:
+    """A root between what stands before and behind it in a file."""
+    encoding = "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else encoding
     text = data.decode(encoding)
-    written = etree.tostring(root, encoding=encoding, xml_declaration=False, with_tail=False).decode(encoding)
-    before, _, after = text.rpartition(f"</{root.prefix + ':' if root.prefix else ''}{local(root)}")
-    if "\r\n" in text:
-        written = written.replace("\n", "\r\n")
-    begin = _PROLOG.match(text)
-    return f"{begin[0] if begin else ''}{written}{after.partition('>')[2] if before else ''}".encode(encoding)
+    written = (
+        etree.tostring(root, encoding="unicode", with_tail=False).encode(encoding, "xmlcharrefreplace").decode(encoding)
+    )
+    end, behind = len(text), None
+    while behind is None and end >= 0:
+        end = text.rfind(f"</{root.prefix + ':' if root.prefix else ''}{local(root)}", 0, end)
+        behind = _EPILOG.fullmatch(text, end)
+    before = _PROLOG.match(text)
+    assert before is not None
+    written = written.replace("\n", "\r\n") if "\r\n" in text else written
+    return f"{before[0]}{written}{behind[1] if behind else ''}".encode(encoding)
+
+
+def _canonical(tree: Any) -> bytes:
+    return bytes(etree.tostring(tree, method="c14n"))
 
 
 def local(element: Any) -> str:

@@ -19,10 +19,11 @@ VOID = frozenset("img wbr".split())  # in a line, without a text
 VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
 RAW = frozenset("script style textarea".split())  # hold no tags but their own end
 BLOCKS = RAW | {"pre"}
-RAISED = ("sup", "sub")
+SHIFTED = re.compile("iso-2022|hz|utf-7", re.IGNORECASE)  # encodings of which all bytes are those of ASCII
 DECLARED = 2048  # characters in which an encoding is declared
 _DECLARATION = re.compile(
-    r"""(<(?:meta|\?xml)\s[^<>]*?(?:charset|encoding)\s*=\s*["']?)(?!utf-?8\b)([a-z][\w.:-]*)""", re.IGNORECASE
+    r"""(<(?:meta\s+charset|meta\s[^<>]*?;\s*charset|\?xml\s[^<>]*?\sencoding)\s*=\s*["']?)(?!utf-?8\b)([a-z][\w.:-]*)""",
+    re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:[a-zA-Z]\w{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});", re.ASCII)
 # Elements whose end tag may be left out.
@@ -90,7 +91,7 @@ class Html(Page):
     def __init__(self, file: File) -> None:
         declared = _DECLARATION.search(file.data[:DECLARED].decode("latin-1"))
         try:
-            text = file.text
+            text = _decoded(file, declared[2]) if declared and SHIFTED.match(declared[2]) else file.text
         except UserError:
             if declared is None:
                 raise
@@ -102,7 +103,7 @@ class Html(Page):
 def _decoded(file: File, encoding: str) -> str:
     try:
         return file.data.decode(encoding)
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, UnicodeError):
         raise UserError(f"{file.name}: is not {encoding} as it says; save it as UTF-8") from None
 
 
@@ -121,11 +122,20 @@ def inline(text: str) -> Line:
 
 
 class Entities:
-    """The characters that a text of a program writes as HTML does, such as `&amp;`. Others are written as they are."""
+    """The characters that a text of a program writes as HTML does, such as `&amp;`, wherever it has them. Others are
+    written as they are.
+    """
 
     def __init__(self, text: str) -> None:
         found = ((html.unescape(each), each) for each in dict.fromkeys(_ENTITY.findall(text)))
-        known = [(said, each) for said, each in found if len(said) == 1 and category(said) not in ("Cc", "Cs")]
+        bare = (
+            {*"".join(_ENTITY.sub("", each.raw) for each in _tokens(text) if each.kind == "text")}
+            if "&" in text
+            else set()
+        )
+        known = [
+            (said, each) for said, each in found if len(said) == 1 and said not in bare and category(said)[0] != "C"
+        ]
         self._raw = {said: each for said, each in reversed(known) if said != "\ufffd"}
         self._said = {each: said for said, each in known}
 
@@ -143,19 +153,18 @@ def _escaped(text: str) -> str:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tags and texts of HTML. What stands raised or lowered behind a word, such as the number of a note, is a
-    tag with its text.
-    """
-    every = list(_tokens(text))
-    position = 0
+    """Yield the tags and texts of HTML. The raised number of a note is a tag with its text."""
+    every, position, before = list(_tokens(text)), 0, ""
     while position < len(every):
         begin, said, end, *behind = [*every[position : position + 4], *[Token("")] * 4][:4]
-        if (
-            begin.kind == "open"
-            and begin.name in RAISED
-            and (said.kind, end.kind, end.name) == ("text", "close", begin.name)
-            and is_note(html.unescape(said.raw), html.unescape(behind[0].raw) if behind[0].kind == "text" else "")
-        ):
+        before = begin.raw if begin.kind == "text" else before
+        if (begin.kind, begin.name, said.kind, end.kind, end.name) == (
+            "open",
+            "sup",
+            "text",
+            "close",
+            "sup",
+        ) and is_note(before, html.unescape(said.raw), behind[0].raw if behind[0].kind == "text" else ""):
             yield Token(begin.raw + said.raw + end.raw, "empty", begin.name)
             position += 3
         else:

@@ -9,7 +9,8 @@ from dragoman.documents.kept import PLACEHOLDER
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 
-_LETTERS = re.compile(r"[^\W\d_]{2}")
+_SIGN = re.compile(r"[\s\d,;*†‡§¶®©™()\[\]–-]+")
+_NOTED = re.compile(r"(?:[^\W\d_]{3}|[^\w\s])$")  # the end of a word, or a punctuation mark
 _SPACE = re.compile(r"\s+")
 _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
@@ -70,11 +71,11 @@ class Line:
         return self.quoted("".join([*found, self.escape(text[last:])]))
 
 
-def is_note(raised: str, following: str) -> bool:
-    """Whether raised or lowered text is a sign of its own, such as the number of a note or an exponent, and no part of
-    a word, as in 2<sup>nd</sup> or H<sub>2</sub>O.
+def is_note(before: str, raised: str, behind: str) -> bool:
+    """Whether raised text between others is the number or sign of a note, and no part of a word or unit, as in
+    2<sup>nd</sup> or 3 m<sup>2</sup>.
     """
-    return not (_LETTERS.search(raised) or following[:1].isalnum())
+    return bool(_SIGN.fullmatch(raised) and _NOTED.search(before)) and not behind[:1].isalnum()
 
 
 def possible(text: str) -> str:

@@ -42,7 +42,7 @@ RANGES = {  # what begins or ends a part of a text
 HYPHEN = "\u2011"  # one at which no line is broken
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile(r"<\w+:(?:lang|noProof)\b[^>]*>|\s(?:lang|dirty|err)=\"[^\"]*\"")  # in how a run looks
-_RAISED = re.compile(r'vertAlign\b[^>]*\bval="su(?:per|b)script|\sbaseline="-?[1-9]')
+_RAISED = re.compile(r'vertAlign\b[^>]*\bval="superscript|\sbaseline="[1-9]')
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 
 
@@ -108,8 +108,8 @@ class Piece(NamedTuple):
         return max(self.within, key=lambda each: sizes[each.look or ""])
 
     @property
-    def note(self) -> bool:
-        """Whether its text stands raised or lowered."""
+    def raised(self) -> bool:
+        """Whether its text stands raised."""
         return self.look is not None and _RAISED.search(self.look) is not None
 
     @property
@@ -170,8 +170,11 @@ class Stretch:
                 continue
             number = len(self._coded)
             self._coded.append(piece)
-            following = next((each.text for each in pieces[place + 1 : place + 2] if each.text), "")
-            if piece.text is not None and not (piece.note and is_note(piece.text, following)):
+            before, behind = (
+                next((each.text for each in part if each.text), "")
+                for part in (pieces[:place][-1:], pieces[place + 1 :][:1])
+            )
+            if piece.text is not None and not (piece.raised and is_note(before, piece.text, behind)):
                 line.mark(f"\0<{number}\0", "open", str(number))
                 if piece.within:
                     self._read(piece.within, piece.usual.look)
@@ -213,10 +216,13 @@ class _Level:
     def __init__(self, usual: Piece) -> None:
         self.found = list[list[Any]]()
         self._usual = usual
+        self._text = ""
         self._begun, self._ended = dict[str, int](), dict[str, int]()  # where ranges begin and end
 
     def say(self, text: str) -> None:
-        if text:
+        if self._usual.look is None:  # a link or the like, which has all its text in one place
+            self._text += text
+        elif text:
             self.found.append(self._usual.said(text))
 
     def add(self, piece: Piece) -> None:
@@ -230,7 +236,8 @@ class _Level:
             one, other = self._begun[name], self._ended[name]
             if other < one:  # ranges that overlap go with their words, and each begins before it ends
                 self.found[one], self.found[other] = self.found[other], self.found[one]
-        return [node for each in self.found for node in each]
+        own = self._usual.said(self._text) if self._usual.look is None else []
+        return [*own, *(node for each in self.found for node in each)]
 
 
 def _plain(pieces: Sequence[Piece]) -> Piece:

@@ -117,7 +117,7 @@ class Xliff(_Units):
             )
             if source is None or unit.get("approved") == "yes" or _kept(unit):
                 continue
-            segments, there = _segments(source), _segments(target)
+            segments, there = _segments(unit.find("{*}seg-source")), _segments(target)
             if segments and (there or initial or _empty(target)):
                 gaps = (mid for mid in segments if initial or _empty(there.get(mid)))
                 yield from (Gap(unit, Coded(segments[mid]), mid) for mid in gaps)
@@ -199,9 +199,16 @@ def _place(target: Any, source: Any, number: str) -> Any:
     """The segment of this number in a target, without a text. A target without segments gets those of the source."""
     there = _segments(target)
     if there and number not in there:
-        missing = _segments(source)[number]
-        target[-1].tail = target[-1].tail or " "
-        etree.SubElement(target, missing.tag, missing.attrib)
+        segments = _segments(source)
+        missing = etree.Element(segments[number].tag, segments[number].attrib)
+        behind = list(segments)[list(segments).index(number) + 1 :]
+        following = next((there[each] for each in behind if each in there), None)
+        if following is not None:
+            following.addprevious(missing)
+            missing.tail = " "
+        else:
+            target[-1].tail = target[-1].tail or " "
+            target.append(missing)
     elif not there:
         _clear(target)
         target.text = source.text

@@ -6,12 +6,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Match, Nearest
+from dragoman.documents.passages import split
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.text.normalise import Normaliser, composed
@@ -122,7 +123,7 @@ class Corrections:
                 path.touch(0o600)
             self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
 
     def _prepare(self, path: Path) -> None:
@@ -135,12 +136,11 @@ class Corrections:
             self._database.execute(each)
         end = time.monotonic() + BUSY
         while self._pragma("journal_mode") != "wal":
-            try:
+            if time.monotonic() > end:
+                raise sqlite3.OperationalError("it cannot have a write-ahead log")
+            with suppress(sqlite3.OperationalError):  # another process does the same
                 self._pragma("journal_mode = wal")
-            except sqlite3.OperationalError:  # another process does the same
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.01)
+            time.sleep(0.01)
         self._pragma("synchronous = full")
         self._pragma("secure_delete = on")  # what is forgotten is overwritten
         self._compose()
@@ -206,7 +206,8 @@ class Corrections:
     def forget(self, source: str | None = None, author: str | None = None) -> int:
         """Remove the corrections of a text, with those of its sentences that were made with them; of an author; or of a
         text by an author; and what is kept of the history of such a text and its sentences. Return how many corrections
-        and translations these were. Nothing of them stays in the file. NotKeptError if that cannot be.
+        and translations these were. Nothing of them stays in the file once no other process reads it. NotKeptError if
+        that cannot be.
         """
         source = source and composed(source)
         with self._changing() as database:
@@ -224,8 +225,12 @@ class Corrections:
                 else:
                     rest = ""
             database.executemany("delete from corrections where id = ?", found)
-            texts = {(sentence,) for number, sentence, *_ in every if (number,) in set(found)}
-            texts |= {(source,)} if source and author is None else set()
+            gone = {number for (number,) in found}
+            texts = {(sentence,) for number, sentence, *_ in every if number in gone}
+            if source and author is None:
+                languages = database.execute("select distinct source_language from translations").fetchall()
+                parts = (split(source, language).sentences for (language,) in languages)
+                texts |= {(text,) for part in ([source], source.splitlines(), *parts) for text in part}
             made = database.executemany("delete from translations where source = ?", sorted(texts)).rowcount
         with self._lock, _writing():
             self._pragma("wal_checkpoint(truncate)")

@@ -1,5 +1,6 @@
 """Files of terms."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,14 @@ def test_a_file_without_tabs_is_told(tmp_path: Path, mark: str) -> None:
     assert read_kept(path).terms[0] == Term(f"house{mark}Haus")
     path.write_text(f"house{mark}Haus\nold man\n", "utf-8")
     assert len(read(path)) == 2
+
+
+def test_a_glossary_may_come_through_a_pipe() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"a\tb\nc\td\n")
+    os.close(writing)
+    assert read(Path(f"/dev/fd/{reading}")).terms == (Term("a", ("b",)), Term("c", ("d",)))
+    os.close(reading)
 
 
 def test_a_first_line_with_the_languages_is_a_header(tmp_path: Path) -> None:

@@ -106,14 +106,22 @@ def test_every_tag_comes_through_once_and_nested_as_before(html: str) -> None:
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        ("<p>one two<sup>1</sup> six<sub>a</sub></p>", "<p>SIX<sub>a</sub> TWO<sup>1</sup> ONE</p>"),
-        ("<p>one two <sup>1</sup> six</p>", "<p><sup>1</sup> SIX TWO ONE</p>"),
+        ("<p>one two<sup>1</sup> six<sup>*</sup></p>", "<p>SIX<sup>*</sup> TWO<sup>1</sup> ONE</p>"),
         ("<p>one 2<sup>nd</sup> two</p>", "<p>TWO <sup>2ND</sup> ONE</p>"),
         ("<p>one <custom-x>two</custom-x> six</p>", "<p>SIX <custom-x>TWO</custom-x> ONE</p>"),
     ],
 )
 def test_raised_signs_stay_as_they_are_and_elements_of_others_are_in_the_line(html: str, expected: str) -> None:
     assert translated(html) == expected
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["CO<sub>2</sub>", "m<sup>2</sup>", "XX<sup>e</sup>", "2<sup>nd</sup>", "10<sup>6</sup>", "word<sub>i</sub>"],
+)
+def test_raised_and_lowered_parts_of_words_are_read(word: str) -> None:
+    (line,) = Page(f"<p>one {word} six</p>").lines
+    assert line.text == f"one {TAG.sub('', word)} six"
 
 
 @pytest.mark.parametrize("declared", ['<meta charset="ISO-8859-1">', "<meta content='text/html; charset=latin1' x>"])
@@ -124,10 +132,15 @@ def test_a_page_in_another_encoding_is_written_in_utf_8(declared: str, word: str
     assert f"<p>{word.upper()} ONE</p><p>CHARSET=LATIN1</p>" in done
     assert done.count("UTF-8") == 1
     assert "latin1" not in done.lower().partition("<p>")[0]
-    wrong = b"<meta charset=utf-8><p>\xe9</p>", b"<meta charset='ascii'>\xe9", b"<meta charset=nonsense>\xe9"
+    wrong = b"<meta charset=utf-8><p>\xe9</p>", b"<meta charset='ascii'>\xe9", b"<meta charset=undefined>\xe9"
     for each in wrong:
         with pytest.raises(UserError, match=r"x\.html.*save it as UTF-8"):
             Html(File("x.html", each, ("en", "fr")))
+    shifted = '<meta charset="iso-2022-jp"><p>one \u65e5</p>'
+    done = spoken(Html(File("x.html", shifted.encode("iso-2022-jp"), ("en", "fr")))).decode()
+    assert done == '<meta charset="UTF-8"><p>\u65e5 ONE</p>'
+    about = '<meta name="description" content="about encoding = latin, charset = more">'
+    assert spoken(Html(File("x.html", about.encode(), ("en", "fr")))).decode() == about
     page = '<?xml version="1.0" encoding="UTF-16"?><p>one two</p>'
     made = spoken(Html(File("x.xhtml", page.encode("utf-16"), ("en", "fr"))))
     assert made.decode() == '<?xml version="1.0" encoding="UTF-8"?><p>TWO ONE</p>'

@@ -120,6 +120,17 @@ def test_looks_within_links_and_changes_go_with_their_words(name: str) -> None:
     assert [each.text for each in whole.iter("{*}t")] == ["NINE ", "SIX", " TWO"]
 
 
+@pytest.mark.parametrize("name", ["hyperlink", "ins"])
+def test_a_field_among_the_words_of_a_link_costs_none_of_them(name: str) -> None:
+    field = f'<w:fldSimple w:instr="PAGE">{run("7")}</w:fldSimple>'
+    document = body(run("see ") + field + run(" of ") + f"<w:{name}>{run('big manual')}</w:{name}>")
+    office = opened(packed(document))
+    (stretch,) = office._stretches
+    stretch.fill("\0<1\0BIG \0/0\0 MANUAL\0>1\0 SEE OF")
+    found = office._trees["word/document.xml"].iter("{*}t")
+    assert "".join(each.text for each in found) == "BIG  MANUAL7 SEE OF"
+
+
 def test_what_was_deleted_stays_where_it_was() -> None:
     deleted = "<w:del><w:r><w:delText>four </w:delText></w:r></w:del>"
     found = written(body(run("one ") + deleted + run("two")), same).paragraphs[0]._p

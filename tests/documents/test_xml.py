@@ -109,7 +109,7 @@ mtype="seg" mid="2">7.</mrk> <g id="a"><mrk mtype="seg" mid="3">Six <x id="1"/>n
         ('<target state="new">One two.</target>', "1:TWO. ONE|2:7.|3:NINE. SIX"),
         ("<target>tout</target>", ""),
         ("<target><mrk mtype='seg' mid='1'>un</mrk> <mrk mtype='seg' mid='3'/></target>", "1:un|3:NINE. SIX"),
-        ("<target><mrk mtype='seg' mid='3'>six</mrk></target>", "3:six|1:TWO. ONE"),
+        ("<target><mrk mtype='seg' mid='3'>six</mrk></target>", "1:TWO. ONE|3:six"),
         ("<target><mrk mtype='seg' mid='1'>un</mrk> <mrk mtype='seg' mid='3'>neuf</mrk></target>", "1:un|3:neuf"),
     ],
 )
@@ -165,6 +165,41 @@ def test_a_file_keeps_its_declaration_line_ends_and_last_line() -> None:
         text = re.sub(r"(?<=<xliff )[^>]*", root, text) + "<!-- é -->\r\n"
         document = Xliff(File("x.xlf", text.encode(encoding), ("en", "fr")))
         assert spoken(document, nothing).decode(encoding) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("", "<!-- </xliff> here -->\n"),
+        ("<!DOCTYPE xliff [ <!-- x]> --> <!ELEMENT xliff ANY> ]>\n", ""),
+        ('<!DOCTYPE xliff SYSTEM "http://x/[a].dtd">\n', "\n<?x y?>"),
+        ('<?xml version="1.0" encoding="KOI8-R"?>', ""),
+    ],
+)
+def test_what_stands_around_the_root_is_never_lost(before: str, behind: str) -> None:
+    text = before + SEGMENTS % "" + behind
+    done = spoken(opened(Xliff, text))
+    tree, given = (etree.fromstring(each).getroottree() for each in (done, text.encode()))
+    assert tree.docinfo.doctype == given.docinfo.doctype
+    around = [[str(each) for each in root.itersiblings(preceding=True)] for root in (tree.getroot(), given.getroot())]
+    after = [[str(each) for each in root.itersiblings()] for root in (tree.getroot(), given.getroot())]
+    assert around[0] == around[1]
+    assert after[0] == after[1]
+
+
+def test_a_file_of_utf_16_needs_no_declaration() -> None:
+    text = NEW.partition("?>")[2].strip()
+    done = spoken(Xliff(File("x.xlf", text.encode("utf-16"), ("en", "fr"))))
+    assert (
+        etree.fromstring(done).find(".//{*}target").text
+        == etree.fromstring(spoken(opened(Xliff, text))).find(".//{*}target").text
+    )
+
+
+def test_segments_in_a_source_alone_are_its_words() -> None:
+    unit = SEGMENTS.replace("seg-source", "source").replace("<source>One two. 7. Six nine.</source>", "") % ""
+    (target,) = written(Xliff, unit).iter("target")
+    assert sorted(texts(target).split()) == ["7.", "NINE.", "ONE", "SIX", "TWO."]
 
 
 def test_marks_around_words_stay_around_them() -> None:

@@ -65,6 +65,13 @@ def test_what_is_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:
     kept.note(PAIR, [Made("my secret salary", "un", "model"), Made("a second secret", "deux", "model")])
     assert other.forget("my secret salary") == 2
     assert other.forget("a second secret") == 1
+    kept.add(PAIR, Correction("One dog. Two cats.", "un a. deux b."), Correction("One dog.", "un a."))
+    kept.note(
+        PAIR, [Made("Two cats.", "deux", "model"), Made("Six secret.", "six", "model"), Made("Two", "deux", "model")]
+    )
+    assert other.forget("One dog. Two cats.") == 3
+    assert other.forget("Two cats. Six secret.") == 1
+    assert other.forget("Two") == 1
     assert kept.entries(translations=True) == []
     assert all(b"secret" not in path.read_bytes() for path in tmp_path.iterdir())
 
