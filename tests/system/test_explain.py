@@ -80,7 +80,7 @@ def test_as_json(shell: Shell) -> None:
 @pytest.mark.slow
 def test_a_calibrated_run_shows_its_confidence(shell: Shell) -> None:
     """Of what it finds and of what is given."""
-    assert shell("calibrate", "other", "--source=dev.en", "--reference=dev.fr").code == 0
+    assert shell("calibrate", "other", "--source=train.en", "--reference=train.fr").code == 0
     for more in ((), ("--target", "six six")):
         words = ("other", TEXT, "--nearest=0", *more)
         (found,) = results(runs(shell, *words, "--json").lines)
