@@ -30,7 +30,9 @@ def corrections(
     ] = False,
     forget: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Instead remove the corrections of this text and of its sentences."),
+        typer.Option(
+            metavar="TEXT", help="Instead remove the corrections and the history of this text and of its sentences."
+        ),
     ] = None,
     forget_author: Annotated[
         str | None, typer.Option(metavar="NAME", help="Instead remove the corrections of the key of this name.")

@@ -12,7 +12,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.normalise import Normaliser
 
 HEADER = ["source", "target"]
-OTHERS = {";": "semicolons", ",": "commas", "=": "=", "  ": "spaces"}
+SEPARATORS = {";": "semicolons", ",": "commas", "=": "=", "  ": "spaces"}
 FORMS = "|"  # between forms in a column
 
 _normalise = Normaliser(lowercase=False)
@@ -53,7 +53,7 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
 
 def _check_tabs(path: Path, rows: Sequence[Sequence[str]]) -> None:
     """UserError if something else than tabs seems to separate all terms of a file from their translations."""
-    for mark, named in OTHERS.items() if all(len(cells) == 1 for cells in rows) else ():
+    for mark, named in SEPARATORS.items() if all(len(cells) == 1 for cells in rows) else ():
         if rows and all(mark in cells[0].strip() for cells in rows):
             raise UserError(f"{file_shown(path)}: seems to be separated by {named}, expected tabs (or .csv and commas)")
 

@@ -66,9 +66,8 @@ class Dataset:
         self.train = train
         self.development = development
         self.report = Report(**train.notes["report"])
-        self.content: str | None = train.notes.get(
-            "content"
-        )  # a digest of the training pairs; earlier versions had none
+        # A digest of the training pairs; None for a store of an earlier version.
+        self.content: str | None = train.notes.get("content")
         self.judged = judged
         self._sides = sides
         self._arrays = arrays

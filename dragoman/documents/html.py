@@ -19,6 +19,7 @@ VOID = frozenset("img wbr".split())  # in a line, without a text
 VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
 RAW = frozenset("script style textarea".split())  # hold no tags but their own end
 BLOCKS = RAW | {"pre"}
+RAISED = [("open", "sup"), ("text", ""), ("close", "sup")]
 SHIFTED = re.compile("iso-2022|hz|utf-7", re.IGNORECASE)  # encodings of which all bytes are those of ASCII
 DECLARED = 2048  # characters in which an encoding is declared
 _DECLARATION = re.compile(
@@ -127,15 +128,12 @@ class Entities:
     """
 
     def __init__(self, text: str) -> None:
-        found = ((html.unescape(each), each) for each in dict.fromkeys(_ENTITY.findall(text)))
-        bare = (
-            {*"".join(_ENTITY.sub("", each.raw) for each in _tokens(text) if each.kind == "text")}
-            if "&" in text
-            else set()
-        )
-        known = [
-            (said, each) for said, each in found if len(said) == 1 and said not in bare and category(said)[0] != "C"
-        ]
+        entities = dict.fromkeys(_ENTITY.findall(text))
+        bare = set[str]()
+        for token in _tokens(text) if entities else ():
+            bare.update(_ENTITY.sub("", token.raw) if token.kind == "text" else "")
+        found = ((html.unescape(each), each) for each in entities)
+        known = [each for each in found if len(each[0]) == 1 and each[0] not in bare and category(each[0])[0] != "C"]
         self._raw = {said: each for said, each in reversed(known) if said != "\ufffd"}
         self._said = {each: said for said, each in known}
 
@@ -156,15 +154,11 @@ def tokens(text: str) -> Iterator[Token]:
     """Yield the tags and texts of HTML. The raised number of a note is a tag with its text."""
     every, position, before = list(_tokens(text)), 0, ""
     while position < len(every):
-        begin, said, end, *behind = [*every[position : position + 4], *[Token("")] * 4][:4]
+        begin, said, end, behind = [*every[position : position + 4], *[Token("")] * 3][:4]
         before = begin.raw if begin.kind == "text" else before
-        if (begin.kind, begin.name, said.kind, end.kind, end.name) == (
-            "open",
-            "sup",
-            "text",
-            "close",
-            "sup",
-        ) and is_note(before, html.unescape(said.raw), behind[0].raw if behind[0].kind == "text" else ""):
+        following = behind.raw if behind.kind == "text" else ""
+        raised = [(each.kind, each.name) for each in (begin, said, end)] == RAISED
+        if raised and is_note(before, html.unescape(said.raw), following):
             yield Token(begin.raw + said.raw + end.raw, "empty", begin.name)
             position += 3
         else:

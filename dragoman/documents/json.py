@@ -20,14 +20,14 @@ class Strings(Text):
     """The strings of a file of JSON. UserError with the line where it is none."""
 
     def __init__(self, file: File) -> None:
-        text = file.text.removeprefix("\ufeff")
-        begin = file.text[: len(file.text) - len(text)]
+        given = file.text
+        text = given.removeprefix("\ufeff")
         try:
             json.loads(text)
         except (json.JSONDecodeError, RecursionError) as error:
             line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
             raise UserError(f"{file.name}:{line}: is no JSON ({what})") from None
-        super().__init__(chain([begin], _parts(text)))
+        super().__init__(chain([given[: len(given) - len(text)]], _parts(text)))
 
 
 def _parts(text: str) -> Iterator[Part]:

@@ -100,14 +100,6 @@ class Piece(NamedTuple):
     within: tuple["Piece", ...] = ()  # of a link or the like with runs of several looks
 
     @property
-    def usual(self) -> "Piece":
-        """The piece in it that looks as most of it does."""
-        sizes = Counter[str]()
-        for each in self.within:
-            sizes[each.look or ""] += len(each.text or "")
-        return max(self.within, key=lambda each: sizes[each.look or ""])
-
-    @property
     def raised(self) -> bool:
         """Whether its text stands raised."""
         return self.look is not None and _RAISED.search(self.look) is not None
@@ -150,22 +142,16 @@ class Stretch:
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.line = Line(escape=possible)
         self._pieces = pieces
-        sizes = Counter[str]()
-        for piece in pieces:
-            if piece.look is not None:
-                sizes[piece.look] += len(piece.text or "")
-        usual = max(sizes, key=lambda look: sizes[look], default=None)
-        same = (piece for piece in pieces if piece.look is not None and piece.look == usual)
-        self._usual = next(same, _plain(pieces))
+        self._usual = _usual(pieces)
         self._kept = Kept("".join(piece.text or "" for piece in pieces))
         self._coded = list[Piece]()  # by the numbers of their codes
         self.line.quoted = self._kept.back
-        self._read(pieces, usual)
+        self._read(pieces, self._usual)
 
-    def _read(self, pieces: Sequence[Piece], usual: str | None) -> None:
+    def _read(self, pieces: Sequence[Piece], usual: Piece) -> None:
         line = self.line
         for place, piece in enumerate(pieces):
-            if piece.text is not None and piece.look is not None and piece.look == usual:
+            if piece.text is not None and piece.look is not None and piece.look == usual.look:
                 line.add(piece.text)
                 continue
             number = len(self._coded)
@@ -177,7 +163,7 @@ class Stretch:
             if piece.text is not None and not (piece.raised and is_note(before, piece.text, behind)):
                 line.mark(f"\0<{number}\0", "open", str(number))
                 if piece.within:
-                    self._read(piece.within, piece.usual.look)
+                    self._read(piece.within, _usual(piece.within))
                 else:
                     line.add(piece.text)
                 line.mark(f"\0>{number}\0", "close", str(number))
@@ -200,10 +186,10 @@ class Stretch:
         for sign, number, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
             piece = self._coded[int(number)]
             if sign == "<":
-                levels.append(_Level(piece.usual if piece.within else piece))
+                levels.append(_Level(_usual(piece.within) if piece.within else piece))
             elif sign == ">":
                 within = levels.pop().nodes()
-                levels[-1].found.append(piece.holding(within) if piece.within else within or piece.said(""))
+                levels[-1].found.append(piece.holding(within) if piece.within else within)
             else:
                 levels[-1].add(piece)
             levels[-1].say(text)
@@ -238,6 +224,16 @@ class _Level:
                 self.found[one], self.found[other] = self.found[other], self.found[one]
         own = self._usual.said(self._text) if self._usual.look is None else []
         return [*own, *(node for each in self.found for node in each)]
+
+
+def _usual(pieces: Sequence[Piece]) -> Piece:
+    """The first piece that looks as most of their text does; a plain run if none of them looks like a run."""
+    sizes = Counter[str]()
+    for piece in pieces:
+        if piece.look is not None:
+            sizes[piece.look] += len(piece.text or "")
+    looking = (piece for piece in pieces if piece.look is not None)
+    return max(looking, key=lambda piece: sizes[piece.look or ""], default=None) or _plain(pieces)
 
 
 def _plain(pieces: Sequence[Piece]) -> Piece:

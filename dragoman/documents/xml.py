@@ -109,15 +109,15 @@ class Xliff(_Units):
         for file in root.iter("{*}file"):
             self._check(file, "source-language", "target-language", name)
         for unit in root.iter("{*}trans-unit", "{*}segment"):
-            source, target = unit.find("{*}seg-source"), unit.find("{*}target")
-            source = unit.find("{*}source") if source is None else source
-            old = local(unit) == "trans-unit"
-            initial = (
-                (target is not None and target.get("state") in UNTRANSLATED) if old else unit.get("state") in INITIAL
-            )
+            divided, target = unit.find("{*}seg-source"), unit.find("{*}target")
+            source = unit.find("{*}source") if divided is None else divided
+            if local(unit) == "trans-unit":
+                initial = target is not None and target.get("state") in UNTRANSLATED
+            else:
+                initial = unit.get("state") in INITIAL
             if source is None or unit.get("approved") == "yes" or _kept(unit):
                 continue
-            segments, there = _segments(unit.find("{*}seg-source")), _segments(target)
+            segments, there = _segments(divided), _segments(target)
             if segments and (there or initial or _empty(target)):
                 gaps = (mid for mid in segments if initial or _empty(there.get(mid)))
                 yield from (Gap(unit, Coded(segments[mid]), mid) for mid in gaps)

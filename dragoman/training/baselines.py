@@ -28,7 +28,9 @@ def kept(run: Direction, *, anew: bool) -> Baselines | None:
         for name in changed:
             run.journal.say(f"{run.folder.path}: data.{name} has changed, so {CHANGED[name]}")
         if not changed:
-            if any(proof.get(name) is None for name in digests):  # the run was begun by an earlier version
+            if any(
+                digest and proof.get(name) is None for name, digest in digests.items()
+            ):  # the run was begun by an earlier version
                 note_baselines(run.folder, proof["baselines"], digests)
             return baselines.from_json(proof["baselines"])
     if _trained_on(run):

@@ -15,12 +15,13 @@ from dragoman.configuration.components import Spec
 from dragoman.run.folder import RunFolder
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
+from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
 from dragoman.serving.service import Service
 from dragoman.translation.calibration import Calibration, Fit, digest
-from tests.serving.conftest import LIMITS
+from tests.serving.conftest import LIMITS, Open
 
 PAIR = {"source": "en", "target": "fr"}
 TEXT = " one two. six one.\n\nthree "
@@ -79,6 +80,16 @@ def test_other_words_keep_the_lengths_of_the_runs_own_search(
     with opened() as client:
         answer = post(client, q="one two three four five", alternatives=2, diverse=True)
     assert [len(text.split()) <= 2 for text in (answer["text"], *answer["alternatives"])] == [True] * 3
+
+
+def test_terms_of_a_request_override_corrections(opened: Open, tmp_path: Path) -> None:
+    """Of a text, and of one of its sentences; another request has the corrections."""
+    with opened(kept=Corrections(tmp_path / "kept")) as client:
+        for text, better in (("one two", "uno"), ("one two. six one.", "uno seis")):
+            assert client.post("/suggest", json={"q": text, "s": better, **PAIR}).json() == {"success": True}
+            assert post(client, q=text)["text"] == better
+            assert "zwei" in post(client, q=text, glossary=[["two", "zwei"]])["text"].replace(".", "").split()
+            assert post(client, q=text)["text"] == better
 
 
 def test_terms(client: TestClient) -> None:

@@ -40,6 +40,15 @@ def test_calibrating_tells_the_loss_and_the_error_before_and_after(calibrated: S
     assert outcome.err.endswith(f"{end}, in place of {known.temperature:.4f} for model.safetensors\n")
 
 
+def test_translations_of_other_sources_are_told(copied: Shell) -> None:
+    copied.write("test.one", "one\n" * 30)
+    copied.write("test.six", "six six six six six six\n" * 30)
+    told = "says these translations no better than by chance; are they of these sources?"
+    outcome = copied("calibrate", "runs/toy", "--source=test.one", "--reference=test.six")
+    assert (outcome.code, told in outcome.err) == (0, True)
+    assert told not in copied(*CALIBRATE).err
+
+
 def test_translations_have_a_confidence_then(calibrated: Shell) -> None:
     """Of each word, and of the whole; texts and log-probabilities stay."""
     found = results(calibrated(*TRANSLATE, "--json", "--n-best=2").lines)
