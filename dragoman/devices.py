@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import platform
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -31,6 +32,19 @@ EXPECTED = (
 # million multiplications, each takes a fifth of a millisecond. Waking another thread takes as long, and ten times
 # longer if it has to wait for a core.
 SMALL = 200_000_000
+
+
+# Instructions that add 8-bit products in 32 bits. Without one of them, x86 processors add pairs of products in 16 bits,
+# which saturate when signed weights are large.
+DOT_PRODUCTS = ("avx512_vnni", "avx_vnni", "amx_int8")
+X86 = ("x86_64", "AMD64", "i686")
+
+
+class Switches(NamedTuple):
+    """The choices that depend on the kind of processor."""
+
+    bfloat16: bool  # train with matrix products in bfloat16
+    unsigned_int8: bool  # ONNX Runtime makes 8-bit weights unsigned, so that their sums do not saturate
 
 
 class Device(NamedTuple):
@@ -131,7 +145,19 @@ def has_bfloat16(place: torch.device) -> bool:
     if place.type == "cuda":
         with torch.cuda.device(place):
             return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return any(capabilities().get(name) for name in ("amx_bf16", "avx512_bf16"))
+    return switches().bfloat16
+
+
+def switches() -> Switches:
+    """Return the choices for this processor, by its instructions. They are all made here, since each costs speed on
+    the processors for which it is not meant: unsigned weights keep ONNX Runtime from using AMX, which halves the speed
+    of batches.
+    """
+    features = capabilities()
+    return Switches(
+        bfloat16=any(features.get(name) for name in ("amx_bf16", "avx512_bf16")),
+        unsigned_int8=platform.machine() in X86 and not any(features.get(name) for name in DOT_PRODUCTS),
+    )
 
 
 def release_memory() -> None:

@@ -15,7 +15,7 @@ import torch
 from dragoman import devices
 from dragoman.configuration.config import DeviceConfig
 from dragoman.configuration.document import ConfigError
-from dragoman.devices import EXPECTED, Device, asked, choose
+from dragoman.devices import EXPECTED, Device, Switches, asked, choose
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -140,6 +140,30 @@ def test_products_are_in_bfloat16_where_the_processor_has_instructions_for_it(
     assert choose(DeviceConfig(name="cpu")).precision is kind
     assert choose(DeviceConfig(name="cpu", precision="float32")).precision is torch.float32
     assert choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16")).precision is torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("machine", "features", "switches"),
+    [
+        ("x86_64", {"avx2": True}, Switches(bfloat16=False, unsigned_int8=True)),
+        ("x86_64", {"avx512_f": True}, Switches(bfloat16=False, unsigned_int8=True)),
+        ("x86_64", {"avx512_f": True, "avx512_bf16": True}, Switches(bfloat16=True, unsigned_int8=True)),
+        ("x86_64", {"avx2": True, "avx_vnni": True}, Switches(bfloat16=False, unsigned_int8=False)),
+        ("AMD64", {"avx512_f": True, "avx512_vnni": True}, Switches(bfloat16=False, unsigned_int8=False)),
+        ("x86_64", {"avx512_vnni": True, "avx512_bf16": True}, Switches(bfloat16=True, unsigned_int8=False)),
+        ("x86_64", {"amx_bf16": True, "amx_int8": True}, Switches(bfloat16=True, unsigned_int8=False)),
+        ("AMD64", {}, Switches(bfloat16=False, unsigned_int8=True)),
+        ("aarch64", {}, Switches(bfloat16=False, unsigned_int8=False)),
+        ("arm64", {}, Switches(bfloat16=False, unsigned_int8=False)),
+    ],
+)
+def test_every_kind_of_processor_has_its_switches(
+    machine: str, features: dict[str, object], switches: Switches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AVX2, AVX-512, Cooper Lake, Alder Lake, Ice Lake, Zen 4, Sapphire Rapids, one unknown to torch, Arm."""
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features, raising=False)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    assert devices.switches() == switches
 
 
 @pytest.mark.usefixtures("_gpu")

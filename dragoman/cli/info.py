@@ -60,6 +60,7 @@ def _of_machine() -> Iterable[tuple[str, str]]:
     yield "dragoman", __version__
     yield "device", str(devices.choose(DeviceConfig()))
     yield "processor", f"{platform.machine()}, {devices.processor()}"
+    yield "ONNX int8", "unsigned weights" if devices.switches().unsigned_int8 else "signed weights"
     yield "system", platform.platform()
     yield "python", platform.python_version()
     for name in LIBRARIES:

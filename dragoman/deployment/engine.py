@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, final
 import torch
 from torch import Tensor
 
+from dragoman import devices
 from dragoman.configuration.messages import written_by
 from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.data.vocabulary import SPECIALS
@@ -131,8 +132,7 @@ class _Graph:
         options.log_severity_level = 3  # errors
         options.enable_mem_pattern = False  # it would keep a memory plan for each shape, of which there are many
         options.enable_cpu_mem_arena = kept  # without it, memory goes back to the system at once
-        # Without instructions for them, 8-bit products are added in 16 bits, which overflow if weights are signed.
-        options.add_session_config_entry("session.x64quantprecision", "1")
+        options.add_session_config_entry("session.x64quantprecision", str(int(devices.switches().unsigned_int8)))
         # A spinning thread would take the core from torch, which does the search between two steps.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = runtime.InferenceSession(folder / f"{name}.onnx", options, providers=["CPUExecutionProvider"])
