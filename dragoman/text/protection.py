@@ -17,11 +17,31 @@ _GONE = str.maketrans(dict.fromkeys(MARKS, REPLACEMENT))
 
 _ATTRIBUTE = r"""\s+[\w:@.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))?"""
 _FORMAT = r"[-+#0']*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?"  # between `%` and the letter of printf
+_SPACED = r"[^\W\u2e80-\U0010ffff]"  # a letter or digit of a script that has spaces between words
+_FREE = rf"(?<!{_SPACED})"  # not behind one
+_NO_NUMBER = r"(?<!\d)(?<!\d[ \u00a0\u202f])"  # not behind one: 50 %off
 _PRINTF = rf"""
     %(?:\d+\$|\(\w[^()\s]*\)){_FORMAT}[a-zA-Z@]           # %1$s %(count)s
-  | (?<!\d)(?<!\d[ \u00a0\u202f])%{_FORMAT}[a-zA-Z@]      # %d %-5.2f %'lu
+  | {_NO_NUMBER}%{_FORMAT}[a-zA-Z@]                       # %d %-5.2f %'lu
   | %(?!'){_FORMAT}[diufxXoegcs@](?!\w)                   # 100%d, but nothing in 50 %off
 """
+_CONVERSION = "(?:hh?|ll?|[qjzt])?[diuoxXsfc]"  # of printf
+_CLOSING = r"""(?<![^\s(]["'“”‘’«»„])"""  # not behind a quote that closes
+_NAMED = rf"""
+    {_FREE}(?<![:.)\]}}*%]){_CLOSING} :[A-Za-z][\w+-]*+:(?!{_SPACED})                     # :smile:
+  | {_FREE}(?<![:.)\]}}*%\[]){_CLOSING} :[A-Za-z_][A-Za-z0-9_]++(?!{_SPACED})             # :name
+  | {_FREE}(?<![@.]) @[A-Za-z]\w+                                                      # @count
+  | (?<![^\s"'(“‘«\u2e80-\U0010ffff])![a-z][a-z0-9_]+(?!{_SPACED})                      # !name
+  | {_NO_NUMBER}%[A-Z][A-Z0-9_]{{2,}}(?!{_SPACED})                                        # %NAME
+  | {_NO_NUMBER}%(?!{_CONVERSION}(?:[^a-z_]|.{{0,200}}%{_CONVERSION}(?![a-z])))          # no %lld, no %sclick here%s
+      [a-z][a-z0-9_]{{2,}}(?!{_SPACED})                                                  # %name
+  | {_NO_NUMBER}%[-+0\ ]*\d*<\w+>{_FORMAT}[a-zA-Z](?!{_SPACED})                           # %<count>d
+  | %(?:\d+\$)?\#@\w+@                                                                # %#@letters@
+  | %L(?:\d{{1,2}}|n(?!{_SPACED}))                                                       # %L1 %Ln
+"""
+_IN_PATH = r"""[^\s\\"'<>|*?()\[\]{}]"""
+# A path of Windows, in which `\n` is no line break; a space is in it if a `\` follows in the same word.
+_PATH = rf"(?<![A-Za-z0-9])[A-Za-z]:\\(?:{_IN_PATH}|\\|(?<![.,;:!?])[ ](?={_IN_PATH}+\\))*(?<![.,;:!?])"
 _MESSAGE = "[^{}]*+"  # of ICU: text with braces in braces, seven deep, which is a message in a message in another
 for _ in range(6):
     _MESSAGE = rf"(?:[^{{}}]++|\{{{_MESSAGE}\}})*+"
@@ -29,19 +49,22 @@ _IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, 
 
 
 def placeholders() -> Pattern:
-    """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, ICU and
-    the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%L1`, `{name}`, `{{name}}`, `${x}`,
-    `$x`, `%{x}`, `#{x}`, `$t(x)`, `%name%`, `{% if x %}`, `\\n`, `%%`; and `[X12X]`. An amount with a separator
-    (`$1,000`) is none. A message of ICU with branches (plural, select, selectordinal) is one span: with its parts in
-    another order, it would be none.
+    """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, PHP,
+    Apple, ICU, Fluent and the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%<count>d`,
+    `%#@count@`, `%L1`, `%Ln`, `{name}`, `{{name}}`, `{{{name}}}`, `{ $name }`, `${x}`, `$x`, `%{x}`, `#{x}`, `$t(x)`,
+    `%name%`, `:name`, `@name`, `!name`, `%name`, `{% if x %}`, `<%= x %>`, `\\n`, `%%`; and `[X12X]`. An amount with a
+    separator (`$1,000`) is none. A message of ICU with branches (plural, select, selectordinal) is one span: with its
+    parts in another order, it would be none. So is a path of Windows (`C:\\new`), in which `\\n` is no line break.
     """
     return re.compile(
-        r"(?![^%{$\#[\\]) (?:"  # nothing is tried where none of them begins
-        rf"%L\d{{1,2}} | %[A-Za-z_]\w+%(?![%\w]) | %% | {_PRINTF} | %\d{{1,2}}"  # %L1 %name% %1
+        r"(?=[%{$\#[\\<:@!]|[A-Za-z]:\\) (?:"  # nothing is tried where none of them begins
+        rf"{_PATH} | <%(?:[^%<]|%(?!>)|<(?!%))*+%>"  # C:\new <%= x %>
+        rf"| %[A-Za-z_]\w+%(?![%\w]) | %% | {_NAMED} | {_PRINTF} | %\d{{1,2}}"  # %name% %1
         rf"| \{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
         r"""
       | \{%[^{}]*%\}                                                          # {% if x %}
-      | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}                           # {{ x }} {x} ${x}
+      | \{\{\{[^{}]*\}\}\} | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}          # {{{x}}} {{ x }} {x} ${x}
+      | \{\s*+(?:[$-][\w.-]++|[A-Z][A-Z0-9_-]*+\([^(){}]*+\))\s*+\}               # { $x } { -brand } { NUMBER($x) }
       | \{\s*(?:\w+\s*)?(?:,\s*\w+\s*){0,2}\}                                   # {n, number}
       | \{\s*\w+\s*,\s*(?:number|date|time)\s*,[^{}]*\}                          # {d, date, yyyy-MM-dd HH:mm}
       | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000

@@ -36,6 +36,20 @@ WHOLE = {  # each is one span of its kind
             "%name%",
         ),
         *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
+        *(
+            ":name",
+            ":Attribute",
+            ":user_id",
+            ":smile:",
+            "%<count>d",
+            "%-10<name>s",
+            "%<price>.2f",
+            "%#@letters@",
+            "%1$#@n@",
+        ),
+        *("%Ln", "{{{name}}}", "{ $name }", "{ -brand-name }", "{ NUMBER($n, digits: 2) }", "<%= user.name > 1 %>"),
+        *("@count", "!name", "%name", "%title", "%error_message", "%PRODUCTNAME", "%status", "%arg", "%lld"),
+        *(r"C:\new\table", r"d:\Program Files\no name\r.txt"),
         *("[X12X]", "\\n", "{user.name!r}", "{% if x == 'y' %}", "{%- endif -%}", "$1"),
         "{count, plural, one {item} other {# items}}",
         "{n,selectordinal,offset:1 =0{} few{{x}rd}}",
@@ -62,6 +76,22 @@ NONE = {
         "100 %ige",
         "100% done",
         "5%",
+        "Note: this",
+        "Note:this",
+        "12:30",
+        "a :-) :D",
+        "std::vector a::b",
+        "a@b.org",
+        "5 @ 3",
+        "Stop! now",
+        "a != b",
+        "Oh!no",
+        "50% or",
+        "30 %rabais",
+        "(s):text",
+        "'it':text",
+        "FILE[:LINE]",
+        "{ a b }",
     ],
     "tags": ["a < b", "1 <2", "R&D", "R&D;", "&;", "<>", "values <5 and >3"],
     "urls": ["http:", "a://", "wwww.x"],
@@ -114,6 +144,23 @@ def test_a_conversion_behind_digits_is_a_placeholder_if_no_word_goes_on_behind_i
     assert found("100%dpx, the 1%'s", "placeholders") == []
 
 
+def test_words_that_touch_a_conversion_are_no_part_of_it() -> None:
+    """Another conversion tells that they are words between two, such as a link."""
+    assert found("%sclick here%s or %dx%d", "placeholders") == ["%s", "%s", "%d", "%d"]
+    assert found("%lldms, %spx: %s", "placeholders") == ["%lld", "%s", "%s"]
+    assert found("%statusの%count", "placeholders") == ["%status", "%count"]
+
+
+def test_in_a_path_there_is_no_line_break() -> None:
+    assert found(r"in C:\new\table. Then\nnow D:\tmp, and\tE", "placeholders") == [
+        r"C:\new\table",
+        r"\n",
+        r"D:\tmp",
+        r"\t",
+    ]
+    assert found(r"C:\new or D:\run (C:\no)", "placeholders") == [r"C:\new", r"D:\run", r"C:\no"]
+
+
 def test_what_is_no_message_has_placeholders_as_ever() -> None:
     """Such as one that is not closed, or more deeply nested than anybody writes."""
     assert found("Add {n, plural, one {item} other {items}", "placeholders") == ["{item}", "{items}"]
@@ -124,8 +171,11 @@ def test_of_spans_that_begin_together_the_longest_is_one() -> None:
     assert found('<a href="{url}">%d</a> see {{x}}', *WHOLE) == ['<a href="{url}">', "%d", "</a>", "{{x}}"]
 
 
-@pytest.mark.parametrize("part", ["\u3000", "<!--", "a", "a.", "{ ", "%0", "<a ", "{n,plural,{", "(", " x='y'"])
-@pytest.mark.parametrize("start", ["", "{", "%", "<a", "http://"])
+@pytest.mark.parametrize(
+    "part",
+    ["\u3000", "<!--", "a", "a.", "{ ", "%0", "<a ", "{n,plural,{", "(", " x='y'", "<%", " :a", "%sab", "a:\\", " b"],
+)
+@pytest.mark.parametrize("start", ["", "{", "%", "<a", "http://", "c:\\"])
 def test_no_text_takes_long(start: str, part: str) -> None:
     """Nothing is read from each of its places to its end, which would take minutes here."""
     began = time.perf_counter()
