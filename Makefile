@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak fuzz mutants bench attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec
+.PHONY: demo lint quick test check lowest soak fuzz mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -44,6 +44,9 @@ mutants: $(DEV)
 
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)
+
+speed-guard: $(DEV)
+	$(BIN)/python -m benchmarks.speed_guard --against $(or $(AGAINST),HEAD~1) $(OPTIONS)
 
 attention-table: $(CORE)
 	$(BIN)/python -m benchmarks.mechanisms $(OPTIONS)

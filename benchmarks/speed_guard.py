@@ -1,0 +1,207 @@
+"""Compare the speed of this commit with another one: `make speed-guard AGAINST=COMMIT`.
+
+Two processes, one with the code of each commit and the libraries of this environment, do the same jobs in turns on one
+core: training, translating with every engine, scoring, a catalogue of messages, and a service. A row's ratio is the
+median over rounds of the other commit's seconds divided by this commit's: above 1, this commit is faster. A row
+below the bound is measured again before it counts. The exit status is 1 if a row stays below the bound.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import provenance
+from benchmarks.contest import PATIENCE, ROOT, THREADS
+from dragoman.errors import UserError
+
+BOUND = 0.95
+REPEATS = 2  # of a row that is below the bound
+WORKER = "benchmarks/guard_worker.py"
+
+
+@dataclass
+class Row:
+    """The seconds of each round of a job, with this commit and with the other one; or why one of them has none."""
+
+    job: str
+    these: list[float] = field(default_factory=list)
+    other: list[float] = field(default_factory=list)
+    failed: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast this commit is as the other."""
+        if self.failed or not self.these:
+            return None
+        return statistics.median(other / this for this, other in zip(self.these, self.other, strict=True))
+
+    @property
+    def slower(self) -> bool:
+        return self.ratio is not None and self.ratio < BOUND
+
+
+class Worker:
+    """A process with the code of one commit (see guard_worker.py)."""
+
+    def __init__(self, checkout: Path, folder: Path, scale: float, core: int, errors: IO[str]) -> None:
+        environment = os.environ | dict.fromkeys(THREADS, "1") | {"PYTHONPATH": str(checkout)}
+        self._errors = errors
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "benchmarks.guard_worker", str(folder), str(scale)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            cwd=checkout,
+            env=environment,
+        )
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(self._process.pid, {core})
+        self.jobs: list[str] = self._answer()["jobs"]
+
+    def round(self, job: str) -> dict[str, Any]:
+        """Do a round of a job and return the answer. Raises UserError if the process has ended."""
+        assert self._process.stdin
+        self._process.stdin.write(f"{job}\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            self._errors.seek(0)
+            *_, last = self._errors.read().strip().splitlines() or ["no message"]
+            raise UserError(f"the measured process ended: {last}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        try:
+            self._process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+
+
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed_guard", description=__doc__)
+    parser.add_argument("--against", required=True, metavar="COMMIT", help="commit to compare with")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds for medians")
+    parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only jobs with all of these words")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the work of a round")
+    parser.add_argument("--core", type=int, help="processor to compute on (default: the last one)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    options = parser.parse_args(arguments)
+    if options.rounds < 1:
+        parser.error("--rounds is at least 1")
+    return options
+
+
+@contextmanager
+def checkout(commit: str, folder: Path) -> Iterator[Path]:
+    """Check a commit out into a folder for the length of the block. A commit without the worker gets this one's."""
+    git("worktree", "add", "--detach", "--quiet", str(folder), commit)
+    try:
+        if not (folder / WORKER).is_file():
+            shutil.copy(ROOT / WORKER, folder / WORKER)
+        yield folder
+    finally:
+        git("worktree", "remove", "--force", str(folder))
+
+
+def git(*words: str) -> str:
+    """Return the output of git. Raises UserError if it fails."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"git {words[0]}: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout.strip()
+
+
+def measure(row: Row, these: Worker, other: Worker, rounds: int) -> None:
+    """Add rounds to a row, the two processes in turns. The first rounds of a job warm up and do not count."""
+    warm = 0 if row.these else 1
+    for number in range(warm + rounds):
+        answers = [worker.round(row.job) for worker in (these, other)]
+        for name, answer in zip(("this commit", "the other commit"), answers, strict=True):
+            if "failed" in answer:
+                row.failed = f"{name}: {answer['failed']}"
+                return
+        if number >= warm:
+            row.these.append(answers[0]["seconds"])
+            row.other.append(answers[1]["seconds"])
+
+
+def run(options: argparse.Namespace, console: Console) -> list[Row]:
+    """Measure all jobs of both commits."""
+    core = max(os.sched_getaffinity(0)) if options.core is None and hasattr(os, "sched_getaffinity") else options.core
+    with tempfile.TemporaryDirectory() as name, checkout(options.against, Path(name) / "checkout") as other_root:
+        workers = []
+        try:
+            for number, root in enumerate((ROOT, other_root)):
+                folder = Path(name) / str(number)
+                folder.mkdir()
+                errors = (folder / "errors").open("w+")
+                workers.append(Worker(root, folder, options.scale, core or 0, errors))
+            these, other = workers
+            jobs = [job for job in these.jobs if job in other.jobs and all(word in job for word in options.only)]
+            rows = [Row(job) for job in jobs]
+            for row in rows:
+                measure(row, these, other, options.rounds)
+                for _ in range(REPEATS):
+                    if row.slower:
+                        measure(row, these, other, options.rounds)
+                console.print(_line(row), highlight=False, markup=False, soft_wrap=True)
+            return rows
+        finally:
+            for worker in workers:
+                worker.close()
+
+
+def _line(row: Row) -> str:
+    return f"{row.job}: {row.failed or f'{row.ratio:.2f}'}"
+
+
+def table(rows: Sequence[Row], against: str, made: provenance.Provenance) -> Table:
+    """The rows as a table."""
+    title = f"{made.commit[:7]}{' with changes' if made.changed else ''} against {against}; {made.processor}"
+    shown = Table("job", "seconds", f"{against}", "ratio", "rounds", title=title)
+    for row in rows:
+        if row.failed:
+            shown.add_row(row.job, "", "", row.failed, "")
+        else:
+            seconds = [f"{statistics.median(times):.2f}" for times in (row.these, row.other)]
+            shown.add_row(row.job, *seconds, f"{row.ratio:.2f}{' <' if row.slower else ''}", str(len(row.these)))
+    return shown
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options, console = parsed(arguments), Console(stderr=True)
+    try:
+        against = git("rev-parse", "--short", f"{options.against}^{{commit}}")
+        rows = run(options, console)
+    except UserError as error:
+        console.print(str(error), highlight=False, markup=False, soft_wrap=True)
+        return 1
+    made = provenance.of()
+    Console(width=None if sys.stdout.isatty() else 120).print(table(rows, against, made))
+    if options.json:
+        provenance.write(options.json, {"against": against, "rows": [asdict(row) for row in rows]}, made)
+    return int(any(row.slower for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
