@@ -1,5 +1,6 @@
 """Lines are split at newlines alone, faults are told by file and line, and a file is whole or not there."""
 
+import errno
 import gzip
 import io
 import os
@@ -17,6 +18,7 @@ from dragoman.errors import UserError
 from dragoman.files import reading
 from dragoman.files.reading import read_lines, read_sentences, read_words
 from dragoman.files.writing import lines_in, note, partial, write_atomically, write_in_parts
+from tests import disk
 from tests.golden import Golden
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -251,6 +253,68 @@ with write_atomically({str(path)!r}) as file:
     assert path.read_text() == "old"
 
 
+Writer = Callable[[Path], AbstractContextManager[IO[Any]]]
+WRITERS = (write_atomically, write_in_parts)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_is_written_is_on_the_disk_before_it_has_its_name(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it, and under another name until then: after a power failure, the file is the old one or the new one."""
+    path = tmp_path / "file"
+    path.write_text("old")
+    calls = disk.record(monkeypatch)
+    with writer(path) as file:
+        file.write("new\n" * 10_000)
+        assert calls == []
+        assert path.read_text() == "old"
+    inode = path.stat().st_ino
+    assert calls == [disk.Synchronised(inode, 40_000), disk.Replaced(inode, path)]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()])
+@pytest.mark.parametrize(("owner", "name"), [(os, "fsync"), (Path, "replace")])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_cannot_be_put_in_place_leaves_the_old_file(
+    *,
+    writer: Writer,
+    owner: Any,
+    name: str,
+    error: BaseException,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And nothing else, but for the lines of a file in parts, to be continued."""
+    path = tmp_path / "file"
+    path.write_text("old")
+
+    def fail(*arguments: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, fail)
+        with pytest.raises((UserError, KeyboardInterrupt)) as raised, writer(path) as file:
+            file.write("new\n")
+    assert isinstance(error, KeyboardInterrupt) or str(raised.value) == f"{path}: cannot write (Input/output error)"
+    assert path.read_text() == "old"
+    left = {each.name: each.read_text() for each in tmp_path.iterdir() if each != path}
+    assert left == ({} if writer is write_atomically else {"file.partial": "new\n"})
+    with writer(path) as file:
+        file.write("newer\n")
+    assert path.read_text() == "newer\n"
+
+
+def test_what_fails_while_it_is_written_is_neither_synchronised_nor_put_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = disk.record(monkeypatch)
+    with pytest.raises(KeyError):
+        fail_halfway(tmp_path / "file")
+    assert calls == []
+
+
 def test_the_permissions_of_the_old_file_stay(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch(mode=0o640)
@@ -285,6 +349,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 import resource, signal
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
+from tests import disk
 from tests.golden import Golden
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a limit on the size of files fails as a full disk does
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))

@@ -113,7 +113,6 @@ def translated(
     pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, *, whole: bool = False
 ) -> "list[Translation]":
     """Return the translations of some lines. Messages tell their numbers, or of a `whole` document their texts."""
-    from dragoman.text.glossary import Glossary
     from dragoman.translation.attended import SHORT
 
     rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
@@ -124,8 +123,8 @@ def translated(
     if whole:
         places = [f"{shown(source)}: {SHORT.repr(str(line[0]))}" for line in portion.lines]
     if options.via:
-        protected = pipeline.constraints._replace(glossary=Glossary())
-        between = translate(given, to=options.via, search=pipeline.search, constraints=protected)
+        # There are no terms (`translate_checks`), only spans that are protected in both translations.
+        between = translate(given, to=options.via, search=pipeline.search, constraints=pipeline.constraints)
         warn(places, (translation.left_out for translation in between))
         given = [(translation.text,) for translation in between]
     found = translate(

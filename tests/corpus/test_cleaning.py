@@ -1,6 +1,8 @@
 """What is left out and what is changed, each counted once; and parts that have no source in common."""
 
+import errno
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from dragoman.corpus import accelerators, parts
 from dragoman.corpus.cleaning import ACCELERATORS, CHANGED, DROPPED, DUPLICATE, Cleaner, Entry, Rules
 from dragoman.corpus.unit import State, Unit
 from dragoman.errors import UserError
+from tests.disk import fail_to_replace
 
 
 @pytest.mark.parametrize(
@@ -192,6 +195,20 @@ def test_nothing_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UserError, match="exists already"):
         parts.write(rows("abc"), tmp_path / "x", ("en", "de"), parts.FILE, {"dev": 1}, 1)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"x.dev.tsv": "mine"}
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_of_parts_of_which_one_cannot_be_put_in_place_none_stays(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full, or Ctrl-C comes, when another has its name already; the next run may write all."""
+    written = partial(parts.write, rows("abc"), tmp_path / "x", ("en", "de"), parts.FILE, {"dev": 1, "test": 1}, 1)
+    with monkeypatch.context() as patched:
+        fail_to_replace(patched, 2, error)
+        with pytest.raises((UserError, KeyboardInterrupt)):
+            written()
+    assert list(tmp_path.iterdir()) == []
+    assert sum(written().values()) == 3
 
 
 def test_a_file_that_appears_while_others_are_read_is_left_alone(tmp_path: Path) -> None:

@@ -37,6 +37,12 @@ def nothing(text: str) -> Translated:
     return Translated(passage, tuple(Sentence("") for _ in passage.sentences))
 
 
+def replaced(translation: str, text: str) -> Translated:
+    """Every line with the same translation."""
+    passage = split(text, "en", sentences=False)
+    return Translated(passage, tuple(Sentence(translation) for _ in passage.sentences))
+
+
 def _sentence(text: str, done: list[str], order: int) -> Sentence:
     words = text.split()
     attention = np.eye(len(words))[::order].astype(np.float64)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from ruamel.yaml import YAML
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.errors import UserError
-from tests.documents.speaking import Say, backwards, nothing, same, spoken
+from tests.documents.speaking import Say, backwards, nothing, replaced, same, spoken
 
 JSON = r"""{
     "title": "one two",
@@ -111,6 +112,13 @@ def test_blank_lines_of_subtitles_are_no_lines() -> None:
 def test_json_stays_ascii_where_it_escapes() -> None:
     assert written("x.json", '{"a": "\\u00e9t\\u00e9"}', same) == '{"a": "\\u00e9t\\u00e9"}'
     assert written("x.json", '{"a": "été"}', same) == '{"a": "été"}'
+
+
+def test_json_that_escapes_nothing_has_letters_as_they_are() -> None:
+    """Even if it had no other than ASCII before it was translated."""
+    accented: Say = partial(replaced, "été")
+    assert written("x.json", '{"a": "one"}', accented) == '{"a": "été"}'
+    assert written("x.json", '{"a": "one\\n", "b": "\\u006fne"}', accented).count("\\u00e9t\\u00e9") == 2
 
 
 KEYS = st.text(max_size=4).filter(lambda key: not key.startswith("@"))

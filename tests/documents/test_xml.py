@@ -12,6 +12,7 @@ from lxml import etree
 from dragoman.corpus.memory import Match
 from dragoman.documents.codes import local
 from dragoman.documents.document import File
+from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.documents.xml import Tmx, Xliff
 from dragoman.errors import UserError
@@ -275,6 +276,16 @@ def test_what_was_remembered_says_how_similar_it_was() -> None:
         "matchQuality": "88",
     }
     assert [texts(child) for child in match] == ["one two", "said"]
+
+
+def test_the_quality_of_several_sentences_is_that_of_the_least_similar() -> None:
+    """If one has none, the whole has none."""
+    passage = Passage(("one", "two"), ("", " ", ""))
+    good, poor = (Sentence("said", match=Match("said", score, "one")) for score in (0.9, 0.6))
+    assert Translated(passage, (good, poor)).quality == Translated(passage, (poor, good)).quality == 0.6
+    assert Translated(passage, (good, Sentence("said"))).quality is None
+    match = written(Xliff, OLD, lambda text: Translated(passage, (good, poor))).find(".//{*}alt-trans")
+    assert match.get("match-quality") == "60%"
 
 
 def test_a_segment_without_an_id_gets_one_for_its_quality() -> None:

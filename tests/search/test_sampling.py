@@ -154,6 +154,20 @@ def test_each_truncation_is_of_what_those_before_have_left() -> None:
 
 
 @pytest.mark.spec("F5")
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({"top_k": 3, "epsilon": 0.17}, [0.4, 0.15, 0.3]),  # 0.15 is 0.176 of what the first step leaves
+        ({"epsilon": 0.14, "top_p": 0.8}, [0.4, 0.3]),  # 0.4 and 0.3 are 0.82 of 0.85, and 0.7 of everything
+        ({"top_p": 0.6, "typical": 0.5}, [0.4]),  # of 4/7 and 3/7; the entropy of all is nearest to 0.3
+    ],
+)
+def test_truncations_are_done_in_the_order_of_the_options(options: dict[str, Any], left: list[float]) -> None:
+    drawn = Distribution(**options)(P.view(1, 1, -1)).exp()[0, 0]
+    assert [round(value, 3) for value in drawn.tolist() if value] == [round(value / sum(left), 3) for value in left]
+
+
+@pytest.mark.spec("F5")
 @pytest.mark.parametrize("options", [{"top_k": 1}, {"top_p": 0.01}, {"epsilon": 0.9}])
 def test_what_leaves_one_symbol_alone_is_greedy(options: dict[str, Any]) -> None:
     model, source = build_model(seed=4, spread=1.0), (sentences(*SOURCES),)

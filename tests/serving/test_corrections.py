@@ -188,6 +188,39 @@ def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
     assert sqlite3.connect(tmp_path / "db").execute("pragma integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.parametrize("name", ["new", "old", "ours"])
+def test_what_was_acknowledged_is_on_the_disk(name: str, tmp_path: Path) -> None:
+    """Each commit waits for the disk (2: full), and what is removed is overwritten, in every connection."""
+    if name == "old":
+        sqlite3.connect(tmp_path / name).close()
+    if name == "ours":
+        Corrections(tmp_path / name).close()
+    kept = Corrections(tmp_path / name)
+    settings = {each: kept._pragma(each) for each in ("journal_mode", "synchronous", "secure_delete")}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
+    kept.close()
+
+
+def test_changes_are_transactions(tmp_path: Path) -> None:
+    """Begun at once, so that no other process writes in between, and undone as a whole if one of them fails."""
+    kept = Corrections(tmp_path / "db")
+    statements = list[str]()
+    kept._database.set_trace_callback(statements.append)
+    kept.add(PAIR, Correction("one", "un"), Correction("two", "deux"))
+    kept.note(PAIR, [Made("three", "trois", "m")])
+    kept.forget("one")
+    ends = ("begin", "commit", "rollback")
+    marks = [each.lower() for each in statements if each.lower().startswith(ends)]
+    assert marks == ["begin immediate", "commit"] * 3
+    statements.clear()
+    kept._database.execute("create trigger no before insert on corrections begin select raise(abort, 'no'); end")
+    with pytest.raises(NotKeptError):
+        kept.add(PAIR, Correction("four", "quatre"))
+    assert statements[-1].lower() == "rollback"
+    assert [each.source for each in kept.all(PAIR)] == ["two"]
+    kept.close()
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """The database may not grow by more than so many pages."""
     kept = Corrections(tmp_path / "db")

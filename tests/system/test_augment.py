@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import toy
+from tests.disk import fail_to_replace
 from tests.system.conftest import Shell
 
 NAMES = ("--source-name", "en", "--target-name", "fr")
@@ -113,20 +115,21 @@ def test_a_run_that_does_not_end_well_leaves_nothing(copied: Shell, tmp_path: Pa
     assert not list(copied.folder.glob("*ft*"))
 
 
-def test_half_a_corpus_does_not_stay(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk is full when one of the two files has its name already."""
-    replace = Path.replace
-
-    def full(path: Path, target: Path) -> Path:
-        if target.suffix == ".en":
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return replace(path, target)
-
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "words", ["augment copy test.fr --source-name en --target-name fr -o half", "corpus mine.tsv -o half --dev=2"]
+)
+def test_half_a_corpus_does_not_stay(
+    words: str, error: BaseException, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full, or Ctrl-C comes, when one of the two files has its name already."""
+    shell.write("mine.tsv", "en\tfr\n" + "".join(f"{source}\t{target}\n" for source, target in toy.pairs(20, 1)))
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", full)
-        assert "No space left" in copied.fails("augment", "copy", "test.fr", *NAMES, "-o", "half")
-    assert not list(copied.folder.glob("*half*"))
-    assert copied("augment", "copy", "test.fr", *NAMES, "-o", "half").code == 0
+        fail_to_replace(patched, 2, error)
+        outcome = shell(*words.split())
+    assert outcome.code == (1 if isinstance(error, OSError) else 130), outcome
+    assert not list(shell.folder.glob("*half*"))
+    assert shell(*words.split()).code == 0
 
 
 def test_no_corpus_is_made_of_nothing(shell: Shell) -> None:

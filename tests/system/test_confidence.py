@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,19 @@ def test_calibrating_tells_the_loss_and_the_error_before_and_after(calibrated: S
     assert known.after.loss < known.before.loss
     end = f"temperature {known.temperature:.4f} for model.safetensors"
     assert outcome.err.endswith(f"{end}, in place of {known.temperature:.4f} for model.safetensors\n")
+
+
+def test_the_weights_that_are_named_are_measured(copied: Shell) -> None:
+    """As if they were the run's own."""
+    run = copied.folder / "runs/toy"
+    shutil.copy(run / "checkpoints/step-00000005.safetensors", run / "first.safetensors")
+    named = copied(*CALIBRATE, "--weights=first")
+    stored = Calibration.read(run / "calibration.json")
+    assert stored.weights == "first.safetensors"
+    assert named.out != copied(*CALIBRATE).out
+    shutil.copy(run / "first.safetensors", run / "model.safetensors")
+    assert named.out == copied(*CALIBRATE).out
+    assert Calibration.read(run / "calibration.json") == stored.model_copy(update={"weights": "model.safetensors"})
 
 
 def test_translations_of_other_sources_are_told(copied: Shell) -> None:

@@ -186,6 +186,11 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     assert listed[1]["confidence_var"] > 0
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
+    assert copied(*words, "--confidence", "--seed=12345", "--samples=1000").lines == [line, *others]
+    for option, end in (("--samples=100", "|bs:100|seed:12345)"), ("--seed=0", "|bs:1000|seed:0)")):
+        changed = copied(*words, "--confidence", option).lines
+        assert all(each.endswith(end) for each in changed[1:])
+        assert changed[1].split(" (")[0] != others[0].split(" (")[0]  # perplexity, with its interval
     heading, *_, signature = copied(*words, "--by=length").lines
     assert heading.split() == ["source", "length", "sentences", "BLEU"]
     assert signature.endswith("|beam:2")

@@ -1,5 +1,6 @@
 """`dragoman judge`: from translations to a page, and from what annotators saved to what it says."""
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from dragoman.evaluation.human.forms import Item, Key, Output
 from dragoman.evaluation.human.forms import read as read_form
+from tests.disk import fail_to_replace
 from tests.evaluation.human.filled import fill, save
 from tests.golden import Golden
 from tests.system.conftest import Shell
@@ -139,15 +141,26 @@ def test_a_page_tells_no_system_and_no_file(folder: Shell) -> None:
     assert not any(name in page for name in ("alpha9", "beta9", "page.html", "page.key", str(folder.folder)))
 
 
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_a_page_without_its_key_does_not_stay(
+    error: BaseException, folder: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        fail_to_replace(patched, 2, error)
+        assert folder(*MADE).code in (1, 130)
+    assert not list(folder.folder.glob("*page*"))
+    assert folder(*MADE).code == 0
+
+
 def test_seeds(folder: Shell) -> None:
     """The same page again only if a seed is given; nobody can guess the order of another."""
     pages = list[bytes]()
-    for options in ([], [], ["--seed=3"], ["--seed=3"]):
+    for options in ([], [], ["--seed=3"], ["--seed=3"], ["--seed=0"], ["--seed=0"], ["--seed=1"]):
         folder("judge", "make", "source", "old", "new", "-o", "page.html", *options)
         pages.append((folder.folder / "page.html").read_bytes())
         for name in ("page.html", "page.key.json"):
             (folder.folder / name).unlink()
-    assert len(set(pages)) == 3
+    assert len(set(pages)) == 5
     assert pages[2] == pages[3]
 
 

@@ -231,6 +231,13 @@ def test_a_pivot_is_two_translations(shell: Shell) -> None:
     assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "en", "--wait", "1").startswith("--via:")
 
 
+@pytest.mark.parametrize("option", ["--glossary", "--keep"])
+def test_terms_have_no_place_in_a_pivot(option: str, shell: Shell, golden: Golden) -> None:
+    """A glossary is into the target language, and the text in between is in another."""
+    shell.write("terms.tsv", "one\tsechs sechs\n")
+    golden(shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "en", option, "terms.tsv"))
+
+
 @pytest.mark.spec("E2")
 @pytest.mark.slow
 def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
