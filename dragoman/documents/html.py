@@ -13,9 +13,11 @@ from dragoman.documents.line import Line, Part, is_note, whole
 from dragoman.errors import UserError
 
 INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strong sub sup time tt u".split()
+    "a abbr acronym b bdi bdo big blink cite data del dfn em font i ins label mark meter nobr output picture progress "
+    "q rb ruby s small span strike strong sub sup time tt u".split()
 )
-VOID = frozenset("img wbr".split())  # in a line, without a text
+VOID = frozenset("img source wbr".split())  # in a line, without a text
+ANNOTATIONS = frozenset("rp rt rtc".split())  # of ruby: how the text before them is read
 VERBATIM = frozenset("code kbd math pre samp script style svg textarea var".split())
 RAW = frozenset("script style textarea".split())  # hold no tags but their own end
 BLOCKS = RAW | {"pre"}
@@ -31,7 +33,10 @@ _ENTITY = re.compile(r"&(?:[a-zA-Z]\w{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});", r
 UNCLOSED = frozenset("caption colgroup dd dt li optgroup option p rp rt tbody td tfoot th thead tr".split())
 EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 
-_TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*)(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
+# React's translations have tags with a number for a name and nothing else: <1>here</1>, <0/>.
+_TAG = re.compile(
+    r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*|[0-9]+(?=\s*/?>))(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>"""
+)
 _PAIRS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
 _UNTRANSLATED = re.compile(
     r"""(?<![\w-])(?:translate\s*=\s*["']?no(?![\w-])|class\s*=\s*(?:["'](?:[^"']*\s)?)?notranslate(?![\w-]))""",
@@ -43,39 +48,67 @@ class Token(NamedTuple):
     """A tag (with its name), a text, or anything else, as it is written."""
 
     raw: str
-    kind: str = "text"  # text, open, close, empty, other
+    kind: str = "text"  # text, open, close, empty, block, or other: a comment or the like
     name: str = ""
     kept: bool = False  # whether what is in this element is not to be translated
 
+    @property
+    def inline(self) -> bool:
+        """Whether a sentence may go on behind it: a text, a comment, a processing instruction, or the tag of an element
+        that stands in a line, as those that HTML does not know (`<x-y>`, `<o:p>`, `<1>`) do.
+        """
+        name = self.name
+        if not name:
+            return self.kind == "text" or (self.kind == "other" and self.raw.startswith(("<!--", "<?")))
+        return name in INLINE or name in VOID or name.isdecimal() or "-" in name or ":" in name
+
 
 class Builder:
-    """A line, from the tags and texts of it."""
+    """A line, from the tags and texts of it, each with what is written for it."""
 
     def __init__(self) -> None:
-        self.line = Line()
+        self._tokens = list[tuple[Token, str]]()
 
     def add(self, token: Token, raw: str | None = None) -> None:
         """Add a tag or a text, which is written as `raw` if not as it is."""
-        line = self.line
-        line.raw += token.raw if raw is None else raw
-        if token.kind == "text":
-            line.say(html.unescape(token.raw))
-        else:
-            line.mark(token.raw, token.kind, token.name)
+        self._tokens.append((token, token.raw if raw is None else raw))
 
     def parts(self) -> Iterator[Part]:
-        """Yield the line if it has words, and the space around it as it is written."""
-        line = self.line
-        if not line.worded:
-            yield from [line.raw] if line.raw else []
+        """Yield the line if it has words, and what stands around it: space and comments, as they are written."""
+        if not self._tokens:
             return
-        before, after = (len(line.raw) - len(each) for each in (line.raw.lstrip(), line.raw.rstrip()))
-        first = int(line.text.startswith(" "))
-        text = line.text.strip(" ")
-        marks = [mark._replace(offset=min(max(0, mark.offset - first), len(text))) for mark in line.marks]
-        yield from [line.raw[:before]] if before else []
-        yield Line(text, marks, line.raw[before : len(line.raw) - after], _escaped)
-        yield from [line.raw[-after:]] if after else []
+        inner = [number for number, (token, raw) in enumerate(self._tokens) if token.kind != "other" and raw.strip()]
+        begin, end = (inner[0], inner[-1] + 1) if inner else (0, 0)
+        yield from self._raw(0, begin)
+        yield from _stripped(self._line(begin, end))
+        yield from self._raw(end, len(self._tokens))
+
+    def _raw(self, begin: int, end: int) -> Iterator[str]:
+        yield from filter(None, ["".join(raw for _, raw in self._tokens[begin:end])])
+
+    def _line(self, begin: int, end: int) -> Line:
+        line = Line()
+        for token, raw in self._tokens[begin:end]:
+            line.raw += raw
+            if token.kind == "text":
+                line.say(html.unescape(token.raw))
+            else:
+                line.mark(token.raw, "empty" if token.kind == "other" else token.kind, token.name)
+        return line
+
+
+def _stripped(line: Line) -> Iterator[Part]:
+    """Yield a line if it has words, and the space around it as it is written."""
+    if not line.worded:
+        yield from [line.raw] if line.raw else []
+        return
+    before, after = (len(line.raw) - len(each) for each in (line.raw.lstrip(), line.raw.rstrip()))
+    first = int(line.text.startswith(" "))
+    text = line.text.strip(" ")
+    marks = [mark._replace(offset=min(max(0, mark.offset - first), len(text))) for mark in line.marks]
+    yield from [line.raw[:before]] if before else []
+    yield Line(text, marks, line.raw[before : len(line.raw) - after], _escaped)
+    yield from [line.raw[-after:]] if after else []
 
 
 class Page(Text):
@@ -215,15 +248,15 @@ def parts(text: str, kept: Kept) -> Iterator[Part]:
     built, every, position = Builder(), list(tokens(text)), 0
     while position < len(every):
         token, position = every[position], position + 1
-        inline = token.kind == "text" or token.name in INLINE or token.name in VOID or "-" in token.name
-        if token.kind == "open" and token.kept:
+        annotates = token.name in ANNOTATIONS
+        if token.kind == "open" and (token.kept or annotates):
             begun, position = position - 1, _closed(token.name, every, position)
             element = "".join(each.raw for each in every[begun:position])
             if token.name in INLINE | VERBATIM - BLOCKS:
                 built.add(Token(kept.placeholder(element)), element)
                 continue
-            token = Token(element, "other")
-        if inline:
+            token = Token(element, "empty" if annotates else "block")
+        if token.inline or annotates:
             built.add(token)
             continue
         yield from built.parts()

@@ -3,10 +3,12 @@
 import re
 from itertools import count
 
-from dragoman.text.protection import KINDS, Protection
+from dragoman.text.protection import Protection
 
-WITHIN = ("placeholders", "urls", "emails")  # what is protected in documents, and by a service
-PROTECTED = Protection([KINDS[kind]() for kind in WITHIN])
+NUMBERED = r"pattern=</?\d+\s*/?>"  # the tags of React's translations: <1>here</1>, <0/>
+WITHIN = ("placeholders", "urls", "emails", NUMBERED)  # what is protected in documents, and by a service
+PROTECTED = Protection.named(WITHIN)
+assert PROTECTED
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 

@@ -95,6 +95,22 @@ def test_entities_and_lone_tags_of_strings_come_through() -> None:
     assert json.loads(written("x.json", given))["a"] == "A&amp;B &copy; &lt;3 TWO ONE"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.json", '{"a": "%s"}'),
+        ("x.yaml", 'a: "%s"\n'),
+        ("x.po", 'msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "%s"\nmsgstr ""\n'),
+        ("x.srt", "1\n00:00:01,000 --> 00:00:02,000\n%s\n\n"),
+    ],
+)
+def test_numbered_tags_of_strings_come_through(name: str, text: str) -> None:
+    """As React's translations have them; `<1 two` is none."""
+    assert "ONE<0/> <1><2>TWO</2> A</1>" in written(name, text % "<1>a <2>two</2></1> one<0/>")
+    document = table.document(File(name, (text % "one <1 two").encode(), ("en", "fr")))
+    assert [line.text for line in document.lines] == ["one <1 two"]
+
+
 def test_marks_of_byte_order_and_line_ends_stay() -> None:
     text = '\ufeff{"a":\r\n "one two"}\r\n'
     assert written("x.json", text) == text.replace("one two", "TWO ONE")

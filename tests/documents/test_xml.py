@@ -141,6 +141,8 @@ def test_tags_that_a_text_says_come_through() -> None:
     assert line.text == "one two six A&B"
     (target,) = [each for each in written(Xliff, unit).iter("{*}target") if "A&amp;B" in texts(each)]
     assert texts(target) == "A&amp;B <i>SIX <b>TWO</b> ONE"
+    numbered = OLD.replace('one <g id="1">two</g> <x id="2"/>six', "&lt;0&gt;one two&lt;/0&gt; six", 1)
+    assert texts(next(written(Xliff, numbered).iter("{*}target"))) == "SIX <0>TWO ONE</0>"
     crossed = OLD.replace('one <g id="1">two</g> <x id="2"/>six', 'one &lt;b&gt;two <g id="1">six&lt;/b&gt; ten</g>', 1)
     for say in (same, backwards):
         target = next(written(Xliff, crossed, say).iter("{*}target"))

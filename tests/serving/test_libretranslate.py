@@ -3,6 +3,7 @@
 import json
 import logging
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -212,6 +213,13 @@ def test_markup_is_kept(client: TestClient) -> None:
     assert answer[:2] == ["<p><b>deux</b> un</p>\n<!-- one -->", ""]
     assert answer[2].startswith("<ul><li>six<li>")
     assert answer[2].count("<code>two</code>") == 1
+
+
+@pytest.mark.parametrize("kind", ["text", "html"])
+def test_numbered_tags_are_kept_around_their_words(client: TestClient, kind: str) -> None:
+    asked = {"q": "two <1>one</1> six<0/>", **PAIR, "format": kind}
+    text = client.post("/translate", json=asked).json()["translatedText"]
+    assert re.fullmatch(r"(<0/> ?)?six(<0/>)? <1>un</1> deux(<0/>)?", text), text
 
 
 def test_corrections_come_first(opened: Open, tmp_path: Path, client: TestClient) -> None:
