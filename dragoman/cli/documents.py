@@ -1,15 +1,18 @@
 """Translating a document, in place of lines."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
 import typer
 
 from dragoman.cli.progress import sentences as progress
+from dragoman.cli.sources import languages
 from dragoman.cli.streams import Portion, tell
 from dragoman.corpus import formats
 from dragoman.corpus.features import Given
 from dragoman.corpus.memory import Nearest
+from dragoman.corpus.naming import is_language, is_name
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.documents.passages import Passage, split
@@ -23,31 +26,45 @@ from dragoman.translation.translator import Translator
 PACKED = ".gz"
 # Endings of files that are translated line by line; columns are several sources.
 LINES = (".txt", ".txt.gz", ".tsv", ".tsv.gz")
-# Endings of files that are neither documents that we know nor made of lines.
-FOREIGN = tuple(
-    ".vtt .ass .ssa .sdlxliff .mqxliff .mxliff .xml .properties .strings .stringsdict .resx .ini .ipynb .tex .rtf .pdf "
-    ".doc .odt .ods .odp .xls .xlsx .epub .idml".split()
+# Others of texts with one sentence per line, beside names of languages and of sides of a corpus: its parts, and how it
+# was processed.
+TEXTS = frozenset(
+    "text lines sents snt train valid dev devtest test raw clean norm tok tc lc true bpe sp spm out sys nbest".split()
 )
+_NUMBER = re.compile(r"\d+[a-z]?")  # of a part, or a size: 00, 2016, 32k
+_NO_LANGUAGES = frozenset({"ts"})  # codes of languages that files of programs end in far more often
 MOST = 64  # sentences that are translated at a time
 
 Translate = Callable[[Portion[tuple[Given, ...]]], Sequence[Translation]]
 
 
-def is_document(source: Path) -> bool:
-    """Whether the file is a document that is not made of lines. UserError for a corpus in another format."""
+def is_document(source: Path, runs: Sequence[Path]) -> bool:
+    """Whether the file is a document that is not made of lines. UserError for a corpus in another format, and for a
+    file that is neither a document of a known format nor named as lines of text are, which may also end in a name of
+    the runs' languages.
+    """
     name = str(source).lower()
     if name.endswith(LINES):
         return False
     formats.check_template(str(source))
-    known = PurePath(name.removesuffix(PACKED)).suffix in table.FORMATS
-    if name.removesuffix(PACKED).endswith(FOREIGN):
-        raise UserError(
-            f"{shown(source)}: is no document that can be translated with its layout; if it has one sentence per line, "
-            "name it .txt"
-        )
-    if not known and name.endswith(formats.ENDINGS):
+    suffix = PurePath(name.removesuffix(PACKED)).suffix
+    if suffix in table.FORMATS:
+        return True
+    if name.endswith(formats.ENDINGS):
         raise UserError(f"{source}: is no text of one sentence per line, and no document")
-    return known
+    if not source.is_file() or _names_lines(suffix[1:]) or suffix[1:] in map(str.lower, languages(runs)):
+        return False
+    raise UserError(
+        f"{shown(source)}: is no document that can be translated with its layout; if it has one sentence per line, "
+        "name it .txt"
+    )
+
+
+def _names_lines(ending: str) -> bool:
+    """Whether files with this ending are text of one sentence per line."""
+    if not ending or ending in TEXTS or _NUMBER.fullmatch(ending) or is_name(ending):
+        return ending not in _NO_LANGUAGES
+    return is_language(ending)
 
 
 def fill(

@@ -36,7 +36,7 @@ def translate(options: Options) -> None:
     from dragoman.cli import documents, sources
 
     runs, source = split(options.words)
-    fills = documents.is_document(source)
+    fills = documents.is_document(source, runs)
     if fills:
         check_document(options, source)
     check_shards(options, source)

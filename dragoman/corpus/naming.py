@@ -53,6 +53,11 @@ def is_language(name: str) -> bool:
     return _first(name) in _LANGUAGES
 
 
+def is_same_language(name: str, other: str) -> bool:
+    """Whether both are names or codes of the same language, whatever region or script they add: en and en-US."""
+    return is_language(name) and _first(name) == _first(other)
+
+
 def match(names: Sequence[str], found: Sequence[str]) -> tuple[int | None, ...]:
     """Return the index in `found` of each name, or None if it is not there.
 

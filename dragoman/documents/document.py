@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dragoman.corpus.naming import is_language, is_same_language
 from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, Part
 from dragoman.documents.translated import Translated
@@ -29,6 +30,16 @@ class File(NamedTuple):
         except UnicodeDecodeError as error:
             line = 1 + self.data.count(b"\n", 0, error.start)
             raise UserError(f"{self.name}:{line}: is not {encoding.upper()}; save it as UTF-8") from None
+
+
+def target_code(code: str, languages: tuple[str, str]) -> str | None:
+    """Return the target language's code, written with the separator of `code`, if that names the source language; else
+    None.
+    """
+    source, target = languages
+    if not (is_same_language(code, source) and is_language(target)):
+        return None
+    return target.replace("-", "_") if "_" in code else target.replace("_", "-") if "-" in code else target
 
 
 class Document(ABC):

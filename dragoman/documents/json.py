@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from dragoman.documents.document import File, Text
+from dragoman.documents.document import File, Text, target_code
 from dragoman.documents.html import inline
 from dragoman.documents.line import Part
 from dragoman.errors import UserError
 
 ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
+LOCALE = "@@locale"  # the key of the language of the whole file (ARB)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _COLON = re.compile(r"\s*:")
 
 
 class Strings(Text):
-    """The strings of a file of JSON. UserError with the line where it is none."""
+    """The strings of a file of JSON. If it says that it is in the source language (`@@locale`), the target language
+    takes its place. UserError with the line where it is no JSON.
+    """
 
     def __init__(self, file: File) -> None:
         given = file.text
@@ -27,10 +30,10 @@ class Strings(Text):
         except (json.JSONDecodeError, RecursionError) as error:
             line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
             raise UserError(f"{file.name}:{line}: is no JSON ({what})") from None
-        super().__init__(chain([given[: len(given) - len(text)]], _parts(text)))
+        super().__init__(chain([given[: len(given) - len(text)]], _parts(text, file.languages)))
 
 
-def _parts(text: str) -> Iterator[Part]:
+def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:
     quoted = partial(json.dumps, ensure_ascii=text.isascii() and "\\u" in text)
     keys, end = [""], 0  # the last key of each object that is open, or that of the object around a list
     for token in _TOKEN.finditer(text):
@@ -40,6 +43,9 @@ def _parts(text: str) -> Iterator[Part]:
             keys.pop()
         elif _COLON.match(text, token.end()):
             keys[-1] = json.loads(token[0])
+        elif keys[1:] == [LOCALE] and (code := target_code(json.loads(token[0]), languages)):
+            yield text[end : token.start()] + quoted(code)
+            end = token.end()
         elif not any(key.startswith(ABOUT) for key in keys):
             line = inline(json.loads(token[0]))
             line.raw, line.quoted = token[0], quoted

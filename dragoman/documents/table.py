@@ -54,6 +54,7 @@ FORMATS: Mapping[str, Format] = {
     ".xlf": Format("xml:Xliff", prose=False, done=_UNITS),
     ".tmx": Format("xml:Tmx", prose=False, done="units without this language have it now"),
     ".json": Format("json:Strings", prose=False),
+    ".arb": Format("json:Strings", prose=False),
     ".yaml": Format("yaml:Strings", prose=False),
     ".yml": Format("yaml:Strings", prose=False),
     ".srt": Format("subtitles:Subtitles"),

@@ -86,6 +86,18 @@ def test_strings_of_json_are_translated_and_nothing_else_changes() -> None:
     assert written("x.json", JSON, same) == written("x.json", JSON, nothing) == JSON
 
 
+@pytest.mark.parametrize(
+    ("code", "target", "expected"),
+    [("en", "fr", "fr"), ("en_US", "pt-BR", "pt_BR"), ("en-GB", "pt_BR", "pt-BR"), ("de", "fr", "de"), ("x", "y", "x")],
+)
+def test_the_language_that_an_arb_names_is_that_of_the_translation(code: str, target: str, expected: str) -> None:
+    text = f'{{"@@locale": "{code}", "a": "one two", "@a": {{"description": "one"}}, "b": {{"@@locale": "en"}}}}'
+    document = table.document(File("app.arb", text.encode(), ("en", target)))
+    assert [line.text for line in document.lines] == ["one two"]
+    changed = text.replace(f'{{"@@locale": "{code}"', f'{{"@@locale": "{expected}"', 1).replace("one two", "TWO ONE")
+    assert spoken(document).decode() == changed
+
+
 def test_entities_and_lone_tags_of_strings_come_through() -> None:
     """Entities are read as what they stand for, and written as they were."""
     given = r"""{"a": "one&nbsp;two &lt;3 &copy; A&amp;B", "b": "is <icon/> two", "c": "AT&T &amp; x?a=1&b=2"}"""

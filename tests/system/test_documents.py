@@ -65,7 +65,7 @@ def test_a_half_of_a_character_is_no_trouble(copied: Shell) -> None:
     assert (copied.folder / "y.yaml").read_text("utf-8").startswith("a: ")
 
 
-@pytest.mark.parametrize("name", ["x.vtt", "strings.xml", "x.sdlxliff", "app.properties.gz"])
+@pytest.mark.parametrize("name", ["x.rst", "strings.xml", "x.toml", "app.properties.gz"])
 def test_documents_of_other_formats_are_no_lines(name: str, copied: Shell) -> None:
     copied.write(name, "one\n")
     told = copied.fails("translate", "runs/toy", name, "-o", "y")
