@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -35,7 +36,7 @@ from dragoman.translation.risk import MinimumBayesRisk
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.spans import Marked
 from dragoman.translation.translation import Scored, Translation, steps
-from dragoman.translation.unknown import UnknownWords, substituted
+from dragoman.translation.unknown import UnknownWords, replaces, substituted
 
 Item = TypeVar("Item")
 
@@ -171,6 +172,17 @@ class Codec:
         found = [pattern for each in every if each for pattern in each.patterns]
         return Protection(found) if found else None
 
+    def has_word(self, sentence: Sentence) -> bool:
+        """Whether a source has a word that can take the place of `<unk>`."""
+        if not inputs.has_text(sentence.encoded):
+            return False
+        protection = self.protection(sentence)
+        if not protection:
+            return True
+        read = zip(self.reading.read, inputs.cut(sentence.encoded, inputs.LONGEST), strict=True)
+        texts = ((source, inputs.spelled(each)) for source, each in read if isinstance(source, Language))
+        return any(replaces(word, protection) for source, text in texts for word in source.text.words(text).words)
+
     def faithful(self, sentence: Sentence, ids: Sequence[int]) -> bool:
         """Whether a translation, or the beginning of one, has no other spans than the source, and terms that are whole
         words. Edits, which say words of a source, are.
@@ -279,12 +291,17 @@ class Codec:
         forms = sentence.constraints.placed(text, words, seen, kept) if sentence.constraints else {}
         unknown = [word for word in self.writing.unknown(hypothesis, words) if word not in forms]
         texts = {source.name: str(each) for source, each in zip(self.reading.sources, marked.given, strict=True)}
-        found = self.unknown.replaced(unknown, seen, self.protection(sentence), texts) if self.unknown else {}
-        replaced = {**{word: text for word, (text, _) in found.items()}, **forms}
-        text, other = substituted(text, words.spans, replaced, kept)
+        protection = self.protection(sentence)
+        for letters, apart in product((False, True), repeat=2):
+            found = self.unknown.replaced(unknown, seen, protection, texts, letters=letters) if self.unknown else {}
+            replaced = {**{word: copied for word, (copied, _) in found.items()}, **forms}
+            replacing, other = substituted(text, words.spans, replaced, kept, apart=apart)
+            # What is copied may be read as a part of the span beside it, or make one with what is around it.
+            if not (found and protection) or marked.keeps(replacing, protection):
+                break
         return Translation(
             marked.seen(seen),
-            marked.text(text),
+            marked.text(replacing),
             marked.words([other.get(number, word) for number, word in enumerate(words.words)]),
             hypothesis.score,
             hypothesis.log_prob,
@@ -292,7 +309,7 @@ class Codec:
             sentinel,
             left_out=inputs.left_out(sentence.given, zip(self.reading.read, encoded, strict=True)),
             replaced=tuple(replacement for _, replacement in found.values()),
-            spans=marked.kept(text),
+            spans=marked.kept(replacing),
             proved=hypothesis.proved,
             said=tuple(said),
         )

@@ -139,7 +139,7 @@ class SequenceGenerator:
         encoded = [each.encoded for each in batch]
         read = self.codec.reading.batch(encoded, self.codec.writing.vocabularies(encoded))
         sources = tuple(each.to(self.device.torch_device) for each in read)
-        worded = [self.codec.attends and inputs.has_text(each) for each in encoded]
+        worded = [self.codec.attends and self.codec.has_word(each) for each in batch]
         found = self.of_symbols(task.mark, worded) + self._of_sentences(batch, checked=checked)
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:

@@ -78,6 +78,11 @@ class Marked(NamedTuple):
         """A text with the spans in the place of marks."""
         return "".join(self.restored([text])[0])
 
+    def keeps(self, text: str, protection: Protection) -> bool:
+        """Whether a text, given with marks, then has these spans and no others."""
+        (restored,), places = self.restored([text])
+        return protection.find(restored) == [place for _, place in places]
+
     def words(self, words: Sequence[str]) -> list[str]:
         """The words of a text with the spans in the place of marks."""
         return self.restored(words)[0] if self.spans else list(words)
@@ -172,8 +177,7 @@ def faithful(
     protection: Protection, target: Language, given: Marked, ids: Sequence[int], said: Sequence[Symbol]
 ) -> bool:
     """Whether nothing in a translation, or in the beginning of one, looks like a span but the spans themselves."""
-    (text,), places = given.restored(["".join(spelled(target, ids, said))])
-    return protection.find(text) == [place for _, place in places]
+    return given.keeps("".join(spelled(target, ids, said)), protection)
 
 
 def spelled(target: Language, ids: Sequence[int], said: Sequence[Symbol]) -> list[str]:

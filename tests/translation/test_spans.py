@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -15,7 +16,10 @@ from typer.testing import CliRunner
 import dragoman
 from dragoman.cli import app
 from dragoman.configuration.components import Spec
+from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
+from dragoman.model.predictor import Prediction, Predictor
+from dragoman.model.shapes import Int
 from dragoman.text import protection
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import Protection
@@ -158,6 +162,60 @@ def test_of_ten_thousand_translations_all_have_each_span_once(
     texts = mine[:2000] if search.kind == "greedy" else mine[2000:]
     found = runs[unit].translate(texts, search=search)
     assert [text for text, each in zip(texts, found, strict=True) if spans_of(text) != spans_of(each.text)] == []
+
+
+class Random(Predictor[Any]):
+    """A predictor whose log-probabilities are random; a third of its symbols are unknown."""
+
+    def __init__(self, model: Predictor[Any]) -> None:
+        self.start_id = model.start_id
+        self.model = model
+        self.generator = torch.Generator().manual_seed(1)
+
+    def begin(self, sources: Any) -> Any:
+        return self.model.begin(sources)
+
+    def predict(self, symbols: Int[torch.Tensor, "R"], state: Any) -> Prediction[Any]:
+        step = self.model.predict(symbols, state)
+        step.log_probs.normal_(generator=self.generator)
+        step.log_probs[:, (step.symbols == UNK).nonzero()[0, 0]] += 2.5
+        return step
+
+    def reorder(self, state: Any, rows: Any, sentences: Any = None) -> Any:
+        return self.model.reorder(state, rows, sentences)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sources", [["en"], ["en", "mt"]], ids=["a source", "two sources"])
+@pytest.mark.parametrize("unit", [{"kind": "word", "size": 8}, {"kind": "character"}], ids=["word", "character"])
+@pytest.mark.parametrize("tokeniser", ["whitespace", "punctuation"])
+def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
+    tokeniser: str, unit: dict[str, Any], sources: list[str], tmp_path: Path
+) -> None:
+    """Where a mark is part of the unknown word, in which replaced words touch it, and of another source that has spans
+    of its own.
+    """
+    folder = corpus(tmp_path)
+    for part in ("train", "dev"):
+        (folder / f"{part}.mt").write_text((folder / f"{part}.fr").read_text("utf-8"), "utf-8")
+    options = {
+        "training.epochs": None,
+        "training.steps": 2,
+        "data.source": sources if len(sources) > 1 else "en",
+        "text.protect": KINDS,
+        "text.source.tokeniser": tokeniser,
+        "text.target": {"tokeniser": tokeniser, "unit": unit},
+    }
+    model = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+    model.generator.predictor = Random(model.scorer)
+    draw = random.Random(5)
+    texts, more = ([sentence(draw, INVENTORY) for _ in range(200)] for _ in range(2))
+    read = texts if len(sources) == 1 else list(zip(texts, more, strict=True))
+    every = model.translate(read, search=Spec("greedy"))
+    assert sum(len(found.replaced) for found in every) > 200
+    for text, found in zip(texts, every, strict=True):
+        assert spans_of(found.text) == spans_of(text), (text, found.text)
+        assert [found.text[slice(*each.target or ())] for each in found.spans] == [each.text for each in found.spans]
 
 
 def test_a_text_of_spans_alone_has_no_words_that_could_be_copied(runs: dict[str, Translator]) -> None:

@@ -251,6 +251,21 @@ def test_words_are_substituted_where_they_stand() -> None:
     assert substituted("a", [(0, 1)], {}) == ("a", {})
 
 
+def test_marks_that_touch_a_word_stay_where_it_is_replaced() -> None:
+    one, two = MARKS[:2]
+    text = f"a {one}x<unk>{two}b<unk> c"
+    assert substituted(text, [(0, 1), (2, 16), (17, 18)], {1: "eau"}) == (f"a {one}eau{two} c", {1: f"{one}eau{two}"})
+    assert substituted("x<unk>y, <unk>", [(0, 7), (7, 8), (9, 14)], {0: "a", 2: "b"}, apart=True)[0] == "a , b"
+    assert substituted(f"{one}<unk>", [(0, 6)], {0: "a"}, apart=True)[0] == f"{one} a"
+
+
+def test_spans_of_another_source_are_not_copied(run: Path) -> None:
+    unknown = UnknownWords(dragoman.load(run).target)
+    seen = [source("en", f"{MARKS[0]} one", [[0.1, 0.2]]), source("mt", "%s deux", [[0.4, 0.3]])]
+    for protection, text in ((Protection.named(["placeholders"]), "deux"), (None, "%s")):
+        assert unknown.replaced([0], seen, protection)[0][0] == text
+
+
 # --- every search
 
 
