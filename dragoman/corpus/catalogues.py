@@ -3,12 +3,12 @@
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from gettext import c2py
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
+from dragoman.corpus.plurals import read_forms
 from dragoman.corpus.unit import State, Unit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
@@ -25,7 +25,6 @@ BACKSLASH = "\U0010fffd"  # for private use
 _KNOWN = re.compile(r'\\([\\ntrvbf"])|\\')  # escapes of polib, and other backslashes
 _ESCAPE = re.compile(f"{BACKSLASH}(a|x[0-9a-fA-F]{{2}}|[0-7]{{1,3}}|)")
 _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
-_PLURAL = re.compile(r"plural\s*=([^;]*)")
 
 
 class Message(NamedTuple):
@@ -217,12 +216,8 @@ def read_header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], i
     source, target = (metadata.get(key, UNSAID).strip() for key in ("X-Source-Language", "Language"))
     name, folders = Path(path).name.partition(".")[0], Path(path).parts[-3:-2]
     guesses = (each for each in (target, name, *folders) if is_language(each))
-    plural = _PLURAL.search(metadata.get("Plural-Forms", ""))
-    try:
-        singular = int(c2py(plural[1].strip())(1)) if plural else 0
-    except (ValueError, ZeroDivisionError, OverflowError, RecursionError):
-        singular = 0
-    return (source, next(guesses, UNSAID)), singular
+    forms = read_forms(metadata.get("Plural-Forms", ""))
+    return (source, next(guesses, UNSAID)), forms.singular if forms else 0
 
 
 def _read(catalogue: Catalogue, path: str, names: Sequence[str]) -> Iterator[Unit]:

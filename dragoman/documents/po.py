@@ -1,19 +1,23 @@
 """Message catalogues (`.po`): messages without a translation get one, which is marked as fuzzy."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dragoman.corpus.catalogues import BACKSLASH, decoded, parsed, read_header
 from dragoman.corpus.cleaning import CREDITS
-from dragoman.corpus.naming import matched
+from dragoman.corpus.naming import is_language, is_same_language, matched
+from dragoman.corpus.plurals import Forms, plural_rule, read_forms
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
 from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
+from dragoman.text.protection import KINDS, Protection
 
+PLACEHOLDERS = Protection([KINDS["placeholders"]()])
 FUZZY = "fuzzy"
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
 _COLOUR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
@@ -29,8 +33,9 @@ class Gap(NamedTuple):
 
 
 class Catalogue(Document):
-    """The messages of a `.po` that have no translation, and each form of a plural that has none. UserError if the file
-    is no `.po`, or says that it is of other languages.
+    """The messages of a `.po` that have no translation, and each form of a plural that has none. There are as many
+    forms as its header declares; if it declares none, as many as the target language has, which the header then
+    declares. UserError if the file is no `.po`, or says that it is of other languages.
     """
 
     def __init__(self, file: File) -> None:
@@ -38,23 +43,53 @@ class Catalogue(Document):
         text = decoded(file.data, file.name)
         self._end = _comments_behind(text)
         self._headed, self._line = text.lstrip("\ufeff").startswith("#"), "\r\n" if "\r\n" in text else "\n"
-        languages, self._singular = read_header(self._file.metadata, file.name)
-        if matched(file.languages, languages, file.name) != (0, 1):
-            raise UserError(
-                f"{file.name}: is a translation of {languages[0]}, and the run translates {file.languages[0]}"
-            )
+        self._check_languages(file)
+        self._forms = self._read_forms(file.languages[1])
         entries = (entry for entry in self._file if not entry.obsolete and not CREDITS.fullmatch(entry.msgid))
         self._gaps = [gap for entry in entries for gap in self._of(entry) if gap.text.strip()]
         self.lines = [_line(gap.text) for gap in self._gaps]
+
+    def _check_languages(self, file: File) -> None:
+        """UserError if the header names other languages. One that names none, or the source language although nothing
+        is translated yet, gets the target language.
+        """
+        header = self._file.metadata
+        (of, to), _ = read_header(header, file.name)
+        source, target = file.languages
+        if not of and is_same_language(to, source) and not any(_is_begun(entry) for entry in self._file):
+            header["Language"] = to = ""
+        if matched(file.languages, (of, to), file.name) != (0, 1):
+            what = f"of {of}" if of else f"to {to}"
+            raise UserError(f"{file.name}: is a translation {what}, and the run translates {source} to {target}")
+        if not header.get("Language", "").strip() and is_language(target):
+            header["Language"] = target.replace("-", "_")
 
     def _of(self, entry: Any) -> Iterator[Gap]:
         if not entry.msgid_plural:
             yield from [Gap(entry, None, entry.msgid)] if not entry.msgstr.strip() else []
             return
-        forms = entry.msgstr_plural or {0: ""}
-        for form in sorted(number for number, text in forms.items() if not text.strip()):
-            one = form == self._singular and len(forms) > 1
-            yield Gap(entry, form, entry.msgid if one else entry.msgid_plural)
+        forms: dict[int, str] = entry.msgstr_plural
+        count, singular, alone = self._forms or Forms(max(1, *forms) + 1, 0, alone=True)
+        for form in range(count):
+            if not forms.get(form, "").strip():
+                one = form == singular and count > 1 and (alone or not _lacks_placeholder(entry))
+                yield Gap(entry, form, entry.msgid if one else entry.msgid_plural)
+
+    def _read_forms(self, target: str) -> Forms | None:
+        """Return the forms of plurals, which the header declares afterwards; None if nothing is known of them."""
+        rule = plural_rule(self._file.metadata.get("Language") or target)
+        forms = read_forms(self._file.metadata.get("Plural-Forms", ""))
+        if forms or rule is None:
+            return forms
+        if any(entry.msgid_plural for entry in self._file):
+            self._file.metadata["Plural-Forms"] = rule.header
+        return read_forms(rule.header)
+
+    def _drop_extra(self, texts: dict[int, str]) -> None:
+        """Remove empty forms beyond those of the header, as a template for two forms has them."""
+        for form in sorted(texts):
+            if self._forms and form >= self._forms.size and not texts[form].strip():
+                del texts[form]
 
     def written(self, translated: Sequence[Translated]) -> bytes:
         for (entry, form, _), line, each in zip(self._gaps, self.lines, translated, strict=True):
@@ -65,6 +100,7 @@ class Catalogue(Document):
                 entry.msgstr = text
             else:
                 entry.msgstr_plural[form] = text
+                self._drop_extra(entry.msgstr_plural)
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
@@ -72,6 +108,19 @@ class Catalogue(Document):
         if not self._headed:
             written = written.removeprefix("#\n")  # which polib writes for a header that is empty
         return written.replace("\n", self._line).encode()
+
+
+def _is_begun(entry: Any) -> bool:
+    """Whether a message has a translation, or a form of one."""
+    return any(text.strip() for text in (entry.msgstr, *entry.msgstr_plural.values()))
+
+
+def _lacks_placeholder(entry: Any) -> bool:
+    """Whether the singular of a message lacks a placeholder of its plural."""
+    singular, plural = (
+        Counter(text[slice(*span)] for span in PLACEHOLDERS.find(text)) for text in (entry.msgid, entry.msgid_plural)
+    )
+    return bool(plural - singular)
 
 
 def _line(text: str) -> Line:

@@ -116,6 +116,73 @@ def test_characters_without_an_escape_are_left_out(place: Path) -> None:
     assert found.startswith(first + "<save>")
 
 
+SLAVIC = "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"
+ENGLISH = "nplurals=2; plural=(n != 1);"
+JAPANESE = "nplurals=1; plural=0;"
+MILLIONS = "nplurals=3; plural=(n == 1) ? 0 : n != 0 && n % 1000000 == 0 ? 1 : 2;"
+
+
+def plural(header: str, singular: str, many: str, forms: dict[int, str], target: str) -> polib.POFile:
+    """A catalogue with one message, whose forms are filled; `header` is its Plural-Forms, if it has one."""
+    lines = [f'"Plural-Forms: {header}\\n"'] if header else []
+    texts = [f'msgstr[{form}] "{text}"' for form, text in forms.items()]
+    text = "\n".join(['msgid ""', 'msgstr ""', *lines, "", f'msgid "{singular}"', f'msgid_plural "{many}"', *texts, ""])
+    return polib.pofile(filled(Catalogue(File("x.po", text.encode(), ("en", target)))))
+
+
+@pytest.mark.parametrize(
+    ("header", "singular", "forms", "target", "expected"),
+    [
+        (MILLIONS, "one", {0: "", 1: ""}, "fr", ["<one>", "<%d>", "<%d>"]),
+        (SLAVIC, "one", {0: "", 1: "", 2: ""}, "uk", ["<%d>", "<%d>", "<%d>"]),  # also the form of 21
+        (SLAVIC, "%d one", {0: "", 1: "x"}, "uk", ["<%d one>", "x", "<%d>"]),
+        (ENGLISH, "one", {0: "", 1: ""}, "de", ["<one>", "<%d>"]),
+        (JAPANESE, "one", {0: "", 1: ""}, "ja", ["<%d>"]),  # a template has two
+        (JAPANESE, "one", {0: "", 1: "x"}, "ja", ["<%d>", "x"]),
+    ],
+)
+def test_a_plural_has_the_forms_of_its_header(
+    header: str, singular: str, forms: dict[int, str], target: str, expected: list[str]
+) -> None:
+    """The form of 1 is translated from the singular, unless other numbers have it and only the plural tells them."""
+    (message,) = plural(header, singular, "%d", forms, target)
+    assert message.msgstr_plural == dict(enumerate(expected))
+
+
+@pytest.mark.parametrize(
+    ("header", "target", "declared"),
+    [
+        ("", "pt_BR", "nplurals=2; plural=(n > 1);"),
+        ("nplurals=INTEGER; plural=EXPRESSION;", "ja", JAPANESE),
+        ("nplurals=2; plural=n/0;", "uk", SLAVIC),
+        ("nplurals=1; plural=n>1;", "de-AT", ENGLISH),
+        ("", "tlh", None),
+    ],
+)
+def test_a_header_without_forms_gets_those_of_its_language(header: str, target: str, declared: str | None) -> None:
+    catalogue = plural(header, "%d one", "%d", {0: "", 1: ""}, target)
+    assert catalogue.metadata.get("Plural-Forms") == declared
+    count = int(declared[9]) if declared else 2
+    assert catalogue[0].msgstr_plural == {
+        form: "<%d one>" if not form and count > 1 else "<%d>" for form in range(count)
+    }
+
+
+def test_a_header_that_names_no_language_gets_the_target_language() -> None:
+    message = '\nmsgid "one"\nmsgstr "%s"\n'
+    for language, text, names, written in (
+        ("", "", ("en", "pt-BR"), "pt_BR"),
+        ("en_US", "", ("en", "fr"), "fr"),
+        ("fr_CA", "", ("en", "fr"), "fr_CA"),
+        ("", "un", ("src", "tgt"), ""),
+    ):
+        head = f'msgid ""\nmsgstr ""\n"Language: {language}\\n"\n'
+        catalogue = Catalogue(File("x.po", (head + message % text).encode(), names))
+        assert polib.pofile(filled(catalogue)).metadata["Language"] == written
+    with pytest.raises(UserError, match="is a translation to en_US, and the run translates en to fr"):
+        Catalogue(File("x.po", (head.replace(": ", ": en_US") + message % "One").encode(), ("en", "fr")))
+
+
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
     after = polib.pofile(filled(read(place), ["save", "lines", "%d files"]))
     assert [each.msgstr for each in after[2:4]] == ["", ""]
@@ -123,7 +190,9 @@ def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Pat
     assert after[4].msgstr_plural == {0: "<%d file>", 1: "%d soubory", 2: ""}
 
 
-@pytest.mark.parametrize(("names", "told"), [(("cs", "en"), "is a translation of"), (("en", "fr"), "has no fr")])
+@pytest.mark.parametrize(
+    ("names", "told"), [(("cs", "en"), "is a translation to cs, and the run"), (("en", "fr"), "has no fr")]
+)
 def test_another_language_is_refused(names: tuple[str, str], told: str, place: Path) -> None:
     with pytest.raises(UserError, match=told):
         read(place, names)
