@@ -8,10 +8,12 @@ from typing import TypeAlias
 from dragoman.documents.kept import PLACEHOLDER
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
+from dragoman.text.tokenise import CJK
 
 _SIGN = re.compile(r"[\s\d,;*†‡§¶®©™()\[\]–-]+")
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[^\w\s])$")  # the end of a word, or a punctuation mark
 _SPACE = re.compile(r"\s+")
+_WRAPPED = re.compile(rf"(?<=[{CJK}])[ \t]*\r?\n\s*(?=[{CJK}])")  # a line of Chinese or Japanese, without a space
 _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
 
@@ -30,8 +32,8 @@ class Line:
     emphasis: str = ""
 
     def say(self, text: str) -> None:
-        """Add text, in which any white space is a space."""
-        text = _SPACE.sub(" ", text)
+        """Add text, in which any white space is a space, and a line break in Chinese or Japanese is nothing."""
+        text = _SPACE.sub(" ", _WRAPPED.sub("", text) if "\n" in text else text)
         self.add(text.removeprefix(" ") if self.text.endswith(" ") and self._alone is None else text)
 
     def add(self, text: str) -> None:

@@ -5,10 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.errors import UserError
+from dragoman.text.tokenise import chinese_or_japanese, spaceless
 
 LONGEST = 500  # characters of a sentence: a longer one is cut, so that no text keeps others waiting
 WINDOW = 4 * LONGEST  # characters of a line that are split at once, since long ones take more than linear time
 _CUT = re.compile(r"[,;:)\]–—،、；：，]\s*|\s+")
+_QUOTES = "\"'\u2018\u2019\u201c\u201d»«()[]…—"  # beside which a sentence ends or begins
+_SPACES = " \u3000\u00a0"
 _AROUND = re.compile(r"\s*(.*?)\s*", re.DOTALL)
 
 
@@ -27,16 +30,32 @@ class Passage(NamedTuple):
         """What a model reads for each sentence."""
         return self.rows or self.sentences
 
-    def joined(self, sentences: Sequence[str]) -> str:
-        """The text with other sentences in place of these."""
-        return self.between[0] + "".join(
-            sentence + space for sentence, space in zip(sentences, self.between[1:], strict=True)
-        )
+    def joined(self, translations: Sequence[str]) -> str:
+        """The text with translations in place of its sentences."""
+        return "".join([self.between[0], *map("".join, zip(translations, self.behind(translations), strict=True))])
+
+    def behind(self, translations: Sequence[str], first: int = 0) -> list[str]:
+        """What stands behind the translation of each sentence, from the one of this number on: what stands behind the
+        sentence, with a space where the script of the translation has one between sentences and that of the text has
+        not, and none where it is the other way round.
+        """
+        return [self._behind(number, translation) for number, translation in enumerate(translations, first)]
+
+    def _behind(self, number: int, translation: str) -> str:
+        space, sentence = self.between[number + 1], self.sentences[number]
+        if number + 1 == len(self.sentences) or space.strip(_SPACES) or not translation or translation == sentence:
+            return space
+        joined = chinese_or_japanese(translation.rstrip(_QUOTES)[-1:])
+        if space:
+            return "" if joined else space.replace("\u3000", " ")
+        beside = sentence.rstrip(_QUOTES)[-1:], self.sentences[number + 1].lstrip(_QUOTES)[:1]
+        return " " if not joined and any(spaceless(each) or chinese_or_japanese(each) for each in beside) else ""
 
     @property
     def whole(self) -> "Passage":
         """The text as one sentence."""
-        text, first, last = self.joined(self.sentences), self.between[0], self.between[-1]
+        first, last = self.between[0], self.between[-1]
+        text = "".join(map("".join, zip(self.between, [*self.sentences, ""], strict=True)))
         return Passage((text[len(first) : len(text) - len(last)],), (first, last))
 
     def part(self, first: int, end: int) -> "Passage":

@@ -62,13 +62,14 @@ def pairs(marks: Sequence[Mark]) -> dict[int, int]:
 def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
     """Yield linked words of a text and its translation, by their places."""
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
-    for given, done, space in zip(
-        translated.passage.sentences, translated.sentences, translated.passage.between[1:], strict=True
+    behind = translated.passage.behind([done.text for done in translated.sentences])
+    for given, done, space, translated_space in zip(
+        translated.passage.sentences, translated.sentences, translated.passage.between[1:], behind, strict=True
     ):
         for (a, b), (c, d) in _within(given, done):
             yield (source + a, source + b), (target + c, target + d)
         source += len(given) + len(space)
-        target += len(done.text) + len(space)
+        target += len(done.text) + len(translated_space)
 
 
 def _within(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:

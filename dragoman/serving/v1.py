@@ -107,7 +107,11 @@ class Endpoints:
         asked = await self._asked(request)
         (made,) = await self.backend.passages(request, [asked.passage], asked.source, asked.target, asked.options)
         found = _trusted(made, asked.least)
-        return {"text": found.text, "alternatives": found.others, "sentences": list(_sentences(found))}
+        return {
+            "text": found.text,
+            "alternatives": found.others,
+            "sentences": list(_sentences(found, found.passage, 0)),
+        }
 
     async def stream(self, request: Request) -> StreamingResponse:
         """Translate a text, and send its sentences in their order as they are done (server-sent events): `sentence` for
@@ -143,7 +147,7 @@ class Endpoints:
                 while first < len(passage.sentences):
                     part = passage.part(first, first + count)
                     (found,) = await self.backend.service.translate_by(route, [part], (source, target), options)
-                    for each in _sentences(_trusted(found, least)):
+                    for each in _sentences(_trusted(found, least), passage, first):
                         yield _event("sentence", each)
                     first, count, options = first + count, min(2 * count, MOST_TOGETHER), options._replace(prefix="")
         except (BusyError, UserError) as error:
@@ -226,9 +230,11 @@ def _trusted(found: Translated, least: float | None) -> Translated:
     return found._replace(sentences=tuple(each.trusted(least) for each in found.sentences))
 
 
-def _sentences(found: Translated) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of a translation, with what stands before the first and behind each."""
-    before, *behind = found.passage.between
+def _sentences(found: Translated, passage: Passage, first: int) -> Iterator[dict[str, Any]]:
+    """Yield the sentences of a translation, from the one of this number in the whole passage on, with what stands in it
+    before the first and behind each.
+    """
+    before, behind = found.passage.between[0], passage.behind([each.text for each in found.sentences], first)
     for read, done, space in zip(found.passage.read, found.sentences, behind, strict=True):
         sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "behind": space}
         if done.read is not None:

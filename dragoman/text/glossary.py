@@ -4,16 +4,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import COMBINING, Span
+from dragoman.text.tokenise import COMBINING, SPACELESS, Span
 
-# Scripts without spaces between words: in these, a term may begin and end anywhere.
-SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WITHIN = rf"(?![\u200c\u200d](?!\w)){COMBINING}"  # a (non-)joiner that joins nothing ends no word
 _ACCELERATOR = r"(?<!\w)_(?=[^\W_])"  # before the word of a label: _File
 _WORD = rf"(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{_WITHIN}))*"
+# In scripts without spaces between words, a term may begin and end anywhere.
 _PIECE = re.compile(rf"[{SPACELESS}]|{_ACCELERATOR}|{_WORD}|[^\w\s]")
 
 _normalise = Normaliser(lowercase=False)
@@ -132,11 +131,6 @@ def _apart(text: str, following: str) -> bool:
         return False
     alone, both = (unicodedata.normalize("NFC", each) for each in (following, text + following))
     return both == unicodedata.normalize("NFC", text) + alone
-
-
-def spaceless(character: str) -> bool:
-    """Whether a character is of a script without spaces between words."""
-    return re.match(f"[{SPACELESS}]", character) is not None
 
 
 class Wholes:

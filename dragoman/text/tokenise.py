@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable
+from typing import Final
 
 Span = tuple[int, int]  # begin and end, in characters
 Tokeniser = Callable[[str], list[Span]]
@@ -28,6 +29,15 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
+# Chinese and Japanese, with their punctuation and full-width forms: no spaces between sentences either.
+CJK: Final = "\u3000-\u312f\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
+# Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+SPACELESS: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9f\U00020000-\U0003ffff"
+)
+_SPACELESS = re.compile(f"[{SPACELESS}]")
+_CHINESE_OR_JAPANESE = re.compile(f"[{CJK}]")
 _RUN = re.compile("[^ ]+")
 _OF_WORD = re.compile(rf"(?![\ufe00-\ufe0f\u20d0-\u20ff\U000e0100-\U000e01ef]){COMBINING}")  # but those of symbols
 
@@ -35,6 +45,16 @@ _OF_WORD = re.compile(rf"(?![\ufe00-\ufe0f\u20d0-\u20ff\U000e0100-\U000e01ef]){C
 def of_word(character: str) -> bool:
     """Whether a character is a part of words: a letter, a digit, a combining mark, or a (non-)joiner."""
     return character.isalnum() or _OF_WORD.match(character) is not None
+
+
+def spaceless(character: str) -> bool:
+    """Whether a character is of a script without spaces between words."""
+    return _SPACELESS.match(character) is not None
+
+
+def chinese_or_japanese(character: str) -> bool:
+    """Whether a character is of Chinese or Japanese, their punctuation included."""
+    return _CHINESE_OR_JAPANESE.match(character) is not None
 
 
 def punctuation(text: str) -> list[Span]:

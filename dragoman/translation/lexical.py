@@ -11,10 +11,10 @@ from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
-from dragoman.text.glossary import FoundTerm, Glossary, Wholes, spaceless
+from dragoman.text.glossary import FoundTerm, Glossary, Wholes
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span, of_word
+from dragoman.text.tokenise import Span, of_word, spaceless
 from dragoman.translation import terms
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.spans import spelled

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.text.glossary import spaceless
-from dragoman.text.tokenise import Span, of_word
+from dragoman.text.tokenise import Span, of_word, spaceless
 
 _WORD = re.compile(r"\S")
 

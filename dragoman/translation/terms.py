@@ -5,9 +5,9 @@ from collections.abc import Container, Iterator, Sequence
 
 from dragoman.data.language import Language
 from dragoman.files.reading import LONGEST_TEXT
-from dragoman.text.glossary import FoundTerm, Wholes, spaceless
+from dragoman.text.glossary import FoundTerm, Wholes
 from dragoman.text.pipeline import WordsOf
-from dragoman.text.tokenise import COMBINING, Span
+from dragoman.text.tokenise import COMBINING, Span, spaceless
 from dragoman.text.unit import MARK, UNKNOWN
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.inputs import LONGEST

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from dragoman.documents.document import File
 from dragoman.documents.html import Html, Page
+from dragoman.documents.passages import split
+from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
-from tests.documents.speaking import spoken
+from tests.documents.speaking import backwards, spoken
 
 pytest.importorskip("sentencex")
 
@@ -125,6 +127,20 @@ def test_every_tag_comes_through_once_and_nested_as_before(html: str) -> None:
 )
 def test_raised_signs_stay_as_they_are_and_elements_of_others_are_in_the_line(html: str, expected: str) -> None:
     assert translated(html) == expected
+
+
+def test_tags_go_with_the_spaces_of_the_translation() -> None:
+    def say(text: str) -> Translated:
+        passage = split(text, "zh")
+        made = [backwards(each).sentences[0] for each in passage.sentences]
+        return Translated(passage, tuple(each._replace(text=f"{each.text}!") for each in made))
+
+    assert spoken(Page("<p>one 二。<b>Two 一。</b></p>"), say).decode() == "<p>二。 ONE! <b>一。 TWO</b>!</p>"
+
+
+def test_a_line_break_in_chinese_is_no_space() -> None:
+    (line,) = Page("<p>他喜欢\n  吃苹果，\n他 看 %s\n书。</p>").lines
+    assert line.text == "他喜欢吃苹果，他 看 %s 书。"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,33 @@ def test_other_sentences_take_their_places() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "language", "translations", "expected"),
+    [
+        ("狗睡觉。猫看书。", "zh", ["Dog sleeps.", "Cat reads."], "Dog sleeps. Cat reads."),
+        ("狗睡觉。猫看书。", "zh", ["犬が寝る。", "猫が読む。"], "犬が寝る。猫が読む。"),
+        ("狗睡觉。猫看书。", "zh", ["หมานอน", "แมวอ่าน"], "หมานอน แมวอ่าน"),
+        ("他说：“睡。”她看书。", "zh", ["He says: “Sleep.”", "She reads."], "He says: “Sleep.” She reads."),
+        ("犬です。　猫です。", "ja", ["A dog.", "A cat."], "A dog. A cat."),
+        ("狗睡觉。\n　猫看书。", "zh", ["Dog sleeps.", "Cat reads."], "Dog sleeps.\n　Cat reads."),
+        ("Dog sleeps.  Cat reads.", "en", ["狗睡觉。", "猫看书。"], "狗睡觉。猫看书。"),
+        ("He says: “Sleep.” She reads.", "en", ["他说：“睡。”", "她看书。"], "他说：“睡。”她看书。"),
+        ("Dog sleeps. Cat reads.", "en", ["หมานอน", "แมวอ่าน"], "หมานอน แมวอ่าน"),
+        ("Dog sleeps.\nCat reads.", "en", ["狗睡觉。", "猫看书。"], "狗睡觉。\n猫看书。"),
+        ("狗。 猫。", "zh", ["狗。", "猫。"], "狗。 猫。"),
+        ("狗睡觉。猫看书。", "zh", ["", "Cat reads."], "Cat reads."),
+        ("x" * LONGEST + "y", "en", ["A", "b"], "Ab"),
+    ],
+)
+def test_sentences_are_parted_as_the_script_of_the_translation_has_it(
+    text: str, language: str, translations: list[str], expected: str
+) -> None:
+    passage = split(text, language)
+    assert passage.joined(translations) == expected
+    behind = [passage.behind([each], number)[0] for number, each in enumerate(translations)]
+    assert behind == passage.behind(translations)
+
+
+@pytest.mark.parametrize(
     ("text", "first"),
     [("word " * 200, 500), ("x" * 1200, LONGEST), ("a" * 300 + ", " + "b" * 300, 301), ("a " + "b" * 600, LONGEST)],
 )

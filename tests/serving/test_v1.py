@@ -42,6 +42,19 @@ def test_every_sentence_has_its_attention(client: TestClient) -> None:
         assert found.attention.shape == (len(found.words), len(found.source_words))
 
 
+def test_sentences_of_a_script_without_spaces_are_parted(client: TestClient) -> None:
+    """Everywhere, as the language of the translation has it."""
+    asked = {"q": "one two。Six one。", **PAIR}
+    answer = client.post("/v1/translate", json=asked).json()
+    first, second = answer["sentences"]
+    assert (first["source"], first["behind"], second["behind"]) == ("one two。", " ", "")
+    assert answer["text"] == f"{first['text']} {second['text']}"
+    assert client.post("/translate", json=asked).json()["translatedText"] == answer["text"]
+    events = client.post("/v1/stream", json=asked).text.split("\n\n")
+    sent = [json.loads(event.partition("data: ")[2]) for event in events if event.startswith("event: sentence")]
+    assert "".join(each["before"] + each["text"] + each["behind"] for each in sent) == answer["text"]
+
+
 def test_a_list_of_one_source_is_that_source(client: TestClient) -> None:
     every = post(client, q=TEXT)
     assert every["text"]
