@@ -6,13 +6,21 @@ from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
 from dragoman.documents.passages import Passage
+from dragoman.text.glossary import FoundTerm
 from dragoman.translation.translation import Translation
+
+
+class RejectedCorrection(NamedTuple):
+    """A correction that contradicts the glossary of a request: it lacks the translation of these terms."""
+
+    match: Match
+    missing: tuple[FoundTerm, ...]
 
 
 class Sentence(NamedTuple):
     """The translation of a sentence: what a model made of it (`whole`), or a correction of the same or a similar one
     (`match`), of which `whole` then has the attention, if anything; further translations. If the model read no sentence
-    of the text, but a translation of it, that is `read`.
+    of the text, but a translation of it, that is `read`. `rejected` is a correction that was not used.
     """
 
     text: str
@@ -20,6 +28,7 @@ class Sentence(NamedTuple):
     match: Match | None = None
     others: tuple[str, ...] = ()
     read: "Sentence | None" = None
+    rejected: RejectedCorrection | None = None
 
     @property
     def quality(self) -> float | None:

@@ -19,9 +19,11 @@ from dragoman.documents.document import Document, File
 from dragoman.documents.passages import Passage, split
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
+from dragoman.serving.glossaries import glossary_characters, requested_glossary
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.routing import RequestOptions
+from dragoman.translation.lexical import LexicalConstraints
 
 MINUTES = 30  # that a translated file can be fetched for
 TOGETHER = 20  # times the size of the largest file: what all that are kept may have
@@ -29,7 +31,13 @@ ARCHIVE = b"PK\x03\x04"  # what office documents begin with
 MARKED = 10  # times as many bytes as characters of text may be translated: what another file may have
 UNPACKED = 10  # times its own limit: what an archive may unpack to
 STRING = {"type": "string"}
-FORM = {"file": {"type": "string", "format": "binary"}, "source": STRING, "target": STRING, "api_key": STRING}
+FORM = {
+    "file": {"type": "string", "format": "binary"},
+    "source": STRING,
+    "target": STRING,
+    "glossary": {**STRING, "description": "terms as at /v1/translate, written as JSON"},
+    "api_key": STRING,
+}
 SCHEMA = {"type": "object", "required": ["file", "source", "target"], "properties": FORM}
 HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Cache-Control": "no-store"}
 
@@ -119,6 +127,7 @@ class Endpoints:
         upload = parameters.file("file")
         source, target = parameters.text("source"), parameters.text("target")
         name = _name(upload)
+        terms, beside = requested_glossary(parameters), glossary_characters(parameters)
         if not name:
             raise Refusal(400, "Invalid request: empty file")
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
@@ -130,11 +139,10 @@ class Endpoints:
                     400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.backend.limits.characters})"
                 )
             source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
-        self.backend.check_characters(sum(len(each) for passage in passages for each in passage.sentences))
+        self.backend.check_characters(sum(len(each) for passage in passages for each in passage.sentences) + beside)
         tagged = any(line.marks for line in document.lines)
-        found = await self.backend.passages(
-            request, passages, source, target, RequestOptions(until=parameters.until, attention=tagged)
-        )
+        options = RequestOptions(constraints=LexicalConstraints(terms), until=parameters.until, attention=tagged)
+        found = await self.backend.passages(request, passages, source, target, options)
         async with self._turns.turn(parameters.until):
             try:
                 written = await asyncio.to_thread(document.written, found)

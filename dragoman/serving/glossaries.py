@@ -1,5 +1,6 @@
-"""The glossaries of a service, by pairs of languages: what all its translations have to say."""
+"""The glossaries of a service, by pairs of languages, and those of requests."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -7,10 +8,13 @@ from typing import Final, TypeAlias
 
 from dragoman.corpus import glossary
 from dragoman.errors import UserError
-from dragoman.text.glossary import Glossary, together
+from dragoman.serving.parameters import Parameters
+from dragoman.text.glossary import FoundTerm, Glossary, Term, together
+from dragoman.translation.terms import said
 
 Languages: TypeAlias = tuple[str, str]
 
+MOST_TERMS: Final = 1_000  # in the glossary of a request
 MERGED: Final = 100  # glossaries of requests that are remembered together with those of the service
 
 
@@ -57,3 +61,22 @@ class Glossaries:
         if known is None:
             return own
         return together([known, own]) if own.terms else known
+
+
+def requested_glossary(parameters: Parameters) -> Glossary:
+    """The parameter `glossary` of a request: a list of terms, each a list with the term and the forms of its
+    translation.
+    """
+    return Glossary(Term(source, tuple(forms)) for source, *forms in parameters.lists("glossary", MOST_TERMS))
+
+
+def glossary_characters(parameters: Parameters) -> int:
+    """The characters of the glossary of a request, which count as text."""
+    return sum(len(text) for term in parameters.lists("glossary", MOST_TERMS) for text in term)
+
+
+def missing_terms(glossary: Glossary, text: str, translation: str) -> tuple[FoundTerm, ...]:
+    """The terms of a text that a translation of it does not use."""
+    terms = glossary.find(text)
+    places = said(unicodedata.normalize("NFC", translation), terms)
+    return tuple(term for term, place in zip(terms, places, strict=True) if place is None)

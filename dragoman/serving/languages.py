@@ -1,6 +1,6 @@
 """Which languages a request is about."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import langcodes
 
@@ -39,6 +39,11 @@ def languages_of(backend: Backend, source: str, target: str, text: str) -> Langu
             f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
         )
     return Languages(source, target, guess)
+
+
+def guess_form(guess: Guess) -> dict[str, Any]:
+    """A detected language as LibreTranslate's clients read it: with a confidence from 0 to 100."""
+    return {"confidence": round(100 * guess.probability), "language": guess.language}
 
 
 def name_of(code: str) -> str:

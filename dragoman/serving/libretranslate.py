@@ -11,7 +11,7 @@ from dragoman.documents import table
 from dragoman.documents.html import Page
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Correction, NotKeptError
-from dragoman.serving.languages import languages_of, name_of
+from dragoman.serving.languages import guess_form, languages_of, name_of
 from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.routing import RequestOptions
 from dragoman.serving.service import Guess
@@ -89,7 +89,7 @@ class Endpoints:
         texts, _ = parameters.texts("q")
         self.backend.check_size(texts)
         found = await asyncio.to_thread(self.backend.service.detect, "\n".join(texts))
-        return [_guess(each) for each in found if each.probability >= 0.01]
+        return [guess_form(each) for each in found if each.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
         """Keep a better translation, s, of a text, q."""
@@ -129,17 +129,13 @@ class Endpoints:
         }
 
 
-def _guess(guess: Guess) -> dict[str, Any]:
-    return {"confidence": round(100 * guess.probability), "language": guess.language}
-
-
 def _answer(
     texts: Sequence[str], others: Sequence[list[str]], *, several: bool, alternatives: int, guess: Guess | None
 ) -> dict[str, Any]:
     """An answer has lists if the request had one."""
     answer: dict[str, Any] = {"translatedText": list(texts) if several else texts[0]}
     if guess:
-        answer["detectedLanguage"] = [_guess(guess)] * len(texts) if several else _guess(guess)
+        answer["detectedLanguage"] = [guess_form(guess)] * len(texts) if several else guess_form(guess)
     if alternatives:
         answer["alternatives"] = list(others) if several else others[0]
     return answer

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -112,8 +113,11 @@ class Parameters:
         return value
 
     def lists(self, name: str, most: int) -> list[list[str]]:
-        """At most so many lists of texts that are not empty."""
+        """At most so many lists of texts that are not empty; in a form, they are written as JSON."""
         value = self._values.get(name, [])
+        if isinstance(value, str):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value or "[]")
         every = isinstance(value, list) and all(
             isinstance(each, list) and each and all(isinstance(text, str) and text.strip() for text in each)
             for each in value

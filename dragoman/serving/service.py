@@ -11,14 +11,15 @@ from typing import NamedTuple
 from dragoman.corpus.memory import Match
 from dragoman.documents.kept import WITHIN
 from dragoman.documents.passages import Passage, beside, split
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import RejectedCorrection, Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
-from dragoman.serving.glossaries import Glossaries
+from dragoman.serving.glossaries import Glossaries, missing_terms
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.serving.registry import ModelRegistry
 from dragoman.serving.routing import DEFAULTS, RequestOptions, constrained, translate_along
+from dragoman.text.glossary import Glossary
 from dragoman.text.protection import Protection
 from dragoman.translation.translation import Translation
 
@@ -106,18 +107,24 @@ class Service:
 
     async def recalled(self, passage: Passage, source: Read, target: str, options: RequestOptions) -> Passage:
         """The text as one sentence if its correction as a whole counts: where the corrections of its sentences do not
-        add up to that one, and none of them is newer.
+        add up to that one, none of them is newer, and it does not contradict the glossary of the request.
         """
-        chosen = options.prefix or options.diverse or options.constraints
+        chosen = options.prefix or options.diverse
         if self.corrections is None or not isinstance(source, str) or chosen or len(passage.sentences) < 2:
             return passage
-        return await asyncio.to_thread(self._recalled, self.corrections, passage, (source, target))
+        glossary = options.constraints.glossary
+        return await asyncio.to_thread(self._recalled, self.corrections, passage, (source, target), glossary)
 
-    def _recalled(self, corrections: Corrections, passage: Passage, pair: tuple[str, str]) -> Passage:
-        whole = corrections.same(pair, passage.whole.sentences[0])
+    def _recalled(
+        self, corrections: Corrections, passage: Passage, pair: tuple[str, str], glossary: Glossary
+    ) -> Passage:
+        (text,) = passage.whole.sentences
+        whole = corrections.same(pair, text)
         if whole is None:
             return passage
         number, better = whole
+        if missing_terms(glossary, text, better):
+            return passage
         parts = [corrections.same(pair, each) for each in passage.sentences]
         if passage.joined([each[1] if each else "" for each in parts]).strip() == better:
             return passage
@@ -150,10 +157,11 @@ class Service:
         if options.prefix and items:
             items[0] = items[0]._replace(prefix=options.prefix)
         source, target = pair
-        known: dict[Item, Sentence] = {}
-        own = options.prefix or options.diverse or options.constraints  # what a user asks for overrides corrections
+        known, rejected = dict[Item, Sentence](), dict[Item, RejectedCorrection]()
+        own = options.prefix or options.diverse  # what a user asks for overrides corrections
         if isinstance(source, str) and not own:  # what is kept has one source
-            known = await self._corrected((source, target), items, options.until)
+            matches = await self._matches((source, target), items, options.until)
+            known, rejected = _split_by_terms(matches, options.constraints.glossary)
         new = [item for item in items if item not in known]
         made = await translate_along(route, new, options, self.registry.glossaries)
         if self.least is not None:
@@ -162,6 +170,7 @@ class Service:
         if isinstance(source, str) and not chosen:
             given = ((item, each) for item, each in zip(new, made, strict=True) if not each.withheld)
             await self._note((source, target), route, given)
+        made = [each._replace(rejected=rejected.get(item)) for item, each in zip(new, made, strict=True)]
         if options.attention:
             known = await self._attended(route, known, options.until)
         found = iter(made)
@@ -246,7 +255,7 @@ class Service:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
         return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
-    async def _corrected(self, pair: tuple[str, str], items: Sequence[Item], until: float) -> dict[Item, Sentence]:
+    async def _matches(self, pair: tuple[str, str], items: Sequence[Item], until: float) -> dict[Item, Match]:
         """What users have corrected, of these sentences or of similar ones. BusyError if there are too many to look all
         of them up in time.
         """
@@ -259,7 +268,7 @@ class Service:
             return self._match(pair, str(item.text))
 
         found = await asyncio.to_thread(lambda: {item: look(item) for item in dict.fromkeys(items)})
-        return {item: Sentence(match.translation, match=match) for item, match in found.items() if match}
+        return {item: match for item, match in found.items() if match}
 
     async def _attended(self, route: Sequence[Leg], known: dict[Item, Sentence], until: float) -> dict[Item, Sentence]:
         """The same corrections with the attention of the model that translates directly, if it can be known in time."""
@@ -280,6 +289,16 @@ class Service:
         """The correction of a sentence, or of a similar one that has the same protected spans."""
         match = self.corrections.found(pair, text) if self.corrections else None
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
+
+
+def _split_by_terms(
+    matches: dict[Item, Match], glossary: Glossary
+) -> tuple[dict[Item, Sentence], dict[Item, RejectedCorrection]]:
+    """The corrections that use the terms of a glossary as sentences, and those that contradict it."""
+    missing = {item: missing_terms(glossary, str(item.text), match.translation) for item, match in matches.items()}
+    used = {item: Sentence(match.translation, match=match) for item, match in matches.items() if not missing[item]}
+    rejected = {item: RejectedCorrection(matches[item], terms) for item, terms in missing.items() if terms}
+    return used, rejected
 
 
 def named(source: Read) -> str:

@@ -10,25 +10,25 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from dragoman.documents.passages import Passage
-from dragoman.documents.translated import Translated
+from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import BusyError
+from dragoman.serving.glossaries import glossary_characters, requested_glossary
+from dragoman.serving.languages import AUTO, guess_form, languages_of
 from dragoman.serving.models import Read
 from dragoman.serving.parameters import Parameters
 from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.routing import RequestOptions
-from dragoman.serving.service import Why, named
-from dragoman.text.glossary import Glossary, Term
+from dragoman.serving.service import Guess, Why, named
 from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.result import Result
 
-MOST_TERMS = 1_000
 LONGEST = 500  # characters of a text that is explained
 MOST_TOGETHER = 16  # sentences of a stream that are translated at once
 STRING = {"type": "string"}
 TEXTS = {"oneOf": [STRING, {"type": "array", "items": STRING, "minItems": 1}]}
-SOURCE = {**TEXTS, "description": "its language, or the names of sources that a run reads together"}
+SOURCE = {**TEXTS, "description": "its language, `auto`, or the names of sources that a run reads together"}
 SCHEMA = {
     "type": "object",
     "required": ["q", "source", "target"],
@@ -94,6 +94,18 @@ class TranslateRequest(NamedTuple):
     target: str
     options: RequestOptions
     least: float | None
+    guess: Guess | None = None
+
+
+class Texts(NamedTuple):
+    """A text in its sentences, or several side by side; what the model reads; and the target language. `guess` is the
+    source if it was to be detected.
+    """
+
+    passage: Passage
+    source: Read
+    target: str
+    guess: Guess | None = None
 
 
 class Endpoints:
@@ -107,15 +119,16 @@ class Endpoints:
         asked = await self._asked(request)
         (made,) = await self.backend.passages(request, [asked.passage], asked.source, asked.target, asked.options)
         found = _trusted(made, asked.least)
-        return {
+        answer = {
             "text": found.text,
             "alternatives": found.others,
             "sentences": list(_sentences(found, found.passage, 0)),
         }
+        return {**answer, **({"detectedLanguage": guess_form(asked.guess)} if asked.guess else {})}
 
     async def stream(self, request: Request) -> StreamingResponse:
         """Translate a text, and send its sentences in their order as they are done (server-sent events): `sentence` for
-        each, then `end`, or `error`.
+        each, then `end`, or `error`; before them `language`, if it was to be detected.
         """
         asked = await self._asked(request)
         return Events(self._events(asked), headers={"Cache-Control": "no-store"})
@@ -125,7 +138,7 @@ class Endpoints:
         explain --json`.
         """
         parameters = await self.backend.admitted(request)
-        passage, source, target = await self._texts(parameters)
+        passage, source, target, _ = await self._texts(parameters)
         if len(passage.read) != 1:
             raise Refusal(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
         texts = [parameters.text(name, "") or None for name in Why._fields]
@@ -139,44 +152,57 @@ class Endpoints:
         return [{"sources": list(names), "target": target} for names, target in self.backend.service.routes.several]
 
     async def _events(self, asked: TranslateRequest) -> AsyncIterator[str]:
-        passage, source, target, options, least = asked
-        first, count = 0, 1
+        if asked.guess:
+            yield _event("language", guess_form(asked.guess))
         try:
-            passage = await self.backend.service.recalled(passage, source, target, options)
-            with self.backend.service.route(source, target) as route:
-                while first < len(passage.sentences):
-                    part = passage.part(first, first + count)
-                    (found,) = await self.backend.service.translate_by(route, [part], (source, target), options)
-                    for each in _sentences(_trusted(found, least), passage, first):
-                        yield _event("sentence", each)
-                    first, count, options = first + count, min(2 * count, MOST_TOGETHER), options._replace(prefix="")
+            async for sentence in self._translated(asked):
+                yield _event("sentence", sentence)
         except (BusyError, UserError) as error:
             yield _event("error", {"error": str(error)})
         except asyncio.CancelledError:  # the server stops, or the client has left
             yield _event("error", {"error": "the service is stopping"})
             raise
         else:
-            self.backend.measures.translated(named(source), target, sum(map(len, passage.sentences)))
+            size = sum(map(len, asked.passage.sentences))
+            self.backend.measures.translated(named(asked.source), asked.target, size)
             yield _event("end", {})
+
+    async def _translated(self, asked: TranslateRequest) -> AsyncIterator[dict[str, Any]]:
+        """Yield the sentences of a translation as they are done."""
+        passage, source, target, options, least, _ = asked
+        service = self.backend.service
+        if source == target and not service.routes.find(source, target):
+            for sentence in _sentences(Translated(passage, tuple(map(Sentence, passage.sentences))), passage, 0):
+                yield sentence
+            return
+        first, count = 0, 1
+        passage = await service.recalled(passage, source, target, options)
+        with service.route(source, target) as route:
+            while first < len(passage.sentences):
+                part = passage.part(first, first + count)
+                (found,) = await service.translate_by(route, [part], (source, target), options)
+                for sentence in _sentences(_trusted(found, least), passage, first):
+                    yield sentence
+                first, count, options = first + count, min(2 * count, MOST_TOGETHER), options._replace(prefix="")
 
     async def _asked(self, request: Request) -> TranslateRequest:
         parameters = await self.backend.admitted(request)
-        passage, source, target = await self._texts(parameters)
+        passage, source, target, guess = await self._texts(parameters)
         options = RequestOptions(
             parameters.number("alternatives", self.backend.limits.alternatives),
             parameters.flag("diverse"),
-            LexicalConstraints(_glossary(parameters)),
+            LexicalConstraints(requested_glossary(parameters)),
             until=parameters.until,
             prefix=parameters.text("prefix", ""),
         )
         least = parameters.share("min_confidence")
         if least is not None and not self._calibrated(source, target):
             raise Refusal(400, f"Invalid request: min_confidence needs a calibrated run from {source} to {target}")
-        return TranslateRequest(passage, source, target, options, least)
+        return TranslateRequest(passage, source, target, options, least, guess)
 
-    async def _texts(self, parameters: Parameters) -> tuple[Passage, Read, str]:
-        """The text in its sentences, or several side by side; what the model reads; and the target language. A list of
-        one name is that name where a model reads it alone. Refusal if there is no such model.
+    async def _texts(self, parameters: Parameters) -> Texts:
+        """The texts of a request. A list of one name is that name where a model reads it alone. Refusal if there is no
+        such model.
         """
         names, listed = parameters.texts("source")
         texts, _ = parameters.texts("q")
@@ -186,10 +212,13 @@ class Endpoints:
             raise Refusal(
                 400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
             )
-        routes = self.backend.service.routes
-        if len(names) == 1 and routes.find(names[0], target):
+        guess, routes = None, self.backend.service.routes
+        if names == [AUTO]:
+            source, _, guess = await asyncio.to_thread(languages_of, self.backend, AUTO, target, texts[0])
+            names = [source]
+        if guess or (len(names) == 1 and routes.find(names[0], target)):
             (passage,) = await self.backend.service.passages(texts, names[0])
-            return passage, names[0], target
+            return Texts(passage, names[0], target, guess)
         sources = routes.reading(names, target) if listed else ()
         if not sources:
             raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
@@ -198,7 +227,7 @@ class Endpoints:
             passage = await self.backend.service.beside([given.get(name, "") for name in sources], sources)
         except UserError as error:
             raise Refusal(400, f"Invalid request: {error}") from None
-        return passage, sources, target
+        return Texts(passage, sources, target)
 
     def _calibrated(self, source: Read, target: str) -> bool:
         """Whether one model translates, and knows how sure it is."""
@@ -213,14 +242,8 @@ def _check_length(texts: Sequence[str]) -> None:
 
 
 def _beside(parameters: Parameters) -> int:
-    """The characters of a request beside its texts: those of its prefix, and of the terms and forms of its glossary."""
-    terms = parameters.lists("glossary", MOST_TERMS)
-    return len(parameters.text("prefix", "")) + sum(len(each) for term in terms for each in term)
-
-
-def _glossary(parameters: Parameters) -> Glossary:
-    terms = parameters.lists("glossary", MOST_TERMS)
-    return Glossary(Term(source, tuple(forms)) for source, *forms in terms)
+    """The characters of a request beside its texts: those of its prefix and of its glossary."""
+    return len(parameters.text("prefix", "")) + glossary_characters(parameters)
 
 
 def _trusted(found: Translated, least: float | None) -> Translated:
@@ -243,6 +266,13 @@ def _sentences(found: Translated, passage: Passage, first: int) -> Iterator[dict
             sentence["translation"] = Result(done.whole).json()
         if done.match is not None:
             sentence["correction"] = {"source": done.match.source, "score": round(done.match.score, 4)}
+        if done.rejected is not None:
+            sentence["rejected_correction"] = {
+                "source": done.rejected.match.source,
+                "score": round(done.rejected.match.score, 4),
+                "text": done.rejected.match.translation,
+                "missing": [{"term": term.text, "forms": list(term.forms)} for term in done.rejected.missing],
+            }
         yield sentence
         before = ""
 

@@ -55,6 +55,13 @@ def test_the_language_is_detected_and_may_be_the_same(client: TestClient) -> Non
     assert fetched(client, sent(client, "a.txt", b"one two\n", target="en")).text == "one two\n"
 
 
+def test_the_glossary_of_a_request_applies_to_a_file(client: TestClient) -> None:
+    terms = json.dumps([["two", "zwei"], ["one"]])
+    words = fetched(client, sent(client, "a.txt", b"one two\n", glossary=terms)).text.split()
+    assert {"zwei", "one"} <= set(words)
+    assert fetched(client, sent(client, "a.txt", b"one two\n", glossary="")).text == "deux un\n"
+
+
 @pytest.mark.parametrize(
     ("name", "data", "parameters", "line"),
     [
@@ -65,6 +72,14 @@ def test_the_language_is_detected_and_may_be_the_same(client: TestClient) -> Non
         ("a.yaml", b"[" * 4_000, {}, "Cannot translate file: "),
         ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: is no document of Office"),
         ("a.txt", b"one " * 200, {}, "Invalid request: request (798) exceeds text limit (500)"),
+        (
+            "a.txt",
+            b"one",
+            {"glossary": json.dumps([["a" * 498]])},
+            "Invalid request: request (501) exceeds text limit (500)",
+        ),
+        ("a.txt", b"one", {"glossary": "{"}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
+        ("a.txt", b"one", {"glossary": '["a"]'}, "Invalid request: glossary is no list of at most 1000 lists of"),
     ],
 )
 def test_what_cannot_be_is_told(

@@ -139,7 +139,7 @@ def test_the_log_has_keys_for_what_is_known_of_a_request(
         client.post("/translate?q=secret", data={"q": "one secret", **PAIR})
         client.get("/download_file/secret")
         client.get("/secret")
-        monkeypatch.setattr("dragoman.serving.libretranslate._guess", lambda _: 1 / 0)
+        monkeypatch.setattr("dragoman.serving.libretranslate.guess_form", lambda _: 1 / 0)
         assert client.post("/detect", json={"q": "secret"}).status_code == 500
     lines = [json.loads(Lines().format(record)) for record in caplog.records if record.name == "dragoman.serving"]
     assert [(each["method"], each["path"], each.get("status"), "trace" in each) for each in lines] == [

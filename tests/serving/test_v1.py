@@ -105,6 +105,53 @@ def test_terms_of_a_request_override_corrections(opened: Open, tmp_path: Path) -
             assert post(client, q=text)["text"] == better
 
 
+def test_corrections_that_use_the_terms_of_a_request_are_returned(opened: Open, tmp_path: Path) -> None:
+    """Those of a text as a whole too, and a term of other texts changes nothing."""
+    with opened(kept=Corrections(tmp_path / "kept")) as client:
+        for text, better in (("one two", "uno zwei"), ("six one. two six.", "seis uno zwei seis")):
+            client.post("/suggest", json={"q": text, "s": better, **PAIR})
+            for glossary in ([["two", "zwei"]], [["five", "fünf"]], [["two", "deux", "zwei"]]):
+                answer = post(client, q=text, glossary=glossary)
+                assert answer["text"] == better
+                assert [sentence["correction"]["score"] for sentence in answer["sentences"]] == [1]
+        client.post("/suggest", json={"q": "six", "s": "cafe\u0301", **PAIR})
+        assert post(client, q="six", glossary=[["six", "caf\u00e9"]])["text"] == "cafe\u0301"
+
+
+def test_a_correction_that_lacks_a_term_of_the_request_is_reported(opened: Open, tmp_path: Path) -> None:
+    with opened(kept=Corrections(tmp_path / "kept")) as client:
+        client.post("/suggest", json={"q": "one two", "s": "uno dos", **PAIR})
+        (sentence,) = post(client, q="one two", glossary=[["two", "zwei"]])["sentences"]
+        assert "zwei" in sentence["text"]
+        assert "correction" not in sentence
+        assert sentence["rejected_correction"] == {
+            "source": "one two",
+            "score": 1,
+            "text": "uno dos",
+            "missing": [{"term": "two", "forms": ["zwei"]}],
+        }
+        assert "rejected_correction" not in post(client, q="one two", prefix="un")["sentences"][0]
+
+
+def test_the_language_is_detected(run: Path) -> None:
+    models = [Model("to", dragoman.load(run), [("en", "fr")]), Model("back", dragoman.load(run), [("fr", "en")])]
+    backend = Backend(Service(models), LIMITS, AccessControl(LIMITS, None), Measures())
+    with TestClient(create(backend)) as client:
+        text = "one two three with the house"
+        answer = post(client, q=text, source="auto")
+        assert answer["detectedLanguage"]["language"] == "en"
+        assert answer["sentences"] == post(client, q=text)["sentences"]
+        assert "detectedLanguage" not in post(client, q=text)
+        events = client.post("/v1/stream", json={"q": text, "source": "auto", "target": "fr"}).text.split("\n\n")
+        assert events[0].startswith('event: language\ndata: {"confidence": ')
+        assert events[1].startswith("event: sentence\n")
+        unchanged = post(client, q=text, source="auto", target="en")
+        assert (unchanged["text"], unchanged["detectedLanguage"]["language"]) == (text, "en")
+        events = client.post("/v1/stream", json={"q": text, "source": "auto", "target": "en"}).text.split("\n\n")
+        assert [event.split("\n")[0] for event in events[:-1]] == ["event: language", "event: sentence", "event: end"]
+        assert f'"text": "{text}"' in events[1]
+
+
 def test_terms(client: TestClient) -> None:
     assert "zwei" in post(client, q="one two", glossary=[["two", "zwei"]])["text"].split()
     assert "two" in post(client, q="one two", glossary=[["two"]])["text"].split()
