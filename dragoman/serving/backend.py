@@ -102,7 +102,7 @@ class Backend(NamedTuple):
         try:
             return await while_there(request, work)
         except BusyError as error:
-            raise Refusal(503, f"Service is busy: {error}", retry_after=1) from None
+            raise Refusal(503, f"Service is busy: {error}", retry_after=error.retry_after) from None
         except UserError as error:
             raise Refusal(400, f"Cannot translate text: {error}") from None
 

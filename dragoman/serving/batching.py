@@ -4,29 +4,39 @@ import asyncio
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dragoman.search.decoding import Deadline
+from dragoman.serving.batch_time import BatchTime
 from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
 
 Found = TypeVar("Found")
 Work: TypeAlias = Literal["translate", "score", "explain"]
 
 WAIT = 0.004  # seconds that an idle model waits for other requests that come at the same time
-SECONDS = 0.2  # that a batch should take: so long, and no longer, do others wait for the next
+RETURN = 0.05  # of the time of a batch: how long clients that it has answered may take to come back for the next one
+SECONDS = 0.2  # that the texts of a batch take beside its overhead, unless fewer would cost throughput
+FIRST_TURNS = 0.5  # the same for the first text of each request
 MOST = 128  # texts of a batch
-FIRST_RATE = 2000.0  # characters a second, until it has been measured
-OVERHEAD = 10  # characters: what a text costs beside its own
+OVERHEAD = 3  # symbols: what a text costs beside its own
 COSTS: dict[Work, int] = {"translate": 1, "score": 1, "explain": 8}  # how long each takes beside the others
-SHORT = 0.05  # of the characters that may wait: a request that has no more is a short one
+SHORT = 0.05  # of the symbols that may wait: a request that has no more is a short one
+WAITING = 60_000  # symbols that may wait
+AT_ONCE = 2_000  # characters that are measured in the thread that answers; more are measured in another
+LATEST = 600  # seconds after which clients are asked to try again at the latest
 
 
 class BusyError(Exception):
-    """The queue is full, or a request was not answered in time."""
+    """The queue is full, or a request was not answered in time; it may be worth another try after some seconds."""
+
+    def __init__(self, line: str, retry_after: int = 1) -> None:
+        super().__init__(line)
+        self.retry_after = retry_after
 
 
 class SharedOptions(NamedTuple):
@@ -42,9 +52,10 @@ class SharedOptions(NamedTuple):
     work: Work = "translate"
     remembered: bool = True
 
-    def size(self, item: "Item") -> int:
-        """Characters, which tell about how long a text takes."""
-        return COSTS[self.work] * item.size
+    @property
+    def timed(self) -> tuple[Work, int, bool, bool]:
+        """What the time of a batch depends on beside its symbols."""
+        return self.work, self.n_best, self.diverse, bool(self.constraints.glossary)
 
 
 class Item(NamedTuple):
@@ -58,15 +69,23 @@ class Item(NamedTuple):
     contrast: str | None = None
 
     @property
-    def size(self) -> int:
-        """Characters of the text and of translations that are given with it, and what it costs beside its own."""
-        texts = (self.text,) if isinstance(self.text, str) else self.text
-        return OVERHEAD + sum(map(len, (*texts, self.translation or "", self.contrast or "")))
+    def sources(self) -> tuple[str, ...]:
+        """The text of each source."""
+        return (self.text,) if isinstance(self.text, str) else self.text
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The translations that are given with it."""
+        return tuple(filter(None, (self.translation, self.contrast)))
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, (*self.sources, *self.targets)))
 
 
 @dataclass
 class _Room:
-    """Room for requests that wait: for so many characters, or for one request of any size."""
+    """Room for requests that wait: for so many symbols, or for one request of any size."""
 
     most: int
     size: int = 0
@@ -75,23 +94,39 @@ class _Room:
         return not self.size or self.size + size <= self.most
 
 
+class _Taken(NamedTuple):
+    """A text of a request that is to be translated."""
+
+    request: "_Request[Any]"
+    place: int
+    item: Item
+    size: int
+
+
 class _Request(Generic[Found]):
     """Texts of one request, of which some may have been taken to be translated. Those that are left take up room."""
 
-    def __init__(self, items: Sequence[Item], options: SharedOptions, room: _Room) -> None:
+    def __init__(self, items: Sequence[Item], sizes: Sequence[int], options: SharedOptions, room: _Room) -> None:
         self.options = options
-        self.left = deque(enumerate(items))
+        self.left = deque(
+            _Taken(self, place, item, size) for place, (item, size) in enumerate(zip(items, sizes, strict=True))
+        )
         self._room = room
-        room.size += sum(map(options.size, items))
+        room.size += sum(sizes)
         self.found: dict[int, Found] = {}
         self.count = len(items)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def take(self) -> tuple[int, Item]:
-        """The next text and its place."""
-        place, item = self.left.popleft()
-        self._room.size -= self.options.size(item)
-        return place, item
+    @property
+    def next_size(self) -> int:
+        """The size of the next text."""
+        return self.left[0].size
+
+    def take(self) -> _Taken:
+        """The next text."""
+        taken = self.left.popleft()
+        self._room.size -= taken.size
+        return taken
 
     def drop(self) -> None:
         """Give up what is left."""
@@ -109,39 +144,42 @@ class _Request(Generic[Found]):
             self.answer.set_result(None)
 
 
-@dataclass(frozen=True)
-class _Taken(Generic[Found]):
-    request: _Request[Found]
-    place: int
-    item: Item
-
-
 class Batcher(Generic[Found]):
     """A search in a thread of its own, and the requests that wait for it.
 
-    A batch has texts of all requests with the same options, in turns, so that a long request delays a short one by a
-    batch at most. How many is measured: batches take about SECONDS. So many characters (`waiting`) of long requests may
-    wait, and as many of short ones, which long ones thus never crowd out.
+    A batch has texts of all requests with the same options, in turns. How long batches of how many symbols take is
+    learnt (`BatchTime`). The first text of each request goes into a batch as long as that raises the throughput
+    noticeably; further ones only until it takes SECONDS, or as long as the overhead of a batch. So many clients do not
+    wait for small batches, and short requests for no more than one batch with a text of a long one. So many symbols
+    (`waiting`) of long requests may wait, and as many of short ones, which long ones thus never crowd out. `measure`
+    tells the symbols of a text.
     """
 
     def __init__(
-        self, search: Callable[[Sequence[Item], SharedOptions, Deadline], Sequence[Found]], *, waiting: int = 200_000
+        self,
+        search: Callable[[Sequence[Item], SharedOptions, Deadline], Sequence[Found]],
+        *,
+        waiting: int = WAITING,
+        measure: Callable[[Item], int] = attrgetter("characters"),
     ) -> None:
         self._search = search
+        self._measure = measure
         self._short = int(SHORT * waiting)
         self._rooms = {short: _Room(waiting) for short in (True, False)}
-        self.rates: defaultdict[Work, float] = defaultdict(lambda: FIRST_RATE)  # characters a second
+        self.times: defaultdict[Hashable, BatchTime] = defaultdict(BatchTime)  # by `SharedOptions.timed`
         self._queue: deque[_Request[Found]] = deque()
         self._arrived = asyncio.Event()
+        self._arrivals = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
         self._work: asyncio.Task[None] | None = None
-        self._taken: list[_Taken[Found]] = []  # the last batch, which is searched in parts if it fails
-        self._running: tuple[list[_Taken[Found]], Deadline] = ([], Deadline())
+        self._taken: list[_Taken] = []  # the last batch, which is searched in parts if it fails
+        self._running: tuple[list[_Taken], Deadline] = ([], Deadline())
+        self._heavy = False  # whether the first text of the last batch took longer than others should wait
         self._stopped = False
 
     @property
     def size(self) -> int:
-        """How many characters wait."""
+        """How many symbols wait."""
         return sum(room.size for room in self._rooms.values())
 
     async def translate(self, items: Sequence[Item], options: SharedOptions, seconds: float) -> list[Found]:
@@ -151,22 +189,23 @@ class Batcher(Generic[Found]):
         """
         if not items:
             return []
+        sizes = await self._sizes(items, options)
         if self._stopped:
             raise BusyError("the service is stopping")
-        size = sum(map(options.size, items))
-        room = self._rooms[size <= self._short]
-        if not room.holds(size):
-            raise BusyError("too many texts are waiting")
+        room = self._rooms[sum(sizes) <= self._short]
+        if not room.holds(sum(sizes)):
+            raise BusyError("too many texts are waiting", self._retry_after(options))
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._run())
-        request = _Request[Found](items, options, room)
+        request = _Request[Found](items, sizes, options, room)
         self._queue.append(request)
+        self._arrivals += 1
         self._arrived.set()
         try:
             async with asyncio.timeout(None if seconds == math.inf else seconds):
                 await request.answer
         except TimeoutError:
-            raise BusyError("not translated in time") from None
+            raise BusyError("not translated in time", self._retry_after(options)) from None
         finally:
             self._forget(request)
         return [request.found[place] for place in range(request.count)]
@@ -187,6 +226,22 @@ class Batcher(Generic[Found]):
                 await self._work
         self._thread.shutdown()
 
+    async def _sizes(self, items: Sequence[Item], options: SharedOptions) -> list[int]:
+        """The symbols of texts, with what each costs beside its own. Many are measured in another thread."""
+
+        def measured() -> list[int]:
+            return [COSTS[options.work] * (OVERHEAD + self._measure(item)) for item in items]
+
+        if sum(item.characters for item in items) <= AT_ONCE:
+            return measured()
+        return await asyncio.to_thread(measured)
+
+    def _retry_after(self, options: SharedOptions) -> int:
+        """The seconds after which what waits now is translated."""
+        time_of, size = self.times[options.timed], self.size + sum(taken.size for taken in self._running[0])
+        batches = size / max(1.0, time_of.within(SECONDS))
+        return min(LATEST, max(1, math.ceil(size * time_of.rate + batches * time_of.overhead)))
+
     def _forget(self, request: _Request[Found]) -> None:
         """Drop what is left of a request, and stop the search if nobody waits for it any more."""
         request.drop()
@@ -206,37 +261,73 @@ class Batcher(Generic[Found]):
                 await asyncio.sleep(WAIT)
             self._taken = self._take()
             if self._taken:
+                began, before = time.monotonic(), self._arrivals
                 await self._translated(self._taken)
+                answered = sum(not request.left for request in {each.request for each in self._taken})
+                if self._queue:
+                    await self._return(answered - (self._arrivals - before), RETURN * (time.monotonic() - began))
 
-    def _take(self) -> list[_Taken[Found]]:
-        """Take the texts of the next batch, one of each request in turns."""
-        self._queue = deque(each for each in self._queue if each.left)  # a request that has failed has none
+    async def _return(self, count: int, seconds: float) -> None:
+        """Wait for so many requests, but only so many seconds. Otherwise clients that send one text after another would
+        fall into two groups, each of which is translated while the other comes back, in batches of half the size.
+        """
+        wanted = self._arrivals + count
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._arrivals < wanted:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+
+    def _take(self) -> list[_Taken]:
+        """Take the texts of the next batch: one of each request in turns, the longest without a turn first."""
+        self._queue = deque(request for request in self._queue if request.left)  # one that has failed has none
         if not self._queue:
             return []
-        options = self._queue[0].options
-        requests = deque(each for each in self._queue if each.options == options)
-        taken, size = list[_Taken[Found]](), 0
-        while requests and len(taken) < MOST and (not taken or size < self.rates[options.work] * SECONDS):
-            request = requests.popleft()
-            place, item = request.take()
-            taken.append(_Taken(request, place, item))
-            size += options.size(item)
-            if request.left:
-                requests.append(request)
+        leader = self._leader()
+        requests = [leader, *(each for each in self._queue if each.options == leader.options and each is not leader)]
+        time_of = self.times[leader.options.timed]
+        usual = time_of.within(SECONDS)
+        most = max(time_of.within(FIRST_TURNS), time_of.efficient(sum(request.next_size for request in requests)))
+        taken = [leader.take()]
+        size, light = taken[0].size, SECONDS / time_of.rate
+        longest = light if self._heavy and size <= light else math.inf
+        self._heavy = size > light
+        turns, again = deque(requests[1:]), deque([leader] if leader.left else ())
+        while (turns or again) and len(taken) < MOST:
+            if not turns:  # each has had a turn
+                turns, again, most = again, deque(), usual
+            request = turns.popleft()
+            if size + request.next_size / 2 <= most and request.next_size <= longest:
+                taken.append(request.take())
+                size += taken[-1].size
+                again.extend([request] if request.left else ())
         first = {id(each.request) for each in taken}
-        waiting = sorted((each for each in self._queue if each.left), key=lambda each: id(each) in first)
-        self._queue = deque(waiting)  # those that had a turn come after those that had none
+        waiting = (request for request in self._queue if request.left)
+        self._queue = deque(sorted(waiting, key=lambda request: id(request) in first))
         return taken
 
-    async def _translated(self, taken: list[_Taken[Found]]) -> None:
+    def _leader(self) -> _Request[Found]:
+        """The request whose text is taken first, whatever its size: the one that has waited longest. After a batch with
+        a text that took longer than others should wait, it is the first with a shorter text.
+        """
+        if self._heavy:
+            for request in self._queue:
+                if self.times[request.options.timed].rate * request.next_size <= SECONDS:
+                    return request
+        return self._queue[0]
+
+    async def _translated(self, taken: list[_Taken]) -> None:
         deadline, began = Deadline(), time.monotonic()
         self._running = taken, deadline
-        options = taken[0].request.options
+        options, size = taken[0].request.options, sum(each.size for each in taken)
+        time_of = self.times[options.timed]
         try:
             found = await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._search, [each.item for each in taken], options, deadline
             )
         except Exception as error:
+            if deadline.passed and (seconds := time.monotonic() - began) > time_of.seconds(size):
+                time_of.learn(size, seconds)  # it would have taken longer still
             if len(taken) == 1 or deadline.passed:
                 for each in taken:
                     each.request.fail(error)
@@ -248,10 +339,6 @@ class Batcher(Generic[Found]):
             return
         finally:
             self._running = [], deadline
-        self._measure(options.work, sum(options.size(each.item) for each in taken), time.monotonic() - began)
+        time_of.learn(size, time.monotonic() - began)
         for each, one in zip(taken, found, strict=True):
             each.request.put(each.place, one)
-
-    def _measure(self, work: Work, size: int, seconds: float) -> None:
-        """Keep the rate of a task up to date: a mean in which the last batches count most."""
-        self.rates[work] += (size / max(seconds, 1e-3) - self.rates[work]) / 4

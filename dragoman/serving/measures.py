@@ -6,7 +6,7 @@ KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Measures:
-    """Requests, their seconds, characters translated, and characters that wait for each model."""
+    """Requests, their seconds, characters translated, and symbols that wait for each model."""
 
     def __init__(self) -> None:
         self._all = CollectorRegistry()
@@ -15,7 +15,7 @@ class Measures:
         self.characters = Counter(
             "dragoman_characters", "Characters translated", ["source", "target"], registry=self._all
         )
-        self.waiting = Gauge("dragoman_waiting_characters", "Characters that wait", ["model"], registry=self._all)
+        self.waiting = Gauge("dragoman_waiting_symbols", "Symbols that wait", ["model"], registry=self._all)
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         self.requests.labels(path, str(status)).inc()

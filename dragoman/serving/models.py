@@ -21,6 +21,7 @@ from dragoman.search.decoding import Deadline
 from dragoman.search.table import in_place_of
 from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.translation import gate, rest
+from dragoman.translation.inputs import LONGEST
 from dragoman.translation.loading import Engine, digest_of, load
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
@@ -59,7 +60,7 @@ class Model:
             Direction(source if len(read) == 1 else read, target, target if several else None)
             for source, target in pairs
         ]
-        self.batcher = Batcher(self._search)
+        self.batcher = Batcher(self._search, measure=self._symbols)
         self._known: OrderedDict[tuple[SharedOptions, Item], Translation] = OrderedDict()
         self._again: Callable[[], Model] | None = None
         self._files: Files = ()
@@ -137,6 +138,13 @@ class Model:
         self._known.move_to_end(key)
         while len(self._known) > CACHED:
             self._known.popitem(last=False)
+
+    def _symbols(self, item: Item) -> int:
+        """The symbols of a text as the model reads it: a character that it does not know may be several."""
+        texts = [*zip(self.translator.asked, item.sources, strict=True)]
+        texts += [(self.translator.target, target) for target in item.targets]
+        languages = ((language, text) for language, text in texts if isinstance(language, Language))
+        return sum(min(len(language.text.encode(text)), LONGEST) for language, text in languages)
 
     def _search(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
         if options.work != "translate":

@@ -275,7 +275,7 @@ class Service:
         if len(route) > 1 or not known:
             return known
         (leg,) = route
-        short = [item for item, sentence in known.items() if item.size + len(sentence.text) <= ATTENDED]
+        short = [item for item, sentence in known.items() if item.characters + len(sentence.text) <= ATTENDED]
         every = ((item, leg.item(item.text)._replace(translation=leg.without(known[item].text))) for item in short)
         read = {item: each for item, each in every if leg.worded(item.text)}
         try:

@@ -21,9 +21,11 @@ from dragoman.documents.html import Page
 from dragoman.documents.passages import Passage
 from dragoman.documents.passages import split as really_split
 from dragoman.documents.translated import Translated
+from dragoman.serving.batching import BusyError
 from dragoman.serving.corrections import Corrections, Entry, NotKeptError
 from dragoman.serving.limits import Keys, Limits
 from dragoman.serving.server import Lines
+from dragoman.serving.service import Service
 from tests import toy
 from tests.serving.conftest import LIMITS
 from tests.serving.server import serving
@@ -435,3 +437,16 @@ def test_a_trusted_host_is_a_name_alone(name: str, run: Path) -> None:
     outcome = CliRunner().invoke(app, ["serve", str(run), "--trusted-host", name])
     assert outcome.exit_code == 2
     assert "expected the name of a host" in " ".join(outcome.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
+def test_who_comes_too_early_is_told_when_to_come_back(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    async def busy(*_: object) -> list[Translated]:
+        raise BusyError("too many texts are waiting", 37)
+
+    monkeypatch.setattr(Service, "translate_passages", busy)
+    answer = client.post(path, json={"q": "one", **PAIR})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "37")
+    assert answer.json() == {"error": "Service is busy: too many texts are waiting"}

@@ -28,6 +28,7 @@ from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.routing import RequestOptions
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
+from dragoman.translation.inputs import LONGEST
 from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.translation import Translation
 from tests.golden import Golden
@@ -290,3 +291,15 @@ def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.
     monkeypatch.setattr(models, "Language", FeatureSource)
     with pytest.raises(UserError, match="run: reads en, and a service takes texts alone, no numbers"):
         Model.load(run)
+
+
+def test_texts_are_measured_in_symbols_of_the_model(run: Path) -> None:
+    """Of which an unknown character may be as many as a word, up to those that are read."""
+    model = Model.load(run)
+    symbols = model.translator.asked[0].text.encode
+    for text in ("one two three", "\u6211\u7684\u8001\u5e08" * 20, "x" * 5_000):
+        assert model._symbols(Item(text)) == min(len(symbols(text)), LONGEST)
+    given = Item("one", translation="un", contrast="deux six")
+    assert model._symbols(given) == len(symbols("one")) + len(model.translator.target.text.encode("un")) + len(
+        model.translator.target.text.encode("deux six")
+    )
