@@ -68,7 +68,8 @@ class Refusals:
 
     def rule_out(self, rows: Int[Tensor, "P"], columns: Int[Tensor, "P"]) -> Int[Tensor, "_"]:
         """Ask about these rows, each with a column. Returns the rows of which any was ruled out."""
-        asked = (self._log_probs[rows, columns] > float("-inf")) & ~self._free[rows]
+        # Dead rows only fill the batch up: what is refused there must not make their sentence draw again.
+        asked = (self._log_probs[rows, columns] > float("-inf")) & ~self._free[rows] & ~self._dead[rows]
         rows, columns = rows[asked], columns[asked]
         refused = self._constraint.refused(self._state, rows.tolist(), self._symbols[columns].tolist())
         bad = torch.tensor(refused, dtype=torch.bool, device=rows.device)

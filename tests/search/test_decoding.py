@@ -1,6 +1,8 @@
 """The one loop of all searches, tried with toys: draws, demands, spellings, figures, a deadline."""
 
+import random
 import time
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, final
 
@@ -19,6 +21,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy, OneHypothesis
 from dragoman.search.limits import Limit
 from dragoman.search.masking import constrained
+from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
 from dragoman.search.spans import Accepted
 from tests.builders import build_model, sentences
@@ -95,6 +98,33 @@ def test_what_is_refused_of_one_sentence_is_not_drawn_again_for_another() -> Non
     assert A not in together[0]
     assert together[1:] == said([[4]] * 19, list(range(1, 20)), None)
     assert together[1:] == [said([[4]], [seed], None)[0] for seed in range(1, 20)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("search", [Sample(length_ratio=0.0, length_margin=7), Beam(size=4)], ids=["sample", "beam"])
+def test_what_is_refused_of_a_sentence_depends_on_nothing_else_in_its_batch(search: Search) -> None:
+    """A sample that ended leaves a row that only fills the batch up, of which all is refused in every third search."""
+    differing = list[int]()
+    for seed in range(60):
+        draw = random.Random(seed)
+        table = [draw.choices(range(1, 9), k=4) for _ in range(40)]
+
+        def chances(word: int, said: tuple[int, ...], table: list[list[int]] = table) -> Chances:
+            weights = table[zlib.crc32(bytes((word, *said))) % len(table)]
+            return {symbol: each / sum(weights) for symbol, each in zip((UNK, A, B, EOS), weights, strict=True)}
+
+        def found(words: list[int], seed: int = seed, model: Any = chances) -> list[list[tuple[int, ...]]]:
+            def accepts(place: int, said: Sequence[int]) -> bool:
+                return zlib.crc32(bytes((words[place], seed, *said))) % 3 != 0
+
+            accepted = Accepted(len(words), accepts, torch.device("cpu"))
+            read, seeds = (sentences(*[[word] for word in words]),), [1000 * seed + word for word in words]
+            every = search(Written(model), read, 4, constraint=accepted, seeds=seeds)
+            return [[best.symbols for best in hypotheses] for hypotheses in every]
+
+        if found([A, B, C]) != [found([word])[0] for word in (A, B, C)]:
+            differing.append(seed)
+    assert differing == []
 
 
 @final
