@@ -173,7 +173,7 @@ def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
 
 
 def _words(language: Language, texts: list[str]) -> list[int]:
-    """The number of words of each normalised text, as `TextPipeline.words` counts them."""
+    """The number of words of each normalised text, as `TextPipeline.words` counts them undivided."""
     return [len(language.text.tokenise(text)) or bool(text) for text in texts]
 
 

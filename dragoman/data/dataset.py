@@ -326,4 +326,4 @@ def _joined(sources: Sequence[Rows]) -> list[list[int]]:
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """The number of the word of each symbol of a sentence, without the end symbol."""
     symbols = language.vocabulary.symbols([int(number) for number in ids[:-1]])
-    return np.array(language.text.words(symbols).word_of, np.int64)
+    return np.array(language.text.words(symbols, divided=False).word_of, np.int64)

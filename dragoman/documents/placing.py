@@ -1,12 +1,16 @@
 """Tags of a text in its translation: where the words are that their words became, by attention."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.text.tokenise import Span
 from dragoman.translation.placing import Ends, Node, Placed, places, shared
+
+_LETTER = re.compile(r"\w")
+LEAST = 0.1  # of the attention of a word, to link a word that none is linked to
 
 
 class Mark(NamedTuple):
@@ -22,7 +26,8 @@ def placed(marks: Sequence[Mark], text: str, translated: Translated) -> list[Pla
     """The tags of a text in its translation, from left to right. Every tag comes through once, and elements are nested
     as they were. An element is around the words that its words are linked to; without links, in proportion.
     """
-    ends = Ends(text, translated.text, list(_links(translated)))
+    links, weak = list(_links(translated, _within)), list(_links(translated, _weakly))
+    ends = Ends(text, translated.text, links, weak)
     return list(ends.written(_tree(marks, len(text)), (0, len(text)), (0, len(translated.text))))
 
 
@@ -59,14 +64,16 @@ def pairs(marks: Sequence[Mark]) -> dict[int, int]:
     return found
 
 
-def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
-    """Yield linked words of a text and its translation, by their places."""
+def _links(
+    translated: Translated, links_of: Callable[[str, Sentence], Iterator[tuple[Span, Span]]]
+) -> Iterator[tuple[Span, Span]]:
+    """Yield linked words of a text and its translation, by their places, from those of each of its sentences."""
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
     behind = translated.passage.behind([done.text for done in translated.sentences])
     for given, done, space, translated_space in zip(
         translated.passage.sentences, translated.sentences, translated.passage.between[1:], behind, strict=True
     ):
-        for (a, b), (c, d) in _within(given, done):
+        for (a, b), (c, d) in links_of(given, done):
             yield (source + a, source + b), (target + c, target + d)
         source += len(given) + len(space)
         target += len(done.text) + len(translated_space)
@@ -74,15 +81,33 @@ def _links(translated: Translated) -> Iterator[tuple[Span, Span]]:
 
 def _within(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
     """Yield linked words of a sentence and its translation; by way of another one, words that are linked with the same
-    characters of that.
+    characters of that. A punctuation mark says no word, whatever it attends to.
     """
     if done.whole is None or not done.whole.sources:
         return
     seen, read = done.whole.sources[0], given if done.read is None else done.read.text
     begins, ends = list(places(seen.words, read)), list(places(done.whole.words, done.text))
-    links = [(begins[first], ends[second]) for first, second in seen.alignment]
+    links = [
+        (begins[first], ends[second])
+        for first, second in seen.alignment
+        if _LETTER.search(done.whole.words[second]) or not _LETTER.search(seen.words[first])
+    ]
     if done.read is None:
         yield from links
         return
     for word, middle in _within(given, done.read):
         yield from ((word, there) for here, there in links if shared(here, middle) > 0)
+
+
+def _weakly(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
+    """Yield words of a sentence that no word of its translation is linked to, and what attends to each most there."""
+    if done.whole is None or not done.whole.sources or done.read is not None:
+        return
+    seen = done.whole.sources[0]
+    if not seen.attention.size:
+        return
+    begins, ends = list(places(seen.words, given)), list(places(done.whole.words, done.text))
+    linked = {first for first, _ in seen.alignment}
+    for word, target in enumerate(seen.attention.argmax(0).tolist()):
+        if word not in linked and word < len(begins) and seen.attention[target, word] >= LEAST:
+            yield begins[word], ends[target]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -10,7 +11,7 @@ from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
 from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import TOKENISERS, Span
+from dragoman.text.tokenise import TOKENISERS, Span, divide_spaceless, punctuation
 from dragoman.text.unit import UNKNOWN, Unit
 from dragoman.text.units import UNITS
 
@@ -52,8 +53,10 @@ class TextPipeline:
         """The text that the symbols (without padding, begin and end) spell; `<unk>` is written as is."""
         return self.unit.decode(symbols)
 
-    def words(self, symbols: Sequence[str]) -> WordsOf:
-        """Group symbols by the words of the text that they spell.
+    def words(self, symbols: Sequence[str], *, divided: bool = True) -> WordsOf:
+        """Group symbols by the words of the text that they spell. In scripts without spaces, where the tokeniser knows
+        no words, a word is a symbol if they are to be `divided`; it is what stands between marks of punctuation or
+        spaces otherwise, and always with the tokeniser `whitespace`, whose users have parted words.
 
         A symbol that overlaps several words belongs to the one with which it shares most characters, the first if there
         are several; a symbol of spaces to the next word (or the last, if none follows); any further byte of a character
@@ -63,6 +66,8 @@ class TextPipeline:
         text = "".join(surfaces)
         letters = [s.replace(UNKNOWN, "u" * len(UNKNOWN)) if UNKNOWN in s else s for s in surfaces]
         spans = self.tokenise("".join(letters)) or [(0, len(text))]
+        if divided and self.tokenise is punctuation:
+            spans = divide_spaceless(text, spans, accumulate(map(len, surfaces)))
         word_of: list[int] = []
         begin = first = 0
         for surface in surfaces:

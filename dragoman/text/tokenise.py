@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 Span = tuple[int, int]  # begin and end, in characters
@@ -38,6 +38,12 @@ SPACELESS: Final = (
 )
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _CHINESE_OR_JAPANESE = re.compile(f"[{CJK}]")
+# Where no syllable begins: behind vowels of Thai and Lao that are written before their consonant; before combining
+# marks, further vowels and repetition marks of these, small kana, and the marks of long vowels and repetition.
+_WITHIN_SYLLABLE = re.compile(
+    rf"(?<=[\u0e40-\u0e44\u0ec0-\u0ec4])|{COMBINING}|[\u0e30\u0e32\u0e33\u0e45\u0e46\u0eb0\u0eb2\u0eb3\u0ec6"
+    r"\u3005\u30fc\u3041\u3043\u3045\u3047\u3049\u3063\u3083\u3085\u3087\u30a1\u30a3\u30a5\u30a7\u30a9\u30c3\u30e3\u30e5\u30e7]"
+)
 _RUN = re.compile("[^ ]+")
 _OF_WORD = re.compile(rf"(?![\ufe00-\ufe0f\u20d0-\u20ff\U000e0100-\U000e01ef]){COMBINING}")  # but those of symbols
 
@@ -55,6 +61,30 @@ def spaceless(character: str) -> bool:
 def chinese_or_japanese(character: str) -> bool:
     """Whether a character is of Chinese or Japanese, their punctuation included."""
     return _CHINESE_OR_JAPANESE.match(character) is not None
+
+
+def divide_spaceless(text: str, spans: list[Span], boundaries: Iterable[int]) -> list[Span]:
+    """Divide the words of scripts without spaces, which tokenisers take for one as far as there is no punctuation, at
+    the boundaries of the symbols of a model, but not within syllables.
+    """
+    if _SPACELESS.search(text) is None:
+        return spans
+    cuts = [
+        place
+        for place in sorted(set(boundaries))
+        if 0 < place < len(text)
+        and _SPACELESS.search(text, place - 1, place + 1)
+        and not _WITHIN_SYLLABLE.match(text, place)
+    ]
+    divided, first = list[Span](), 0
+    for begin, end in spans:
+        while first < len(cuts) and cuts[first] < end:
+            if cuts[first] > begin:
+                divided.append((begin, cuts[first]))
+                begin = cuts[first]
+            first += 1
+        divided.append((begin, end))
+    return divided
 
 
 def punctuation(text: str) -> list[Span]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.text.tokenise import Span, of_word
+from dragoman.text.tokenise import Span, chinese_or_japanese, of_word, spaceless
 from dragoman.translation.placing import places
 from dragoman.translation.rest import Group
 
@@ -65,11 +65,16 @@ def joined(text: str, backs: Sequence[Back], kept: int, *, apart: bool = False) 
     return Whole("".join([*parts, text[done:]]), found, [back.offset for back in backs], inserted)
 
 
-def _parted(found: str, given: str) -> bool:
-    """Whether a character that stands beside a span is to be parted from it, which another stands beside in the
-    source.
+def _parted(character: str, source: str) -> bool:
+    """Whether a character that stands beside a span in a translation is to be parted from it, where this one stands
+    there in the source: as there, but a script without spaces between words says nothing of one that has them, and
+    punctuation of Chinese and Japanese has none beside it.
     """
-    return bool(found) and not found.isspace() and (given.isspace() or (of_word(found) and not of_word(given)))
+    if not character or character.isspace():
+        return False
+    if spaceless(character) or chinese_or_japanese(character):
+        return source.isspace() and spaceless(character)
+    return source.isspace() or (of_word(character) and (spaceless(source) or not of_word(source)))
 
 
 def merged(

@@ -4,6 +4,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from dragoman.text.tokenise import Span, of_word, spaceless
 
 _WORD = re.compile(r"\S")
+_LETTER = re.compile(r"\w")
 
 
 class Placed(NamedTuple):
@@ -68,12 +71,17 @@ class _Extremes:
 
 
 class Ends:
-    """A text and its translation, and which places of one are which of the other (words of the text do not overlap)."""
+    """A text and its translation, and which places of one are which of the other (words of the text do not overlap).
+    Words that are not linked may have `weak` links, for elements that would be around nothing without.
+    """
 
-    def __init__(self, text: str, translation: str, links: Sequence[tuple[Span, Span]]) -> None:
+    def __init__(
+        self, text: str, translation: str, links: Sequence[tuple[Span, Span]], weak: Sequence[tuple[Span, Span]] = ()
+    ) -> None:
         self.text = text
         self.translation = translation
         self.links = sorted(links)
+        self._weak = sorted(weak)
         self._begins = [here[0] for here, _ in self.links]
         self._ends = [here[1] for here, _ in self.links]
         there = [there if here[0] < here[1] else (len(translation), 0) for here, there in self.links]
@@ -122,9 +130,29 @@ class Ends:
         if first < behind:
             found = self._lowest.of(first, behind), self._highest.of(first, behind)
             return self._spaced(node, end, found, room)
+        if _LETTER.search(self.text, node.begin, end) and (translated := self._in_part(node.begin, end)):
+            return self._spaced(node, end, translated, room)
         begin = min(max(self._point(node.begin, read, room), room[0]), room[1])
         within = self.text[node.begin : end]  # white space at most
         return begin, begin + len(within) if self.translation.startswith(within, begin, room[1]) else begin
+
+    def _in_part(self, begin: int, end: int) -> Span | None:
+        """What became of a part of the text that has no more than half of any linked word: its share of what that word
+        became, as a symbol may be several words in scripts without spaces; or else what it is weakly linked to.
+        """
+        numbers = range(bisect_right(self._ends, begin), bisect_left(self._begins, end))
+        if numbers:
+            number = max(numbers, key=lambda number: shared(self.links[number][0], (begin, end)))
+            word = self.links[number][0]
+            targets = sorted(self._beside(bisect_left(self.links, (word, (0, 0))), word))
+            share = len(targets) / (word[1] - word[0])
+            first = int((max(begin, word[0]) - word[0]) * share)
+            targets = targets[first : max(first + 1, ceil((min(end, word[1]) - word[0]) * share))]
+        else:
+            first = bisect_left(self._weak, ((begin, 0), (0, 0)))
+            weak = islice(self._weak, first, None)
+            targets = sorted(there for _, there in takewhile(lambda link: link[0][0] < end, weak))
+        return (targets[0][0], max(there[1] for there in targets)) if targets else None
 
     def _within(self, number: int, begin: int, end: int) -> bool:
         """Whether more than half of a linked word is in this part of the text."""

@@ -248,6 +248,17 @@ def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, 
             assert expected or not LINKS[kept[row]]
 
 
+def test_links_count_words_as_a_tokeniser_does(tmp_path: Path) -> None:
+    """In Chinese, it takes a clause for one, whatever the symbols of the model are."""
+    settings = corpus(tmp_path, ["狗吃，书"] * 3, ["a b c"] * 3)
+    (tmp_path / "train.en-de.align").write_text("0-0 2-2\n" * 3, encoding="utf-8")
+    settings = settings.model_copy(update={"alignments": True})
+    batch = Dataset.prepare(settings, text("character"), 1, tmp_path / "run").batch(np.arange(1), 0)
+    assert batch.links is not None
+    ends = {source for target, source in batch.links[0].nonzero().tolist() if target == 0}
+    assert ends == {0, 1}
+
+
 def test_a_corpus_without_links_has_none_in_its_batches(tmp_path: Path) -> None:
     assert Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run").batch(np.arange(2), 0).links is None
 

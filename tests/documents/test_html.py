@@ -4,15 +4,18 @@ import re
 import time
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.documents.document import File
 from dragoman.documents.html import Html, Page
-from dragoman.documents.passages import split
-from dragoman.documents.translated import Translated
+from dragoman.documents.passages import Passage, split
+from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
+from dragoman.translation.attended import SourceAttention
+from dragoman.translation.translation import Translation
 from tests.documents.speaking import backwards, spoken
 
 pytest.importorskip("sentencex")
@@ -136,6 +139,35 @@ def test_tags_go_with_the_spaces_of_the_translation() -> None:
         return Translated(passage, tuple(each._replace(text=f"{each.text}!") for each in made))
 
     assert spoken(Page("<p>one 二。<b>Two 一。</b></p>"), say).decode() == "<p>二。 ONE! <b>一。 TWO</b>!</p>"
+
+
+@pytest.mark.parametrize(
+    ("html", "words", "said", "attention", "expected"),
+    [
+        ("<p>他<b>吃</b>苹果</p>", "他吃 苹果", "He eats apples", [[1, 0], [1, 0], [0, 1]], "He <b>eats</b> apples"),
+        ("<p><b>他</b>吃苹果</p>", "他吃 苹果", "He eats apples", [[1, 0], [1, 0], [0, 1]], "<b>He</b> eats apples"),
+        ("<p>他<b>吃</b>苹果</p>", "他 吃 苹果", "He apples", [[1, 0, 0], [0, 0.2, 0.8]], "He <b>apples</b>"),
+        ("<p>他<b>吃</b>苹果</p>", "他 吃 苹果", "He apples", [[1, 0, 0], [0, 0.01, 0.9]], "He <b></b>apples"),
+        (
+            "<p>他<b>苹果</b>。</p>",
+            "他 苹果 。",
+            "He apples .",
+            [[1, 0, 0], [0, 1, 0], [0, 1, 0]],
+            "He <b>apples</b> .",
+        ),
+    ],
+)
+def test_no_element_of_a_script_without_spaces_is_around_nothing(
+    html: str, words: str, said: str, attention: list[list[float]], expected: str
+) -> None:
+    """An element may be a part of a symbol, or symbols that no word is linked to."""
+
+    def say(text: str) -> Translated:
+        seen = SourceAttention("zh", text, words.split(), np.array(attention, float), np.ones(len(attention)))
+        whole = Translation((seen,), said, said.split(), -1.0, -1.0, ())
+        return Translated(Passage((text,), ("", "")), (Sentence(said, whole),))
+
+    assert spoken(Page(html), say).decode() == f"<p>{expected}</p>"
 
 
 def test_a_line_break_in_chinese_is_no_space() -> None:

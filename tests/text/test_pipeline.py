@@ -99,6 +99,18 @@ def test_words_of_subwords(symbols: list[str], words: list[str], word_of: list[i
     assert PIPELINES["bpe"].words(symbols)[:2] == (words, word_of)
 
 
+def test_words_of_scripts_without_spaces_are_symbols() -> None:
+    """Not within syllables, and only where a tokeniser guesses words."""
+    text = "他吃ab苹，กินน้ำแล้ว きょう c'd"
+    made, whole = PIPELINES["character"], ["他吃ab苹", "，", "กินน้ำแล้ว", "きょう", "c'", "d"]
+    words, word_of, _ = made.words(list(text))
+    assert words == ["他", "吃", "ab", "苹", "，", "กิ", "น", "น้ำ", "แล้", "ว", "きょ", "う", "c'", "d"]
+    assert made.words(list(text), divided=False).words == whole
+    assert made.words(["他", "吃ab", "苹，กิ", "น"]).words == ["他", "吃ab", "苹", "，", "กิ", "น"]
+    assert pipeline("character", tokeniser="whitespace").words(list("他吃 苹 ab")).words == ["他吃", "苹", "ab"]
+    assert word_of == sorted(word_of)
+
+
 @pytest.mark.parametrize("kind", UNITS)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None:

@@ -233,6 +233,27 @@ def test_punctuation_follows_a_span_as_it_follows_a_word(last: str, expected: st
     assert (found.text, found.words) == (expected, ["EINS", "{a}", last])
 
 
+@pytest.mark.parametrize(
+    ("text", "beside", "expected"),
+    [
+        ("Er isst", ("他", "吃"), "Er {a} isst"),
+        ("Er isst", ("เขา", "กิน"), "Er {a} isst"),
+        ("他吃", ("他", "吃"), "他{a}吃"),
+        ("他吃", (" ", " "), "他 {a} 吃"),
+        ("他。", (" ", " "), "他 {a}。"),
+        ("เขากิน", (" ", " "), "เขา {a} กิน"),
+        ("เขากิน", ("他", "吃"), "เขา{a}กิน"),
+    ],
+)
+def test_spans_are_parted_as_the_script_of_the_translation_has_it(
+    text: str, beside: tuple[str, str], expected: str
+) -> None:
+    """Whatever the script of the source has."""
+    group = Group("{a}", ((1, 4),), 1, 1, *beside, 0)
+    offset = expected.replace(" {a}", "{a}").index("{a}")
+    assert joined(text, [Back(group, group.spans, 0, offset)], 0).text == expected
+
+
 @pytest.mark.parametrize("word", ["one", "का", "می\u200c"])
 def test_a_span_that_touches_punctuation_touches_no_word(word: str) -> None:
     """Whatever a word ends with: a letter, a vowel sign or a non-joiner."""
