@@ -1,5 +1,6 @@
 """A file whose texts are translated, and the rest of which stays as it is."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,6 +10,9 @@ from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, Part
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
+
+# Top-level keys of JSON and YAML with the language of the file.
+LOCALE_KEYS = ("@@locale", "locale", "lang", "language")
 
 
 class File(NamedTuple):
@@ -32,14 +36,15 @@ class File(NamedTuple):
             raise UserError(f"{self.name}:{line}: is not {encoding.upper()}; save it as UTF-8") from None
 
 
-def target_code(code: str, languages: tuple[str, str]) -> str | None:
-    """Return the target language's code, written with the separator of `code`, if that names the source language; else
-    None.
+def target_code(code: str, languages: tuple[str, str], separator: str) -> str | None:
+    """Return the target language's code if `code` names the source language, else None. Its parts are separated as
+    those of `code`, or by `separator` if that has one part.
     """
     source, target = languages
-    if not (is_same_language(code, source) and is_language(target)):
+    if code != source and not (is_same_language(code, source) and is_language(target)):
         return None
-    return target.replace("-", "_") if "_" in code else target.replace("_", "-") if "-" in code else target
+    separator = next((sign for sign in "-_" if sign in code), separator)
+    return re.sub("[-_]", separator, target) if is_language(target) else target
 
 
 class Document(ABC):

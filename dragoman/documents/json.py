@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from dragoman.documents.document import File, Text, target_code
+from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
 from dragoman.documents.html import inline
 from dragoman.documents.line import Part
 from dragoman.errors import UserError
 
 ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
-LOCALE = "@@locale"  # the key of the language of the whole file (ARB)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _COLON = re.compile(r"\s*:")
 
 
 class Strings(Text):
-    """The strings of a file of JSON. If it says that it is in the source language (`@@locale`), the target language
-    takes its place. UserError with the line where it is no JSON.
+    """The strings of a file of JSON. If it says that it is in the source language (`@@locale` or another key of
+    LOCALE_KEYS), the target language takes its place. UserError with the line where it is no JSON.
     """
 
     def __init__(self, file: File) -> None:
@@ -43,7 +42,7 @@ def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:
             keys.pop()
         elif _COLON.match(text, token.end()):
             keys[-1] = json.loads(token[0])
-        elif keys[1:] == [LOCALE] and (code := target_code(json.loads(token[0]), languages)):
+        elif len(keys) == 2 and keys[1] in LOCALE_KEYS and (code := target_code(json.loads(token[0]), languages, "_")):
             yield text[end : token.start()] + quoted(code)
             end = token.end()
         elif not any(key.startswith(ABOUT) for key in keys):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from dragoman.documents.document import File, Text
+from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
 from dragoman.documents.html import inline
 from dragoman.documents.line import Line, Part
 from dragoman.errors import UserError
@@ -22,7 +22,8 @@ _ANCHOR = re.compile(r"&\S+\s+")
 
 class Strings(Text):
     """The strings of a file of YAML. Where the source language is the only key of all, as in the files of Ruby on
-    Rails, the target language takes its place. UserError with the line where it is no YAML.
+    Rails, or the value of one of LOCALE_KEYS, the target language takes its place. UserError with the line where it is
+    no YAML.
     """
 
     def __init__(self, file: File) -> None:
@@ -49,16 +50,29 @@ def _reader() -> YAML:
 def _parts(text: str, nodes: list[Any], languages: tuple[str, str]) -> Iterator[Part]:
     end, seen = 0, set[int]()
     for root in nodes:
-        if root and root.id == "mapping" and len(root.value) == 1 and (key := root.value[0][0]).value == languages[0]:
-            begin, behind = key.start_mark.index, key.end_mark.index
-            yield text[end:begin] + text[begin:behind].replace(*languages)
-            end = behind
+        for node, code in _codes(root, languages):
+            # Without quotes, many readers take the code of Norwegian for a truth value.
+            quote = node.style or ('"' if _BOOLEAN.fullmatch(code) else "")
+            yield text[end : _begin(text, node)] + quote + code + quote
+            end = node.end_mark.index
+            seen.add(id(node))
         for scalar in _scalars(root, seen):
             begin, line = _line(text, scalar)
             if line.worded:
                 yield from (text[end:begin], line)
                 end = begin + len(line.raw)
     yield text[end:]
+
+
+def _codes(root: Any, languages: tuple[str, str]) -> Iterator[tuple[Any, str]]:
+    """Yield the nodes that name the source language of a file, each with the code of the target language."""
+    if root is None or root.id != "mapping":
+        return
+    keys = [key for key, _ in root.value]
+    named = keys if len(keys) == 1 else [value for key, value in root.value if key.value in LOCALE_KEYS]
+    for node in named:
+        if node.id == "scalar" and node.style not in BLOCKS and (code := target_code(node.value, languages, "-")):
+            yield node, code
 
 
 class _Scalar(NamedTuple):
@@ -81,12 +95,17 @@ def _scalars(node: Any, seen: set[int], *, bracketed: bool = False) -> Iterator[
         yield from _scalars(value, seen, bracketed=bracketed or bool(node.flow_style))
 
 
+def _begin(text: str, node: Any) -> int:
+    """Return where a scalar begins, behind its anchor."""
+    begin: int = node.start_mark.index
+    anchor = _ANCHOR.match(text, begin, node.end_mark.index)
+    return anchor.end() if anchor else begin
+
+
 def _line(text: str, scalar: _Scalar) -> tuple[int, Line]:
     """Where a scalar begins, behind its anchor, and its text; no text if it is no string."""
     node = scalar.node
-    begin, end = node.start_mark.index, node.end_mark.index
-    anchor = _ANCHOR.match(text, begin, end)
-    begin = anchor.end() if anchor else begin
+    begin, end = _begin(text, node), node.end_mark.index
     plain = node.style is None
     if node.tag != STRING or text.startswith("!", begin) or (plain and _BOOLEAN.fullmatch(node.value)):
         return begin, Line()

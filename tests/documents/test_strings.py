@@ -88,7 +88,13 @@ def test_strings_of_json_are_translated_and_nothing_else_changes() -> None:
 
 @pytest.mark.parametrize(
     ("code", "target", "expected"),
-    [("en", "fr", "fr"), ("en_US", "pt-BR", "pt_BR"), ("en-GB", "pt_BR", "pt-BR"), ("de", "fr", "de"), ("x", "y", "x")],
+    [
+        ("en", "fr", "fr"),
+        ("en_US", "pt-BR", "pt_BR"),
+        ("en-GB", "pt_BR", "pt-BR"),
+        ("de", "fr", "de"),
+        ("x", "fr", "x"),
+    ],
 )
 def test_the_language_that_an_arb_names_is_that_of_the_translation(code: str, target: str, expected: str) -> None:
     text = f'{{"@@locale": "{code}", "a": "one two", "@a": {{"description": "one"}}, "b": {{"@@locale": "en"}}}}'
@@ -209,6 +215,43 @@ def test_yaml_of_every_shape_comes_back(seed: int) -> None:
 
 
 WORDS = "one two: six# 'seven' \"eight\" %{name} - été <b>nine</b>".split()
+
+
+@pytest.mark.parametrize(
+    ("key", "languages", "expected"),
+    [
+        ("en", ("en", "no"), '"no"'),
+        ("no", ("no", "en"), "en"),
+        ("'no'", ("no", "en"), "'en'"),
+        ('&en "en-US"', ("en", "fr"), '&en "fr"'),
+        ("en-US", ("en", "pt_BR"), "pt-BR"),
+        ("en_US", ("en", "pt-BR"), "pt_BR"),
+        ("en", ("en_GB", "pt_BR"), "pt-BR"),
+        ("source", ("source", "target"), "target"),
+        ("off", ("en", "fr"), "off"),
+        ("site", ("en", "fr"), "site"),
+        ("1.0", ("en", "fr"), "1.0"),
+    ],
+)
+def test_a_language_that_is_the_only_key_becomes_the_target(
+    key: str, languages: tuple[str, str], expected: str
+) -> None:
+    """In quotes where many readers would take it for a truth value; other keys stay as they are written."""
+    below = "  yes: one two # {0}\n  no: {0}\n  null: one\n  1.0: six\n"
+    text = f"# {key}\n{key}:\n" + below
+    document = table.document(File("x.yml", text.encode(), languages))
+    assert spoken(document, same).decode() == f"# {key}\n{expected}:\n" + below
+    assert [line.text for line in document.lines] == ["one two", "one", "six"]
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "x.json"])
+def test_the_language_that_a_file_says_it_is_in_becomes_the_target(name: str) -> None:
+    for key in ("locale", "lang", "language", "@@locale"):
+        text = json.dumps({key: "en-GB", "a": "one two", "b": {"lang": "one six"}})
+        expected = json.dumps({key: "fr", "a": "TWO ONE", "b": {"lang": "SIX ONE"}})
+        assert written(name, text) == expected
+        if not key.startswith("@"):
+            assert written(name, text.replace("en-GB", "one two")) == expected.replace("fr", "TWO ONE")
 
 
 def test_what_other_readers_take_for_a_truth_value_is_quoted() -> None:
