@@ -13,6 +13,7 @@ from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
+from dragoman.serving.document_process import CostlyError
 from dragoman.serving.limits import AccessControl, Limits
 from dragoman.serving.measures import Measures
 from dragoman.serving.models import Read
@@ -95,16 +96,18 @@ class Backend(NamedTuple):
         )
         return found
 
-    async def answer(self, request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
-        """The result of some work of the service, as long as the client is there. Refusal if that cannot be, or takes
-        too long.
+    async def answer(self, request: Request, work: Coroutine[Any, Any, Answer], kind: str = "text") -> Answer:
+        """The result of some work of the service on a text or file, as long as the client is there. Refusal if that
+        cannot be, or takes too long.
         """
         try:
             return await while_there(request, work)
         except BusyError as error:
             raise Refusal(503, f"Service is busy: {error}", retry_after=error.retry_after) from None
+        except CostlyError as error:
+            raise Refusal(413, f"Cannot translate {kind}: {error}") from None
         except UserError as error:
-            raise Refusal(400, f"Cannot translate text: {error}") from None
+            raise Refusal(400, f"Cannot translate {kind}: {error}") from None
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:

@@ -2,9 +2,6 @@
 
 import asyncio
 import secrets
-import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -15,10 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.documents import table
-from dragoman.documents.document import Document, File
-from dragoman.documents.passages import Passage, split
-from dragoman.errors import UserError
+from dragoman.documents.document import File
 from dragoman.serving.backend import Backend
+from dragoman.serving.document_worker import Reading
 from dragoman.serving.glossaries import glossary_characters, requested_glossary
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.refusal import REFUSALS, Refusal
@@ -91,33 +87,12 @@ class Store:
         return self._files.get(name)
 
 
-class Turns:
-    """One file at a time is read or written, since it may be large."""
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-
-    @asynccontextmanager
-    async def turn(self, until: float) -> AsyncIterator[None]:
-        """Wait until no other has its turn. Refusal if that is not before `until`."""
-        try:
-            async with asyncio.timeout(until - time.monotonic()):
-                await self._lock.acquire()
-        except TimeoutError:
-            raise Refusal(503, "Service is busy: other files are read", retry_after=60) from None
-        try:
-            yield
-        finally:
-            self._lock.release()
-
-
 class Endpoints:
     """What answers at /translate_file and /download_file."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.store = Store(TOGETHER * backend.limits.file)
-        self._turns = Turns()
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
@@ -132,22 +107,20 @@ class Endpoints:
             raise Refusal(400, "Invalid request: empty file")
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
             raise Refusal(400, "Invalid request: file format not supported")
-        async with self._turns.turn(parameters.until):
-            data = await upload.read()
-            if not data.startswith(ARCHIVE) and len(data) > MARKED * self.backend.limits.characters:
-                raise Refusal(
-                    400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.backend.limits.characters})"
-                )
-            source, document, passages = await asyncio.to_thread(self._read, name, data, source, target)
-        self.backend.check_characters(sum(len(each) for passage in passages for each in passage.sentences) + beside)
-        tagged = any(line.marks for line in document.lines)
-        options = RequestOptions(constraints=LexicalConstraints(terms), until=parameters.until, attention=tagged)
-        found = await self.backend.passages(request, passages, source, target, options)
-        async with self._turns.turn(parameters.until):
-            try:
-                written = await asyncio.to_thread(document.written, found)
-            except (UserError, RecursionError) as error:
-                raise _refusal(error) from None
+        data = await upload.read()
+        if not data.startswith(ARCHIVE) and len(data) > MARKED * self.backend.limits.characters:
+            raise Refusal(
+                400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.backend.limits.characters})"
+            )
+        file = File(name, data, (source, target), UNPACKED * self.backend.limits.file)
+        file, reading = await self._read(request, file, parameters.until)
+        texts = (sentence for passage in reading.passages for sentence in passage.sentences)
+        self.backend.check_characters(sum(map(len, texts)) + beside)
+        constraints = LexicalConstraints(terms)
+        options = RequestOptions(constraints=constraints, until=parameters.until, attention=reading.tagged)
+        translated = await self.backend.passages(request, reading.passages, *file.languages, options)
+        write = self.backend.service.files.write(file, translated, parameters.until)
+        written = await self.backend.answer(request, write, "file")
         path = PurePosixPath(name)
         kept = self.store.keep(Done(f"{path.stem}_{target}{path.suffix}", written))
         return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
@@ -162,27 +135,23 @@ class Endpoints:
         told = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
         return Download(done.data, headers={**HEADERS, "Content-Disposition": told})
 
-    def _read(self, name: str, data: bytes, source: str, target: str) -> tuple[str, Document, Sequence[Passage]]:
-        """The language of a file, the document in it, and its texts in sentences. Refusal if it cannot be read."""
-        known = self.backend.service.routes.targets
-        most = UNPACKED * self.backend.limits.file
+    async def _read(self, request: Request, file: File, until: float) -> tuple[File, Reading]:
+        """A file with its language, and its texts in sentences. Refusal if it cannot be read."""
+        source, target = file.languages
+        service, languages = self.backend.service, list(self.backend.service.routes.targets)
+        prose = table.format_of(file.name).prose and service.sentences
 
-        def read(language: str) -> Document:
-            return table.document(File(name, data, (language, target), most))
+        async def read(language: str) -> Reading:
+            named = file._replace(languages=(language, target))
+            work = service.files.read(named, language, sentences=prose, until=until)
+            return await self.backend.answer(request, work, "file")
 
-        try:
-            text = "\n".join(line.text for line in read(next(iter(known))).lines) if source == AUTO and known else ""
-            language = languages_of(self.backend, source, target, text).source
-            document = read(language)
-        except (UserError, RecursionError) as error:
-            raise _refusal(error) from None
-        prose = table.format_of(name).prose and self.backend.service.sentences
-        return language, document, [split(line.text, language, sentences=prose) for line in document.lines]
-
-
-def _refusal(error: Exception) -> Refusal:
-    """What is told of a file that cannot be read or written."""
-    return Refusal(400, f"Cannot translate file: {error}")
+        text = ""
+        if source == AUTO and languages:
+            passages = (await read(languages[0])).passages
+            text = "\n".join(sentence for passage in passages for sentence in passage.sentences)
+        source = (await asyncio.to_thread(languages_of, self.backend, source, target, text)).source
+        return file._replace(languages=(source, target)), await read(source)
 
 
 def _name(upload: UploadFile) -> str:

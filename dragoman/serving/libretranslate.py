@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from dragoman.documents import table
-from dragoman.documents.html import Page
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import guess_form, languages_of, name_of
@@ -67,12 +66,12 @@ class Endpoints:
     async def _pages(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
-        pages = await asyncio.to_thread(lambda: [Page(text) for text in texts])
-        lines = [line.text for page in pages for line in page.lines]
-        tagged = any(line.marks for page in pages for line in page.lines)
-        options = options._replace(alternatives=0, attention=tagged)
-        found = iter(await self.backend.translated(request, lines, *pair, options))
-        written = await asyncio.to_thread(lambda: [page.text([next(found) for _ in page.lines]) for page in pages])
+        pages, service, until = tuple(texts), self.backend.service, options.until
+        read = service.pages.read(pages, pair[0], sentences=service.sentences, until=until)
+        reading = await self.backend.answer(request, read)
+        options = options._replace(alternatives=0, attention=reading.tagged)
+        translated = await self.backend.passages(request, reading.passages, *pair, options)
+        written = await self.backend.answer(request, service.pages.write_pages(pages, translated, until))
         return written, [[] for _ in pages]
 
     async def languages(self) -> list[dict[str, Any]]:

@@ -7,13 +7,13 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Coroutine
-from traceback import extract_tb
 from typing import Any, TypeAlias
 
 import uvicorn
 from fastapi import FastAPI
 
 from dragoman.errors import UserError
+from dragoman.serving.traces import trace_of
 
 try:
     import resource
@@ -41,20 +41,8 @@ class Lines(logging.Formatter):
             **getattr(record, "request", {}),
         }
         if record.exc_info:
-            fields["trace"] = _trace(record.exc_info[1])
+            fields["trace"] = trace_of(record.exc_info[1])
         return json.dumps(fields, ensure_ascii=False)
-
-
-def _trace(error: BaseException | None) -> str:
-    """The kinds of an error, and of those that it came from, with the file, line and function of each frame."""
-    lines = list[str]()
-    while error is not None:
-        frames = [
-            f'  File "{each.filename}", line {each.lineno}, in {each.name}' for each in extract_tb(error.__traceback__)
-        ]
-        lines[:0] = ["Traceback (most recent call last):", *frames, type(error).__qualname__]
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "\n".join(lines)
 
 
 class Server(uvicorn.Server):

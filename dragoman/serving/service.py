@@ -15,6 +15,7 @@ from dragoman.documents.translated import RejectedCorrection, Sentence, Translat
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError, Item, SharedOptions
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
+from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.glossaries import Glossaries, missing_terms
 from dragoman.serving.models import Leg, Model, Read, Routes
 from dragoman.serving.registry import ModelRegistry
@@ -68,6 +69,7 @@ class Service:
         self.sentences = sentences
         self.corrections = corrections
         self.history = history
+        self.files, self.pages = DocumentProcess(), DocumentProcess()  # HTML texts do not wait for files
 
     @property
     def routes(self) -> Routes:
@@ -77,9 +79,12 @@ class Service:
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
         self.registry.stop()
+        self.files.stop()
+        self.pages.stop()
 
     async def close(self) -> None:
         """Stop; requests that wait are answered with BusyError."""
+        self.stop()
         await self.registry.close()
         if self.corrections:
             self.corrections.close()

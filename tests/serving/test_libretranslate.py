@@ -6,7 +6,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -49,32 +49,29 @@ def test_a_list_is_answered_with_a_list(client: TestClient) -> None:
     assert "deux un" not in answer["alternatives"][0]
 
 
-@pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
-def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long ones would keep all other clients waiting."""
     threads = list[str]()
 
-    def noted() -> None:
-        threads.append(threading.current_thread().name)
-
     def split(text: str, language: str, *, sentences: bool) -> Passage:
-        noted()
+        threads.append(threading.current_thread().name)
         return really_split(text, language, sentences=sentences)
 
-    class Noted(Page):
-        def __init__(self, text: str) -> None:
-            noted()
-            super().__init__(text)
-
-        def text(self, translated: Sequence[Translated]) -> str:
-            noted()
-            return super().text(translated)
-
     monkeypatch.setattr("dragoman.serving.service.split", split)
-    monkeypatch.setattr("dragoman.serving.libretranslate.Page", Noted)
-    assert client.post(path, json={"q": "<p>one <b>two</b>", "format": "html", **PAIR}).status_code == 200
-    assert len(threads) == (3 if path == "/translate" else 1)
+    for path in ("/translate", "/v1/translate"):
+        assert client.post(path, json={"q": "one two", **PAIR}).status_code == 200
+    assert len(threads) == 2
     assert all(name.startswith("asyncio_") for name in threads)
+
+
+def test_html_is_read_and_written_in_another_process(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> None:
+        pytest.fail("HTML is read in the server")
+
+    monkeypatch.setattr(Page, "__init__", read)
+    monkeypatch.setattr(Page, "text", read)
+    answer = client.post("/translate", json={"q": "<p>one <b>two</b>", "format": "html", **PAIR})
+    assert answer.json() == {"translatedText": "<p><b>deux</b> un"}
 
 
 @pytest.mark.parametrize(

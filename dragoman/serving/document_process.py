@@ -1,0 +1,136 @@
+"""Documents that are read and written in a process of their own, so that no file keeps the server from answering."""
+
+import asyncio
+import logging
+import multiprocessing
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from threading import Lock
+
+from dragoman.documents.document import File
+from dragoman.documents.translated import Translated
+from dragoman.errors import UserError
+from dragoman.serving import document_worker
+from dragoman.serving.batching import BusyError
+from dragoman.serving.document_worker import Answer, Content, Failure, Job, Reading, ReadJob, WriteJob
+
+log = logging.getLogger("dragoman.serving")
+
+WAIT = 60  # seconds after which clients are asked to try again while other documents are read
+
+
+class CostlyError(Exception):
+    """A document takes more processor time or memory than one of its size may."""
+
+
+class DocumentProcess:
+    """A process that reads and writes documents, one at a time. It starts with the first of them, and is replaced when
+    a document was too much for it.
+    """
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._changing = Lock()
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+        self._stopped = False
+
+    async def read(self, content: Content, language: str, *, sentences: bool, until: float) -> Reading:
+        """Read a document. UserError if it cannot be read, CostlyError if that takes too much, and BusyError if it is
+        not done until then (`time.monotonic`).
+        """
+        reading = await self._answer(ReadJob(content, language, sentences), until)
+        assert isinstance(reading, Reading)
+        return reading
+
+    async def write(self, file: File, translated: Sequence[Translated], until: float) -> bytes:
+        """The file with translations of its lines. Raises what `read` does."""
+        written = await self._answer(_write_job(file, translated), until)
+        assert isinstance(written, bytes)
+        return written
+
+    async def write_pages(self, pages: tuple[str, ...], translated: Sequence[Translated], until: float) -> list[str]:
+        """Texts in HTML with translations of their lines. Raises what `read` does."""
+        written = await self._answer(_write_job(pages, translated), until)
+        assert isinstance(written, list)
+        return written
+
+    def stop(self) -> None:
+        """End the process. What it does is answered with BusyError."""
+        self._stopped = True
+        self._end()
+
+    async def _answer(self, job: Job, until: float) -> Reading | bytes | list[str]:
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise BusyError("other files are read", WAIT) from None
+        try:
+            work = asyncio.ensure_future(asyncio.to_thread(self._exchange, job, until))
+            try:
+                answer = await asyncio.shield(work)
+            except asyncio.CancelledError:  # the client has left
+                self._end()
+                await asyncio.wait({work})
+                raise
+        finally:
+            self._turn.release()
+        if not isinstance(answer, Failure):
+            return answer
+        if answer.trace:
+            log.error("a document could not be read or written", extra={"request": {"trace": answer.trace}})
+            raise RuntimeError("a document could not be read or written")
+        raise CostlyError(answer.line) if answer.costly else UserError(answer.line)
+
+    def _exchange(self, job: Job, until: float) -> Reading | bytes | list[str] | Failure:
+        """Send a job to the process, and wait for the answer."""
+        connection = self._started()
+        try:
+            connection.send(job)
+        except OSError:  # it has been ended meanwhile, by the system for instance
+            self._end()
+            connection = self._started()
+            connection.send(job)
+        try:
+            if not connection.poll(max(0.0, until - time.monotonic())):
+                self._end()
+                raise BusyError("not read in time", WAIT)
+            answer: Answer = connection.recv()
+        except (EOFError, OSError):
+            self._end()
+            if self._stopped:
+                raise BusyError("the service is stopping") from None
+            return Failure("it takes too much time or memory for its size", costly=True)
+        if answer.last:
+            self._end()
+        return answer.result
+
+    def _started(self) -> Connection:
+        """The connection to the process, which is started if there is none."""
+        with self._changing:
+            if self._stopped:
+                raise BusyError("the service is stopping")
+            if self._connection is None:
+                context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+                self._connection, other = context.Pipe()
+                self._process = context.Process(target=document_worker.serve, args=(other,), daemon=True)
+                self._process.start()
+                other.close()
+            return self._connection
+
+    def _end(self) -> None:
+        """End the process, if there is one. A thread that waits for its answer holds the connection, and reads its end;
+        nobody else does, and it is closed.
+        """
+        with self._changing:
+            process, self._process, self._connection = self._process, None, None
+        if process is not None:
+            process.kill()
+            process.join()
+
+
+def _write_job(content: Content, translated: Sequence[Translated]) -> WriteJob:
+    return WriteJob(content, list(translated))
