@@ -14,6 +14,8 @@ _ACCELERATOR = r"(?<!\w)_(?=[^\W_])"  # before the word of a label: _File
 _WORD = rf"(?![{SPACELESS}])\w(?:(?![{SPACELESS}])(?:\w|{_WITHIN}))*"
 # In scripts without spaces between words, a term may begin and end anywhere.
 _PIECE = re.compile(rf"[{SPACELESS}]|{_ACCELERATOR}|{_WORD}|[^\w\s]")
+# Between letters, and with them a part of one word: add-on, e-mail.
+_HYPHEN = re.compile(rf"(?<=[^\W_])(?<![{SPACELESS}])[-\u2010\u2011](?=[^\W_])(?![{SPACELESS}])")
 
 _normalise = Normaliser(lowercase=False)
 
@@ -83,8 +85,8 @@ class Glossary:
         return Glossary(term for term in self.terms if term.source.lower() in said)
 
     def find(self, text: str) -> list[FoundTerm]:
-        """The terms of a text from left to right, whole words alone; of those that begin first, the longest. Characters
-        may be composed or not.
+        """The terms of a text from left to right, whole words alone (a hyphen parts none); of those that begin first, the
+        longest. Characters may be composed or not.
         """
         composed = unicodedata.normalize("NFC", text) if self.terms else text
         if composed != text:
@@ -96,8 +98,9 @@ class Glossary:
                 if begin is not None and end is not None
             ]
         pieces = [match.span() for match in _PIECE.finditer(text)] if self.terms else []
-        ends, found, position = {end for _, end in pieces}, list[FoundTerm](), 0
-        for begin, end in pieces:
+        within = {place for match in _HYPHEN.finditer(text) for place in match.span()} if pieces else set()
+        ends, found, position = {end for _, end in pieces} - within, list[FoundTerm](), 0
+        for begin, end in (piece for piece in pieces if piece[0] not in within):
             for term in self._by_first.get(text[begin:end].lower(), ()) if begin >= position else ():
                 position = begin + len(term.source)
                 said = text[begin:position]

@@ -13,6 +13,7 @@ from dragoman.translation.attended import SourceAttention
 from dragoman.translation.inputs import LONGEST
 from dragoman.translation.spans import WORD
 
+APOSTROPHES = "'\u2019"
 LEAST = 0.1  # of the attention of a word, for a term to take its place
 _LETTERS = re.compile(rf"\w(?:.*\w)?{COMBINING}*", re.DOTALL)
 
@@ -96,7 +97,7 @@ def placed(
             if run:
                 word = max(run, key=lambda number: len(words.words[number]))
                 begin, end = words.spans[word]
-                found[word] = _instead(text[begin:end], term.forms, first=begin == 0)
+                found[word] = _instead(text[begin:end], term.forms, text[end : end + 1], first=begin == 0)
                 free[run.start : run.stop] = [False] * len(run)
                 break
     return found
@@ -119,9 +120,10 @@ def _attending(seen: SourceAttention, term: range, free: Sequence[bool]) -> rang
     return range(first, last + 1)
 
 
-def _instead(word: str, forms: Sequence[str], *, first: bool) -> str:
+def _instead(word: str, forms: Sequence[str], behind: str, *, first: bool) -> str:
     """A form with the punctuation around a word, and its capital if the word is the `first` of a translation. What is
-    unknown has no punctuation of its own.
+    unknown has no punctuation of its own. The apostrophe of an elided word before a letter (`l'`) goes with it: a space
+    parts the form from what is `behind`, unless it is elided, too.
     """
     word = word.replace(UNKNOWN, WORD)
     core = _LETTERS.search(word)
@@ -130,4 +132,6 @@ def _instead(word: str, forms: Sequence[str], *, first: bool) -> str:
     form = next((form for form in forms if form[:1].isupper() == capital), forms[0])
     if first and capital:
         form = form[:1].upper() + form[1:]
+    if behind.isalnum() and word[end:] in tuple(APOSTROPHES):
+        return word[:begin] + form + ("" if form.endswith(tuple(APOSTROPHES)) else " ")
     return word[:begin] + form + word[end:]

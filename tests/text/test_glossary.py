@@ -40,6 +40,23 @@ def test_a_word_goes_on_with_its_combining_marks_and_non_joiners(
     assert [*Wholes(text).occurrences([term])] == found
 
 
+@pytest.mark.parametrize(
+    ("text", "term", "found"),
+    [
+        ("add an add-on", "add", ["add"]),
+        ("the e-mail, a mail", "mail", ["mail"]),
+        ("self\u2011made self", "self", ["self"]),
+        ("state-of-the-art", "of", []),
+        ("an add-on to add", "add-on", ["add-on"]),
+        ("a big-add-on", "add-on", []),
+        ("add -on, add- on, add--on, -add", "add", ["add"] * 4),
+        ("in 印-刷 x", "印", ["印"]),
+    ],
+)
+def test_a_hyphenated_word_is_one_word(text: str, term: str, found: list[str]) -> None:
+    assert [each for each, _ in forms(text, Term(term, ("x",)))] == found
+
+
 def test_the_terms_of_a_glossary_are_hashed_once() -> None:
     hashed = list[str]()
 

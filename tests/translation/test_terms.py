@@ -16,6 +16,7 @@ from dragoman.search.limits import FORCED
 from dragoman.text.glossary import FoundTerm, Glossary, Term, Wholes
 from dragoman.text.pipeline import TextPipeline, WordsOf
 from dragoman.text.protection import Protection
+from dragoman.text.tokenise import punctuation
 from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.attended import SourceAttention
@@ -75,6 +76,25 @@ def test_what_a_model_does_not_know_is_replaced_as_a_whole() -> None:
     """Of a model of words, and of one of characters or subwords with punctuation beside it."""
     for text, expected in (("nous <unk> l' armoire", "liquidons"), ("nous (<unk>!) l' armoire", "(liquidons!)")):
         assert placed(text, words_of(text), seen(SELLS), [term("sell", "liquidons")], [range(1, 2)]) == {1: expected}
+
+
+@pytest.mark.parametrize(
+    ("text", "forms", "expected"),
+    [
+        ("l'armoire", ["ajouter"], "ajouter "),
+        ("L\u2019armoire", ["ajouter"], "Ajouter "),
+        ("l'armoire", ["d'"], "d'"),
+        ("l' armoire", ["ajouter"], "ajouter'"),
+        ("(l'armoire)", ["ajouter"], "ajouter "),
+    ],
+)
+def test_what_takes_the_place_of_an_elided_word_is_parted(text: str, forms: list[str], expected: str) -> None:
+    spans = punctuation(text)
+    words = WordsOf([text[slice(*span)] for span in spans], [*range(len(spans))], spans)
+    place = next(number for number, word in enumerate(words.words) if word[0].lower() == "l")
+    rows = [[0.9, 0.0] if number == place else [0.0, 0.9] for number in range(len(words.words))]
+    terms, read = [FoundTerm("add", 0, 3, tuple(forms))], [range(1)]
+    assert placed(text, words, seen(rows, "add ladder"), terms, read) == {place: expected}
 
 
 @pytest.mark.parametrize(
