@@ -85,8 +85,8 @@ class Glossary:
         return Glossary(term for term in self.terms if term.source.lower() in said)
 
     def find(self, text: str) -> list[FoundTerm]:
-        """The terms of a text from left to right, whole words alone (a hyphen parts none); of those that begin first, the
-        longest. Characters may be composed or not.
+        """The terms of a text from left to right, whole words alone (a hyphen parts none); of those that begin first,
+        the longest. Characters may be composed or not.
         """
         composed = unicodedata.normalize("NFC", text) if self.terms else text
         if composed != text:
