@@ -35,6 +35,13 @@ class File(NamedTuple):
             line = 1 + self.data.count(b"\n", 0, error.start)
             raise UserError(f"{self.name}:{line}: is not {encoding.upper()}; save it as UTF-8") from None
 
+    def encoded(self, text: str) -> bytes:
+        """Return a text as bytes in the encoding of the file."""
+        for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+            if self.data.startswith(mark):
+                return mark + text.encode(encoding)
+        return text.encode()
+
 
 def target_code(code: str, languages: tuple[str, str], separator: str) -> str | None:
     """Return the target language's code if `code` names the source language, else None. Its parts are separated as

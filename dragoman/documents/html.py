@@ -35,7 +35,7 @@ EMPTY = frozenset("area base br col embed hr img input link meta param source tr
 
 # React's translations have tags with a number for a name and nothing else: <1>here</1>, <0/>.
 _TAG = re.compile(
-    r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*|[0-9]+(?=\s*/?>))(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>"""
+    r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*+|[0-9]++(?=\s*/?>))(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>"""
 )
 _PAIRS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
 _UNTRANSLATED = re.compile(

@@ -1,65 +1,222 @@
-"""SubRip subtitles (extra `documents`): what is said is translated, at the same time and in as many lines."""
+"""Subtitles: the spoken text is translated, and every other byte stays: times, numbers, positions, styles and notes.
+
+A file is scanned line by line, in time proportional to its size.
+"""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
-import srt
-
-from dragoman.documents.document import Document, File
+from dragoman.documents.document import File, Text
 from dragoman.documents.html import inline
-from dragoman.documents.line import Line
+from dragoman.documents.line import Part
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
-_PLACED = re.compile(r"(?:\{\\[^{}]*\})*")  # where a subtitle stands: {\an8}
-_SPEAKER = re.compile(r"\n\s*[-–—]")  # somebody else begins to speak
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_TIME = r"(?:\d++:)?\d++:\d++(?:[.,]\d++)?"
+_ARROW = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)")
+_COMMA = re.compile(rf"\s*{_TIME},{_TIME}\s*$")
+_BREAK = re.compile(r"(\r\n|\r|\n|\\N)")
+_BREAK_ASS = re.compile(r"(\\[Nn])")
+_TAG_OR_SPACE = re.compile(r"<[^<>]*+>| ")
+# What is no word and no tag of HTML: override codes of ASS, times within a cue, and `<!--`, which marks those here.
+_CODE = re.compile(r"\{\\[^{}]*+\}|<\d++:[\d:.]++>|\\h|<!--")
+_MARK = re.compile(r"<!--(\d+)-->")
+# The beginning of a line that is no part of the sentence: its position, and the dash of a speaker, maybe in italics.
+_PREFIX = re.compile(r"(?:\{\\[^{}]*+\})*+(?P<speaker>(?P<tags>(?:<[a-zA-Z][^<>]*+>)*+)[-–—]+(?!\d)\s*+)?")
+_NAME = re.compile(r"<(\w+)")
+_DRAWN = re.compile(r"\{[^{}]*\\(?:p[1-9]|[kK][fo]?\d)")  # a drawing, or syllables with times
 
 
-class Subtitles(Document):
-    """The subtitles of a file. UserError where it has none."""
+class Notation(NamedTuple):
+    """The form of cues: the line with their times; whether a blank line ends one; the beginning of the file."""
+
+    times: re.Pattern[str]
+    closed: bool
+    header: str = ""
+
+
+class Cues(Text):
+    """Cues of lines: a line with the times, which may have a number or name above it, and lines of text below it."""
+
+    notation: Notation
 
     def __init__(self, file: File) -> None:
-        text = file.text
-        self._end = "\r\n" if "\r\n" in text else "\n"
-        self._begin = "\ufeff" if text.startswith("\ufeff") else ""
-        try:
-            self._subtitles = list(srt.parse(text.replace("\r\n", "\n")))
-        except (srt.SRTParseError, ValueError, OverflowError) as error:
-            line = 1 + text.count("\n", 0, getattr(error, "expected_start", 0))
-            raise UserError(f"{file.name}:{line}: is no subtitle") from None
-        if not self._subtitles and text.strip():
-            raise UserError(f"{file.name}:1: is no subtitle")
-        self.lines = [_line(each.content) for each in self._subtitles]
+        self._file = file
+        super().__init__(_cues(_LINE.findall(file.text), self.notation, file.name))
 
     def written(self, translated: Sequence[Translated]) -> bytes:
-        subtitles = [
-            srt.Subtitle(each.index, each.start, each.end, line.written(said), each.proprietary)
-            for each, line, said in zip(self._subtitles, self.lines, translated, strict=True)
-        ]
-        composed: str = srt.compose(subtitles, reindex=False, eol=self._end)
-        return (self._begin + composed).encode()
+        return self._file.encoded(self.text(translated))
 
 
-def _line(content: str) -> Line:
-    found = _PLACED.match(content)
-    place = found[0] if found else ""
-    said = content.removeprefix(place)
-    several = 1 if _SPEAKER.search(said) else sum(bool(each.strip()) for each in said.split("\n"))
-    line = inline(said if several == 1 else " ".join(said.split()))
-    behind = content[len(content.rstrip("\n")) :]
-    line.raw, line.quoted = content, partial(_written, place, several, behind)
-    return line
+class SubRip(Cues):
+    """`.srt`. Raises UserError if the file has text outside a cue."""
+
+    notation = Notation(_ARROW, closed=False)
 
 
-def _written(place: str, lines: int, behind: str, text: str) -> str:
-    """A subtitle in so many lines of about the same length."""
-    found, rest = list[str](), text.rstrip("\n")
-    for left in range(lines, 1, -1):
-        spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", rest)]
-        if not spaces:
-            break
-        cut = min(spaces, key=lambda space: abs(space - len(rest) / left))
-        found.append(rest[:cut])
-        rest = rest[cut + 1 :]
-    return place + "\n".join([*found, rest]) + behind
+class WebVtt(Cues):
+    """`.vtt`: the header, notes, styles and regions stay, as do names of cues and voices (`<v Ann>`)."""
+
+    notation = Notation(_ARROW, closed=True, header="WEBVTT")
+
+
+class SubViewer(Cues):
+    """`.sbv`, of YouTube."""
+
+    notation = Notation(_COMMA, closed=True)
+
+
+class SubStation(Text):
+    """`.ass` and `.ssa`: the texts of dialogues. Drawings and karaoke stay. Raises UserError if there are no events."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        if file.text.strip() and "[events]" not in file.text.lower():
+            raise UserError(f"{file.name}:1: is no subtitle (expected a section [Events])")
+        super().__init__(_dialogues(_LINE.findall(file.text)))
+
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        return self._file.encoded(self.text(translated))
+
+
+def _cues(lines: Sequence[str], notation: Notation, name: str) -> Iterator[Part]:
+    """Yield the texts of cues, and what stands between them."""
+    if notation.header and lines and not lines[0].lstrip("\ufeff").startswith(notation.header):
+        raise UserError(f"{name}:1: is no subtitle (expected {notation.header})")
+    text = list[str]()
+    for spoken, line in zip(_spoken(lines, notation, name), lines, strict=True):
+        if spoken:
+            text.append(line)
+            continue
+        yield from _utterances("".join(text), _BREAK)
+        text.clear()
+        yield line
+    yield from _utterances("".join(text), _BREAK)
+
+
+def _spoken(lines: Sequence[str], notation: Notation, name: str) -> list[bool]:
+    """Return whether each line is text of a cue."""
+    spoken = list[bool]()
+    within, cues, outside = False, 0, list[int]()  # outside: lines of text that are in no cue
+    for number, line in enumerate(lines):
+        bare = line.strip().lstrip("\ufeff")
+        if notation.times.match(line.lstrip("\ufeff")):
+            within, cues = True, cues + 1
+            if number and lines[number - 1].strip().lstrip("\ufeff").isdecimal():  # its number
+                spoken[number - 1] = False
+                if outside[-1:] == [number - 1]:
+                    outside.pop()
+        elif not bare:
+            within = within and not notation.closed
+        elif not notation.closed and "-->" in line:
+            raise UserError(
+                f"{name}:{number + 1}: is no subtitle (expected times such as 00:00:01,000 --> 00:00:02,000)"
+            )
+        elif not within:
+            outside.append(number)
+        spoken.append(bool(bare) and within and not notation.times.match(line))
+    if outside and not (notation.closed and (notation.header or cues)):
+        raise UserError(f"{name}:{outside[0] + 1}: is no subtitle")
+    return spoken
+
+
+def _dialogues(lines: Sequence[str]) -> Iterator[Part]:
+    """Yield the texts of the dialogues, and what stands between them."""
+    events, fields = False, 10  # of a dialogue, the text being the last
+    for line in lines:
+        head, colon, values = line.partition(":")
+        kind = head.strip().lower()
+        if kind.startswith("["):
+            events = kind.startswith("[events]")
+        elif events and kind == "format":
+            fields = values.count(",") + 1
+        if not (events and colon and kind == "dialogue" and values.count(",") >= fields - 1):
+            yield line
+            continue
+        *others, text = values.split(",", fields - 1)
+        yield f"{head}:{','.join(others)},"
+        if _DRAWN.search(text):
+            yield text
+        else:
+            end = text[len(text.rstrip("\r\n")) :]
+            yield from _utterances(text.removesuffix(end), _BREAK_ASS)
+            yield end
+
+
+def _utterances(text: str, line_break: re.Pattern[str]) -> Iterator[Part]:
+    """Yield the text of a cue, that of each speaker by itself, and the line breaks between and around them."""
+    first, *pieces = line_break.split(text)
+    lines, breaks, between = list[str](), list[str](), ""  # of an utterance; what stands before the next line
+    for before, line in zip(["", *pieces[::2]], [first, *pieces[1::2]], strict=True):
+        between += before
+        if not line.strip():
+            between += line
+            continue
+        if lines and not _speaker(line):
+            breaks.append(between)
+        else:
+            yield from [_utterance(lines, breaks)] if lines else []
+            yield between
+            lines, breaks = list[str](), list[str]()
+        lines.append(line)
+        between = ""
+    yield from [_utterance(lines, breaks)] if lines else []
+    yield between
+
+
+def _speaker(line: str) -> bool:
+    match = _PREFIX.match(line)
+    return match is not None and match["speaker"] is not None
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What of an utterance is no part of its text: what stands before and behind it, its codes and line breaks."""
+
+    before: str
+    behind: str
+    codes: Sequence[str]
+    breaks: Sequence[str]
+
+    def written(self, text: str) -> str:
+        """An utterance in as many lines of about the same length, if it has spaces enough."""
+        text = text.strip()
+        spaces = [match.start() for match in _TAG_OR_SPACE.finditer(text) if match[0] == " "]
+        parts, begin = [self.before], 0
+        for number, line_break in enumerate(self.breaks):
+            ideal = begin + (len(text) - begin) / (len(self.breaks) + 1 - number)
+            place = bisect(spaces, ideal)
+            cuts = [space for space in spaces[max(0, place - 1) : place + 1] if space > begin]
+            if not cuts:
+                break
+            cut = min(cuts, key=lambda space: abs(space - ideal))
+            parts += [text[begin:cut], line_break]
+            begin = cut + 1
+        written = "".join([*parts, text[begin:], self.behind])
+        return _MARK.sub(lambda match: self.codes[int(match[1])], written)
+
+
+def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
+    """Return the text of a speaker, from lines and the breaks between them. Without words it stays as it is."""
+    raw = "".join(map("".join, zip(["", *breaks], lines, strict=True)))
+    prefix = _PREFIX.match(lines[0])
+    assert prefix is not None
+    before, behind = prefix[0], ""
+    text = " ".join(" ".join([lines[0][len(before) :], *lines[1:]]).split())
+    for tag in reversed(_NAME.findall(prefix["tags"] or "")):  # an element around the dash is around all of the text
+        if text.endswith(f"</{tag}>"):
+            text, behind = text.removesuffix(f"</{tag}>"), f"</{tag}>{behind}"
+    codes = list[str]()
+
+    def mark(match: re.Match[str]) -> str:
+        codes.append(match[0])
+        return f"<!--{len(codes) - 1}-->"
+
+    line = inline(_CODE.sub(mark, text))
+    line.raw, line.quoted = raw, partial(_Layout.written, _Layout(before, behind, codes, breaks))
+    return line if line.worded else raw

@@ -57,7 +57,11 @@ FORMATS: Mapping[str, Format] = {
     ".arb": Format("json:Strings", prose=False),
     ".yaml": Format("yaml:Strings", prose=False),
     ".yml": Format("yaml:Strings", prose=False),
-    ".srt": Format("subtitles:Subtitles"),
+    ".srt": Format("subtitles:SubRip"),
+    ".vtt": Format("subtitles:WebVtt"),
+    ".sbv": Format("subtitles:SubViewer"),
+    ".ass": Format("subtitles:SubStation"),
+    ".ssa": Format("subtitles:SubStation"),
     ".docx": Format("office:Office", binary=True),
     ".pptx": Format("office:Office", binary=True),
 }

@@ -1,4 +1,4 @@
-"""JSON, YAML and subtitles whose strings are translated."""
+"""JSON and YAML whose strings are translated."""
 
 import json
 import random
@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-import srt
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -49,20 +48,6 @@ en: &all
     six
   # end
   last: one
-"""
-SRT = """1
-00:00:01,000 --> 00:00:02,500
-one two
-six seven eight
-
-2
-00:00:03,000 --> 00:00:04,000 X1:1
-{\\an8}<i>one two</i>
-
-3
-00:00:05,000 --> 00:00:06,000
-- one two
-- six
 """
 
 
@@ -135,12 +120,6 @@ def test_marks_of_byte_order_and_line_ends_stay() -> None:
     block = "a: |\r\n  one two\r\n  six\r\nb: >-\r\n  two\r\n\r\n  nine\r\nc: one\r\n"
     expected = block.replace("one two", "TWO ONE").replace("six", "SIX").replace("c: one", "c: ONE")
     assert written("x.yaml", block) == expected.replace("  two", "  TWO").replace("nine", "NINE")
-
-
-def test_blank_lines_of_subtitles_are_no_lines() -> None:
-    text = "1\n00:00:01,000 --> 00:00:02,000\none two six seven\n\n\n2\n00:00:03,000 --> 00:00:04,000\ntwo\n\nsix\n\n"
-    said = [each.content for each in srt.parse(written("x.srt", text))]
-    assert said == ["SEVEN SIX TWO ONE\n", "SIX\nTWO"]
 
 
 def test_json_stays_ascii_where_it_escapes() -> None:
@@ -284,30 +263,6 @@ def _strings(value: Any) -> Any:
             yield from _strings(each)
 
 
-def test_subtitles_keep_their_times_and_lines() -> None:
-    found = written("x.srt", SRT)
-    assert found.split("\n") == [
-        "1",
-        "00:00:01,000 --> 00:00:02,500",
-        "EIGHT SEVEN",
-        "SIX TWO ONE",
-        "",
-        "2",
-        "00:00:03,000 --> 00:00:04,000 X1:1",
-        "{\\an8}<i>TWO ONE</i>",
-        "",
-        "3",
-        "00:00:05,000 --> 00:00:06,000",
-        "TWO ONE -",
-        "SIX -",
-        "",
-        "",
-    ]
-    assert list(srt.parse(written("x.srt", SRT, nothing))) == list(srt.parse(SRT))
-    text = "\ufeff" + SRT.replace("\n", "\r\n")
-    assert written("x.srt", text, nothing) == text + "\r\n"
-
-
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
@@ -317,8 +272,6 @@ def test_subtitles_keep_their_times_and_lines() -> None:
         ("x.yaml", r'a: "\U00110000"', r"x\.yaml: is no YAML \(an escape is no character\)"),
         ("x.yaml", r'a: "\UFFFFFFFF"', r"x\.yaml: is no YAML \(an escape is no character\)"),
         ("x.yaml", "[" * 100_000, r"x\.yaml:\d: is no YAML"),
-        ("x.srt", "hello\n", r"x\.srt:1: is no subtitle"),
-        ("x.srt", "hello\n\n" + SRT, r"x\.srt:1: is no subtitle"),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, told: str) -> None:
