@@ -1,9 +1,12 @@
 """XML whose texts have codes in them, such as `<ph id="1"/>` (extra `documents`)."""
 
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
+from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
@@ -16,6 +19,8 @@ from dragoman.errors import UserError
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
 OPENING, CLOSING = ("bpt", "bx", "sc", "sm"), ("ept", "ex", "ec", "em")  # codes that come in pairs
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
+BYTE_ORDER = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
+_TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 _PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL)
 _EPILOG = re.compile(r"</[^<>]*>((?:\s|<!--.*?-->|<\?.*?\?>)*)", re.DOTALL)
@@ -25,7 +30,7 @@ def parsed(name: str, data: bytes) -> Any:
     """The tree of a file. Nothing outside it is read. UserError with the line where it is no sound XML, or declares
     entities, which may stand for anything.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False)
     try:
         tree = etree.fromstring(data, parser).getroottree()
     except etree.XMLSyntaxError as error:
@@ -50,9 +55,87 @@ def serialised(tree: Any, data: bytes) -> bytes:
     return bytes(etree.tostring(tree, xml_declaration=True, encoding=info.encoding or "UTF-8", standalone=standalone))
 
 
+class Original:
+    """A file as it is written, of which only some elements change."""
+
+    def __init__(self, tree: Any, data: bytes) -> None:
+        self._tree, self._data = tree, data
+        self._elements = [element for element in tree.getroot().iter() if isinstance(element.tag, str)]
+
+    def serialised(self, changed: Iterable[Any], declared: Iterable[tuple[Any, str]]) -> bytes:
+        """Return the file with the elements that have changed, and elements that have got an attribute more, of this
+        name. All else stays as it is written, if the file then says the same as the tree.
+        """
+        encoding = "UTF-16" if self._data.startswith(BYTE_ORDER) else self._tree.docinfo.encoding or "UTF-8"
+        with suppress(LookupError, UnicodeError, UserError, expat.ExpatError):
+            text = self._data.decode(encoding)
+            spliced = _replace_spans(text.encode(), self._spans(text, changed, declared))
+            written = spliced.decode().encode(encoding, "xmlcharrefreplace")
+            if _canonical(parsed("", written)) == _canonical(self._tree):
+                return written
+        return serialised(self._tree, self._data)
+
+    def _spans(
+        self, text: str, changed: Iterable[Any], declared: Iterable[tuple[Any, str]]
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Yield spans of the text's UTF-8, each with what takes its place."""
+        data, places = text.encode(), _places(text)
+        if len(places) != len(self._elements):
+            raise UserError("elements of another reader")
+        numbers = {element: number for number, element in enumerate(self._elements)}
+        for element in dict.fromkeys(changed):
+            written = _serialise_within(element)
+            yield (*places[numbers[element]], (written.replace("\n", "\r\n") if "\r\n" in text else written).encode())
+        for element, name in declared:
+            tag = _TAG.match(data, places[numbers[element]][0])
+            assert tag is not None
+            behind = tag.end() - (2 if tag[0].endswith(b"/>") else 1)
+            yield behind, behind, f" {name}={quoteattr(element.get(name))}".encode()
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Return where each element begins and ends in the UTF-8 of a file, in the order of their beginnings."""
+    data, places, open_elements = text.encode(), list[tuple[int, int]](), list[int]()
+    parser = expat.ParserCreate("UTF-8")  # whatever the file says
+
+    def start(*_: object) -> None:
+        open_elements.append(len(places))
+        places.append((parser.CurrentByteIndex, 0))
+
+    def end(_: object) -> None:
+        tag = _TAG.match(data, parser.CurrentByteIndex)
+        number = open_elements.pop()
+        places[number] = places[number][0], tag.end() if tag else len(data)
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.Parse(data, True)
+    return places
+
+
+def _replace_spans(data: bytes, spans: Iterable[tuple[int, int, bytes]]) -> bytes:
+    """Replace spans that do not overlap."""
+    parts, position = list[bytes](), 0
+    for begin, end, written in sorted(spans):
+        parts += [data[position:begin], written]
+        position = end
+    return b"".join([*parts, data[position:]])
+
+
+def _serialise_within(element: Any) -> str:
+    """An element as it is written inside its parent, whose namespaces it does not declare again."""
+    written: str = etree.tostring(element, encoding="unicode", with_tail=False)
+    parent = element.getparent()
+    tag, rest = written[: (end := written.index(">"))], written[end:]
+    for prefix, uri in (parent.nsmap if parent is not None else {}).items():
+        name = f"xmlns:{prefix}" if prefix else "xmlns"
+        if element.nsmap.get(prefix) == uri:
+            tag = tag.replace(f" {name}={quoteattr(uri)}", "", 1)
+    return tag + rest
+
+
 def _framed(root: Any, data: bytes, encoding: str) -> bytes:
     """A root between what stands before and behind it in a file."""
-    encoding = "UTF-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else encoding
+    encoding = "UTF-16" if data.startswith(BYTE_ORDER) else encoding
     text = data.decode(encoding)
     written = (
         etree.tostring(root, encoding="unicode", with_tail=False).encode(encoding, "xmlcharrefreplace").decode(encoding)
@@ -88,6 +171,8 @@ class Coded:
         self.line = Line(escape=self._escaped, quoted=self._kept.back)
         self._codes = list[Any]()
         self._read(element)
+        begun = etree.tostring(element, encoding="unicode", with_tail=False).partition(">")[2]
+        self._is_cdata = not self._codes and begun.startswith("<![CDATA[")
 
     def _read(self, element: Any) -> None:
         self._add(element.text or "")
@@ -140,6 +225,8 @@ class Coded:
             if code[1] == "<":
                 open_elements.append(copied)
         _say(element, written[end:])
+        if self._is_cdata and "]]>" not in written:
+            element.text = etree.CDATA(element.text or "")
 
 
 def _say(element: Any, text: str) -> None:

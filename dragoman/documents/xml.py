@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 from lxml import etree
 
 from dragoman.corpus.naming import matched, variants
-from dragoman.documents.codes import Coded, local, parsed, serialised
+from dragoman.documents.codes import Coded, Original, local, parsed
 from dragoman.documents.document import Document, File
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
@@ -38,19 +38,22 @@ class _Units(Document):
 
     def __init__(self, file: File) -> None:
         self.languages = file.languages
-        self._data = file.data
-        self._tree = parsed(file.name, file.data)
-        root = self._tree.getroot()
+        tree = parsed(file.name, file.data)
+        root = self._root = tree.getroot()
+        self._original = Original(tree, file.data)
+        self._declared = list[tuple[Any, str]]()  # elements that have got an attribute, and its name
         if local(root) != self.root:
             raise UserError(f"{file.name}:{root.sourceline}: expected <{self.root}>, found <{local(root)[:40]}>")
         self._gaps = [gap for gap in self._found(file.name) if gap.coded.line.worded]
         self.lines = [gap.coded.line for gap in self._gaps]
 
     def written(self, translated: Sequence[Translated]) -> bytes:
+        changed = list[Any]()
         for gap, each in zip(self._gaps, translated, strict=True):
             if each.complete:
                 self._fill(gap, gap.coded.line.written(each), each)
-        return serialised(self._tree, self._data)
+                changed.append(gap.unit.getparent() if local(gap.unit) == "segment" else gap.unit)
+        return self._original.serialised(changed, self._declared)
 
     @abstractmethod
     def _found(self, name: str) -> Iterator[Gap]:
@@ -68,26 +71,43 @@ class Tmx(_Units):
     root = "tmx"
 
     def _found(self, name: str) -> Iterator[Gap]:
-        there = set[str]()
+        self._codes = dict[str, str]()  # of languages, as the file has them, each with its attribute
         some = False
-        for unit in self._tree.getroot().iter("{*}tu"):
-            texts = {each.get(LANGUAGE) or each.get("lang") or "": each for each in unit.iterchildren("{*}tuv")}
-            source, target = variants(self.languages, list(texts))
-            there |= texts.keys()
-            if source:
-                some = True
-                segment = list(texts.values())[source[0]].find("{*}seg")
-                if segment is not None and not target:
-                    yield Gap(unit, Coded(segment))
-        if there and not some:
-            raise UserError(f"{name}: has no {self.languages[0]} (it has: {', '.join(sorted(there))})")
+        units = [(unit, _texts(unit)) for unit in self._root.iter("{*}tu")]
+        for _, texts in units:
+            self._codes |= {code: attribute for code, attribute, _ in texts}
+        for unit, texts in units:
+            source, target = variants(self.languages, [code for code, _, _ in texts])
+            some = some or bool(source)
+            segment = texts[source[0]][2].find("{*}seg") if source else None
+            if segment is not None and all(_empty(texts[place][2]) for place in target):
+                yield Gap(unit, Coded(segment))
+        if self._codes and not some:
+            raise UserError(f"{name}: has no {self.languages[0]} (it has: {', '.join(sorted(self._codes))})")
 
     def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
-        space = etree.QName(gap.unit).namespace
-        text = _added(gap.unit, etree.QName(space, "tuv"))
-        text.set(LANGUAGE, self.languages[1])
+        texts = _texts(gap.unit)
+        source, target = variants(self.languages, [code for code, _, _ in texts])
+        text = texts[target[0]][2] if target else self._added_text(gap.unit, *texts[source[0]][:2])
         text.set("creationtool", ORIGIN)
-        gap.coded.fill(etree.SubElement(text, etree.QName(space, "seg")), written)
+        segment = text.find("{*}seg")
+        if segment is None:
+            segment = etree.SubElement(text, etree.QName(etree.QName(gap.unit).namespace, "seg"))
+        _clear(segment)
+        gap.coded.fill(segment, written)
+
+    def _added_text(self, unit: Any, source: str, attribute: str) -> Any:
+        """Add an element for the target language, which is named as elsewhere in the file, or else in the manner of the
+        source language there.
+        """
+        _, places = variants(self.languages, list(self._codes))
+        if places:
+            code, attribute = list(self._codes.items())[places[0]]
+        else:
+            code = self.languages[1].upper() if source.isupper() else self.languages[1]
+        text = _added(unit, etree.QName(etree.QName(unit).namespace, "tuv"))
+        text.set(attribute, code)
+        return text
 
 
 @final
@@ -104,7 +124,7 @@ class Xliff(_Units):
         self._filled = set[Any]()  # targets
 
     def _found(self, name: str) -> Iterator[Gap]:
-        root = self._tree.getroot()
+        root = self._root
         self._check(root, "srcLang", "trgLang", name)
         for file in root.iter("{*}file"):
             self._check(file, "source-language", "target-language", name)
@@ -133,6 +153,7 @@ class Xliff(_Units):
                 raise UserError(f"{where}: is a translation of {found[0]}, and the run translates {self.languages[0]}")
             if not found[1]:
                 element.set(target, self.languages[1])
+                self._declared.append((element, target))
 
     def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
         unit, space = gap.unit, etree.QName(gap.unit).namespace
@@ -186,6 +207,15 @@ class Xliff(_Units):
         source = etree.SubElement(match, etree.QName(space, "source"))
         source.text = gap.coded.line.text
         gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
+
+
+def _texts(unit: Any) -> list[tuple[str, str, Any]]:
+    """The texts of a unit of TMX: the code of its language, the attribute that has it, and its element."""
+    found = list[tuple[str, str, Any]]()
+    for element in unit.iterchildren("{*}tuv"):
+        attribute = LANGUAGE if element.get(LANGUAGE) or not element.get("lang") else "lang"
+        found.append((element.get(attribute) or "", attribute, element))
+    return found
 
 
 def _segments(element: Any) -> dict[str, Any]:

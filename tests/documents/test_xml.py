@@ -199,6 +199,79 @@ def test_a_file_of_utf_16_needs_no_declaration() -> None:
     )
 
 
+WRITTEN = """<?xml version='1.0' encoding='UTF-8'?>
+<!DOCTYPE x:xliff>
+<x:xliff version = '1.2'  xmlns:x="urn:oasis:names:tc:xliff:document:1.2" xmlns:a='urn:a' a:b="&#x41;">
+<x:file original='a "b" >' source-language="en" datatype="x"DECLARED><x:body>
+<x:trans-unit id='1' ><x:source><![CDATA[one & <b>two</b>]]></x:source><x:target ><![CDATA[un & <b>]]></x:target>
+</x:trans-unit><x:trans-unit id="2" a:b="c"><x:source>two "six"</x:source>TARGET</x:trans-unit>
+<x:trans-unit id="3" approved='yes'><x:source>é &gt; &#119;<x:x id='>' /></x:source><x:target/></x:trans-unit>
+</x:body></x:file><!-- > --></x:xliff >
+"""
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_is_not_translated_stays_as_it_is_written(encoding: str, end: str) -> None:
+    """Quotes, spaces, references, CDATA, and the order of attributes."""
+    text = WRITTEN.replace("UTF-8", encoding).replace("\n", end)
+    before = text.replace("DECLARED", "").replace("TARGET", "")
+    declared = text.replace("DECLARED", ' target-language="fr"')
+    target = '<x:target state="needs-review-translation" state-qualifier="mt-suggestion">"SIX" TWO</x:target>'
+    for say, after in ((backwards, target), (nothing, "")):
+        document = Xliff(File("x.xlf", before.encode(encoding), ("en", "fr")))
+        assert spoken(document, say).decode(encoding) == declared.replace("TARGET", after)
+
+
+def test_a_translation_is_written_as_cdata_like_its_source() -> None:
+    text = (
+        '<xliff version="1.2"><file source-language="en" target-language="fr"><body><trans-unit id="1">'
+        "<source><![CDATA[%s & one]]></source></trans-unit></body></file></xliff>"
+    )
+    assert b"><![CDATA[ONE & TWO]]></target>" in spoken(opened(Xliff, text % "two"))
+    assert b">ONE &amp; ]]&gt;</target>" in spoken(opened(Xliff, text % "]]]]><![CDATA[>"))
+    memory = '<tmx><body><tu><tuv xml:lang="en"><seg><![CDATA[one & two]]></seg></tuv>%s</tu></body></tmx>'
+    added = '<tuv xml:lang="fr" creationtool="dragoman"><seg><![CDATA[TWO & ONE]]></seg></tuv>'
+    assert spoken(opened(Tmx, memory % "")).decode() == memory % added
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        (  # as elsewhere in the file
+            '<tu><tuv lang="FR-FR"><seg>x</seg></tuv></tu><tu><tuv lang="EN-US"><seg>one</seg></tuv></tu>',
+            '<tuv lang="FR-FR" creationtool="dragoman"><seg>ONE</seg></tuv></tu></body>',
+        ),
+        (  # as the source, if there is no other
+            '<tu><tuv lang="EN-US"><seg>one</seg></tuv></tu>',
+            '<tuv lang="FR" creationtool="dragoman"><seg>ONE</seg></tuv></tu></body>',
+        ),
+        (
+            '<tu><tuv xml:lang="en"><seg>one</seg></tuv></tu>',
+            '<tuv xml:lang="fr" creationtool="dragoman"><seg>ONE</seg></tuv></tu></body>',
+        ),
+        *(
+            (  # which is empty
+                f'<tu><tuv xml:lang="en"><seg>one</seg></tuv><tuv xml:lang="fr-CA">{empty}</tuv></tu>',
+                '<tuv xml:lang="fr-CA" creationtool="dragoman"><seg>ONE</seg></tuv></tu></body>',
+            )
+            for empty in ("<seg></seg>", "<seg/>", "<seg> </seg>", "")
+        ),
+    ],
+)
+def test_a_text_of_a_memory_is_where_and_what_it_would_be(units: str, expected: str) -> None:
+    found = spoken(opened(Tmx, f"<tmx><body>{units}</body></tmx>")).decode()
+    assert expected in found
+    assert found.count("<tuv") == max(2, units.count("<tuv") + ("fr-CA" not in units))
+
+
+def test_a_memory_with_one_of_several_texts_of_a_language_is_complete() -> None:
+    text = "".join(
+        f'<tuv xml:lang="fr-{region}"><seg>{said}</seg></tuv>' for region, said in (("FR", ""), ("CA", "un"))
+    )
+    assert not opened(Tmx, f'<tmx><body><tu><tuv xml:lang="en"><seg>one</seg></tuv>{text}</tu></body></tmx>').lines
+
+
 def test_segments_in_a_source_alone_are_its_words() -> None:
     unit = SEGMENTS.replace("seg-source", "source").replace("<source>One two. 7. Six nine.</source>", "") % ""
     (target,) = written(Xliff, unit).iter("target")
