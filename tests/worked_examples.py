@@ -111,7 +111,8 @@ def add_command(root: Path, name: str) -> None:
     _, _, section = (root / PAGE).read_text("utf-8").partition("## Adding a command\n")
     _write(root / "dragoman" / "cli" / f"{name}.py", _matched(FENCED, section)["text"])
     commands = root / "dragoman" / "cli" / "__init__.py"
-    _write(commands, commands.read_text("utf-8").replace("    augment,\n", f"    augment,\n    {name},\n"))
+    text = commands.read_text("utf-8").replace("    augment,\n", f"    augment,\n    {name},\n")
+    _write(commands, text.replace("(demo, info)", f"(demo, info, {name})"))
 
 
 def _write(path: Path, text: str) -> None:

@@ -35,16 +35,17 @@ from dragoman.cli import (
     translate,
     tune,
 )
+from dragoman.cli.examples import EXAMPLES
 from dragoman.cli.exit_status import Commands
 from dragoman.version import __version__
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.",
+    epilog="Example: dragoman init train.en train.de && dragoman train config.yaml",
 )
 
 
@@ -65,35 +66,34 @@ def _options(
 
 
 # In the order of the help.
-for part in (
-    demo,
-    init,
-    corpus,
-    train,
-    distil,
-    debug,
-    translate,
-    serve,
-    corrections,
-    gate,
-    postedit,
-    score,
-    align,
-    evaluate,
-    tune,
-    calibrate,
-    judge,
-    lexicon,
-    dictionary,
-    explain,
-    report,
-    features,
-    average,
-    export,
-    info,
-    augment,
-):
-    app.add_typer(part.app)
+PANELS = {
+    "Try": (demo, info),
+    "Prepare": (init, corpus, debug, augment, features),
+    "Train": (train, distil, average),
+    "Translate": (translate, postedit, serve, corrections, export, lexicon, dictionary),
+    "Look inside": (explain, align, score, report),
+    "Evaluate": (evaluate, judge, tune, calibrate, gate),
+}
+
+
+def _describe(part: typer.Typer, above: str = "") -> None:
+    """Show an example below the help of each command."""
+    for registered in part.registered_commands:
+        assert registered.callback is not None
+        name = registered.name or registered.callback.__name__
+        if example := EXAMPLES.get(f"{above} {name}".strip()):
+            registered.epilog = f"Example: {example}"
+    for group in part.registered_groups:
+        assert group.typer_instance is not None
+        _describe(group.typer_instance, str(group.name))
+
+
+for panel, parts in PANELS.items():
+    for part in parts:
+        _describe(part.app)
+        for registered in (*part.app.registered_commands, *part.app.registered_groups):
+            registered.rich_help_panel = panel
+        app.add_typer(part.app)
 
 
 def main() -> None:
