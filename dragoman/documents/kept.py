@@ -3,12 +3,12 @@
 import re
 from itertools import count
 
-from dragoman.text.protection import Protection
+from dragoman.text.protection import KINDS, Protection
 
-NUMBERED = r"pattern=</?\d+\s*/?>"  # the tags of React's translations: <1>here</1>, <0/>
-WITHIN = ("placeholders", "urls", "emails", NUMBERED)  # what is protected in documents, and by a service
-PROTECTED = Protection.named(WITHIN)
-assert PROTECTED
+NUMBERED = r"</?\d+\s*/?>"  # the tags of React's translations: <1>here</1>, <0/>
+NAMED = ("placeholders", "urls", "emails")
+WITHIN = (*NAMED, f"pattern={NUMBERED}")  # what is protected in documents, and by a service
+PROTECTED = Protection([*(KINDS[kind]() for kind in NAMED), re.compile(NUMBERED)])
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 

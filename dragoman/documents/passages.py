@@ -12,13 +12,18 @@ WINDOW = 4 * LONGEST  # characters of a line that are split at once, since long 
 _CUT = re.compile(r"[,;:)\]–—،、；：，]\s*|\s+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d»«()[]…—"  # beside which a sentence ends or begins
 _SPACES = " \u3000\u00a0"
+# The number or letter of an item of a list: before its text, and as the sentence that a full stop makes of it.
+_NUMBER, _ROMAN = r"\d+(?:\.\d+)*", "[ivx]{1,5}|[IVX]{1,5}"
+_ITEM = re.compile(rf"\s*(?:{_NUMBER}\.|\(?(?:{_NUMBER}|[A-Za-z]|{_ROMAN})\))\s+(?=\S)")
+_ITEM_ALONE = re.compile(rf"(?:{_NUMBER}|[A-Za-z]|{_ROMAN})\.")
 _AROUND = re.compile(r"\s*(.*?)\s*", re.DOTALL)
 
 
 class Passage(NamedTuple):
-    """A text as its sentences and what stands before, between and after them: white space, and nothing else. There is
-    one `between` more than there are sentences. Of several texts that a model reads together, these are the sentences
-    of the first that is not blank, and each of the `rows` has a sentence of every text.
+    """A text as its sentences and what stands before, between and after them: white space, and numbers or letters of
+    items of a list (`1.`, `(a)`, `iv.`). There is one `between` more than there are sentences. Of several texts that a
+    model reads together, these are the sentences of the first that is not blank, and each of the `rows` has a sentence
+    of every text.
     """
 
     sentences: tuple[str, ...]
@@ -33,6 +38,11 @@ class Passage(NamedTuple):
     def joined(self, translations: Sequence[str]) -> str:
         """The text with translations in place of its sentences."""
         return "".join([self.between[0], *map("".join, zip(translations, self.behind(translations), strict=True))])
+
+    def body(self, translations: Sequence[str]) -> str:
+        """The same without what stands before the first and behind the last sentence."""
+        text = self.joined(translations)
+        return text[len(self.between[0]) : len(text) - len(self.between[-1])] if translations else ""
 
     def behind(self, translations: Sequence[str], first: int = 0) -> list[str]:
         """What stands behind the translation of each sentence, from the one of this number on: what stands behind the
@@ -54,9 +64,10 @@ class Passage(NamedTuple):
     @property
     def whole(self) -> "Passage":
         """The text as one sentence."""
+        if not self.sentences:
+            return self
         first, last = self.between[0], self.between[-1]
-        text = "".join(map("".join, zip(self.between, [*self.sentences, ""], strict=True)))
-        return Passage((text[len(first) : len(text) - len(last)],), (first, last))
+        return Passage((self.body(self.sentences),), (first, last))
 
     def part(self, first: int, end: int) -> "Passage":
         """The passage of some sentences, with what stands behind them, and before them if they are the first."""
@@ -66,11 +77,18 @@ class Passage(NamedTuple):
 
 def split(text: str, language: str, *, sentences: bool = True) -> Passage:
     """Split a text into its sentences by the rules of a language, and never across lines. Without `sentences`, a line
-    is one. Long ones are cut, where possible after a comma or the like, or between words.
+    is one. Long ones are cut, where possible after a comma or the like, or between words. The number or letter of an
+    item of a list is no sentence.
     """
     found, between = list[str](), [""]
     for line in text.splitlines(keepends=True):
         for part in _sentences(line, language) if sentences else [line]:
+            if sentences and _ITEM_ALONE.fullmatch(part.strip()):
+                between[-1] += part
+                continue
+            if item := _ITEM.match(part):
+                between[-1] += item[0]
+                part = part[item.end() :]
             for piece in _cut(part):
                 match = _AROUND.fullmatch(piece)
                 assert match is not None

@@ -70,13 +70,24 @@ def _links(
     """Yield linked words of a text and its translation, by their places, from those of each of its sentences."""
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
     behind = translated.passage.behind([done.text for done in translated.sentences])
+    yield from _same(translated.passage.between[0], 0, 0)
     for given, done, space, translated_space in zip(
         translated.passage.sentences, translated.sentences, translated.passage.between[1:], behind, strict=True
     ):
         for (a, b), (c, d) in links_of(given, done):
             yield (source + a, source + b), (target + c, target + d)
-        source += len(given) + len(space)
-        target += len(done.text) + len(translated_space)
+        source, target = source + len(given), target + len(done.text)
+        yield from _same(space, source, target)
+        source, target = source + len(space), target + len(translated_space)
+
+
+def _same(between: str, source: int, target: int) -> Iterator[tuple[Span, Span]]:
+    """Yield what stays beside sentences, such as the number of an item, as a word that is linked to itself."""
+    item = between.strip()
+    if item:
+        begin = between.index(item)
+        end = begin + len(item)
+        yield (source + begin, source + end), (target + begin, target + end)
 
 
 def _within(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:

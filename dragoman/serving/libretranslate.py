@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from dragoman.documents import table
+from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.languages import guess_form, languages_of, name_of
@@ -105,6 +106,8 @@ class Endpoints:
             raise Refusal(400, f"{source} to {target} is not supported")
         try:
             await self.backend.service.correct(source, target, Correction(text, better, author=parameters.client))
+        except UserError as error:
+            raise Refusal(400, f"Invalid request: {error}") from None
         except NotKeptError:
             raise Refusal(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
         return {"success": True}

@@ -131,7 +131,7 @@ class Service:
         if missing_terms(glossary, text, better):
             return passage
         parts = [corrections.same(pair, each) for each in passage.sentences]
-        if passage.joined([each[1] if each else "" for each in parts]).strip() == better:
+        if passage.body([each[1] if each else "" for each in parts]) == better:
             return passage
         count = len(split(better, pair[1], sentences=self.sentences).sentences)
         last = number + count if count == len(passage.sentences) else number  # those of its sentences follow it
@@ -212,15 +212,19 @@ class Service:
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
         """Keep a correction of a text, and those of its sentences if it has as many, with what the models make of each.
-        UserError if none are kept here, NotKeptError if they cannot be written.
+        UserError if none are kept here or there is no sentence, NotKeptError if they cannot be written.
         """
         if self.corrections is None:
             raise UserError("corrections are not kept here")
         (before,) = await self.passages([correction.source], source)
         (after,) = await self.passages([correction.correction], target)
+        if not (before.sentences and after.sentences):
+            raise UserError("there is no sentence to correct")
         made = await self._made(source, target, before)
-        machine = before.joined(made).strip() if all(made) else ""
-        kept = [(before.whole.sentences[0], after.whole.sentences[0], machine)]
+        machine = before.body(made) if all(made) else ""
+        same = before.between[0].strip() == after.between[0].strip()  # the number of an item, which stays
+        better = after.whole.sentences[0] if same else correction.correction.strip()
+        kept = [(before.whole.sentences[0], better, machine)]
         if len(before.sentences) == len(after.sentences) > 1:
             kept += zip(before.sentences, after.sentences, made, strict=True)
         every = [Correction(*each, correction.author) for each in kept]

@@ -141,6 +141,15 @@ def test_tags_go_with_the_spaces_of_the_translation() -> None:
     assert spoken(Page("<p>one 二。<b>Two 一。</b></p>"), say).decode() == "<p>二。 ONE! <b>一。 TWO</b>!</p>"
 
 
+def test_numbers_of_items_keep_their_elements() -> None:
+    def say(text: str) -> Translated:
+        passage = split(text, "en")
+        return Translated(passage, tuple(backwards(each).sentences[0] for each in passage.sentences))
+
+    html = "<p><b>1.</b> One <i>two</i>. <b>2.</b> Six two.</p>"
+    assert spoken(Page(html), say).decode() == "<p><b>1.</b> <i>TWO.</i> ONE <b>2.</b> TWO. SIX</p>"
+
+
 @pytest.mark.parametrize(
     ("html", "words", "said", "attention", "expected"),
     [

@@ -1,5 +1,6 @@
 """Texts as sentences, and back."""
 
+import re
 import time
 
 import pytest
@@ -20,7 +21,7 @@ def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None
     passage = split(text, language, sentences=sentences)
     assert passage.joined(passage.sentences) == text
     assert len(passage.between) == len(passage.sentences) + 1
-    assert not "".join(passage.between).strip()
+    assert not re.sub(r"\w|[().]", "", "".join(passage.between)).strip()
     assert all(each == each.strip() and 0 < len(each) <= LONGEST for each in passage.sentences)
 
 
@@ -31,6 +32,13 @@ def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None
         ("これはペンです。それは本です。", "ja", ["これはペンです。", "それは本です。"]),
         ("one\ntwo", "en", ["one", "two"]),
         (" \n\t", "en", []),
+        ("1. My teacher reads.\n3.2. He sleeps.", "en", ["My teacher reads.", "He sleeps."]),
+        ("A. The dog.  iv. The cat.", "en", ["The dog.", "The cat."]),
+        ("(a) The dog. (b) The cat.\nc) So.", "en", ["The dog.", "The cat.", "So."]),
+        ("How many? 5. I see.", "en", ["How many?", "I see."]),
+        ("3.2 million.\n1.5) so", "en", ["3.2 million.", "so"]),
+        ("1.", "en", []),
+        ("No. 1. It is A. He", "en", ["No. 1.", "It is A.", "He"]),
         ("", "en", []),
     ],
 )
@@ -40,6 +48,20 @@ def test_sentences(text: str, language: str, sentences: list[str]) -> None:
 
 def test_a_line_may_stay_whole() -> None:
     assert split("One. Two.\nThree.", "en", sentences=False).sentences == ("One. Two.", "Three.")
+
+
+@pytest.mark.parametrize("text", [" 1. One. 2. Two. ", "One.", "(a) One.\n2) Two.\n", "", "1."])
+def test_the_body_of_a_text_is_what_stands_between_its_ends(text: str) -> None:
+    passage = split(text, "en")
+    before, behind = passage.between[0], passage.between[-1] if passage.sentences else ""
+    assert before + passage.body(passage.sentences) + behind == text
+    assert passage.whole.joined(passage.whole.sentences) == text
+    assert passage.whole.sentences == ((passage.body(passage.sentences),) if passage.sentences else ())
+
+
+def test_strings_of_programs_have_numbers_of_items_at_the_beginning_of_a_line() -> None:
+    passage = split("1. Open it. 2. Close it.\nE.", "en", sentences=False)
+    assert passage.sentences == ("Open it. 2. Close it.", "E.")
 
 
 def test_other_sentences_take_their_places() -> None:

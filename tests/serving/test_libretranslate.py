@@ -276,10 +276,23 @@ def test_a_correction_is_split_by_the_rules_of_its_language(opened: Open, tmp_pa
     """By English rules it would have two sentences, and so be two corrections more."""
     database = Corrections(tmp_path / "db")
     with opened(kept=database) as client:
-        client.post("/suggest", json={"q": "one. two.", "s": "M. Uno. Dos.", **PAIR})
+        client.post("/suggest", json={"q": "one. two.", "s": "Dr. Uno. Dos.", **PAIR})
         assert [(each.source, each.correction) for each in database.all(("en", "fr"))] == [
-            ("one. two.", "M. Uno. Dos.")
+            ("one. two.", "Dr. Uno. Dos.")
         ]
+
+
+def test_numbers_of_items_are_no_part_of_corrections(opened: Open, tmp_path: Path) -> None:
+    """But for those that a correction adds. A number alone cannot be corrected."""
+    database = Corrections(tmp_path / "db")
+    with opened(kept=database) as client:
+        for text, better in (("1. one", "1. uno"), ("two", "(a) dos"), ("2. one. Two.", "2. uno. Dos.")):
+            assert client.post("/suggest", json={"q": text, "s": better, **PAIR}).json() == {"success": True}
+            assert client.post("/translate", json={"q": text, **PAIR}).json() == {"translatedText": better}
+        assert client.post("/translate", json={"q": "3. one", **PAIR}).json() == {"translatedText": "3. uno"}
+        assert client.post("/translate", json={"q": "3. 4.", **PAIR}).json() == {"translatedText": "3. 4."}
+        answer = client.post("/suggest", json={"q": "1.", "s": "one", **PAIR})
+    assert (answer.status_code, answer.json()) == (400, {"error": "Invalid request: there is no sentence to correct"})
 
 
 def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_path: Path) -> None:
