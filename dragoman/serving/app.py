@@ -23,6 +23,8 @@ from dragoman.version import __version__
 
 log = logging.getLogger("dragoman.serving")
 
+TITLE = "LibreTranslate"  # by which clients such as Dialect know a server that they can use
+DESCRIPTION = "The API of LibreTranslate, and more below /v1, by dragoman."
 BESIDE = 10_000  # bytes of a form beside the file in it
 
 
@@ -34,7 +36,9 @@ def create(backend: Backend) -> FastAPI:
         yield
         await backend.service.close()
 
-    app = FastAPI(title="dragoman", version=__version__, lifespan=life, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title=TITLE, description=DESCRIPTION, version=__version__, lifespan=life, docs_url=None, redoc_url=None
+    )
     app.include_router(libretranslate.router(backend))
     app.include_router(files.router(backend))
     app.include_router(v1.router(backend))
@@ -61,6 +65,7 @@ def create(backend: Backend) -> FastAPI:
     app.add_middleware(
         LimitedBody, most=backend.limits.body, paths={"/translate_file": file}, seconds=backend.limits.seconds
     )
+    app.add_middleware(Headed)
     app.add_middleware(Measured, measures=backend.measures)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     app.exception_handler(Refusal)(_refused)
@@ -72,6 +77,25 @@ class MetricsResponse(Response):
     """Measures as Prometheus reads them."""
 
     media_type = KIND
+
+
+class Headed:
+    """Answers HEAD as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self.app({**scope, "method": "GET"}, receive, without_body)
 
 
 class Measured:

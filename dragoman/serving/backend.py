@@ -71,10 +71,11 @@ class Backend(NamedTuple):
             raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds text limit ({self.limits.texts})")
         self.check_characters(sum(map(len, texts)) + beside)
 
-    def check_characters(self, size: int) -> None:
-        """Refusal for more characters than are taken."""
-        if size > self.limits.characters:
-            raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({self.limits.characters})")
+    def check_characters(self, size: int, most: int | None = None) -> None:
+        """Refusal for more characters than are taken: as many as a request may have, or so many."""
+        most = self.limits.characters if most is None else most
+        if size > most:
+            raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
 
     async def translated(
         self, request: Request, texts: Sequence[str], source: str, target: str, options: RequestOptions

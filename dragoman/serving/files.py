@@ -108,21 +108,20 @@ class Endpoints:
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
             raise Refusal(400, "Invalid request: file format not supported")
         data = await upload.read()
-        if not data.startswith(ARCHIVE) and len(data) > MARKED * self.backend.limits.characters:
-            raise Refusal(
-                400, f"Invalid request: file ({len(data)}) exceeds text limit ({self.backend.limits.characters})"
-            )
+        most = self.backend.limits.file_characters
+        if not data.startswith(ARCHIVE) and len(data) > MARKED * most:
+            raise Refusal(400, f"Invalid request: file ({len(data)}) exceeds text limit ({most})")
         file = File(name, data, (source, target), UNPACKED * self.backend.limits.file)
         file, reading = await self._read(request, file, parameters.until)
         texts = (sentence for passage in reading.passages for sentence in passage.sentences)
-        self.backend.check_characters(sum(map(len, texts)) + beside)
+        self.backend.check_characters(sum(map(len, texts)) + beside, most)
         constraints = LexicalConstraints(terms)
         options = RequestOptions(constraints=constraints, until=parameters.until, attention=reading.tagged)
         translated = await self.backend.passages(request, reading.passages, *file.languages, options)
         write = self.backend.service.files.write(file, translated, parameters.until)
         written = await self.backend.answer(request, write, "file")
         path = PurePosixPath(name)
-        kept = self.store.keep(Done(f"{path.stem}_{target}{path.suffix}", written))
+        kept = self.store.keep(Done(f"{path.stem}_{file.languages[1]}{path.suffix}", written))
         return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
 
     async def download(self, name: str) -> Response:
@@ -147,10 +146,10 @@ class Endpoints:
             return await self.backend.answer(request, work, "file")
 
         text = ""
-        if source == AUTO and languages:
+        if source.lower() == AUTO and languages:
             passages = (await read(languages[0])).passages
             text = "\n".join(sentence for passage in passages for sentence in passage.sentences)
-        source = (await asyncio.to_thread(languages_of, self.backend, source, target, text)).source
+        source, target, _ = await asyncio.to_thread(languages_of, self.backend, source, target, text)
         return file._replace(languages=(source, target)), await read(source)
 
 

@@ -28,6 +28,7 @@ def languages_of(backend: Backend, source: str, target: str, text: str) -> Langu
     is always a way: nothing is translated.
     """
     routes = backend.service.routes
+    source, target = AUTO if source.lower() == AUTO else routes.code(source), routes.code(target)
     guess = next(iter(backend.service.detect(text)), None) if source == AUTO else None
     source = guess.language if guess else source
     for each in (source, target):

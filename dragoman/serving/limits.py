@@ -22,6 +22,7 @@ from dragoman.files.reading import read_lines, shown
 from dragoman.files.writing import is_special, write_atomically
 from dragoman.serving.refusal import Refusal
 
+IN_FILE = 5  # times as many characters as other requests: what a file may have
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
 
 
@@ -37,6 +38,11 @@ class Limits(NamedTuple):
     seconds: float = 60.0
     rate: int | None = None
     file: int = 10_000_000
+
+    @property
+    def file_characters(self) -> int:
+        """The characters of a file, which is translated beside texts that are shorter."""
+        return IN_FILE * self.characters
 
 
 class Keys:

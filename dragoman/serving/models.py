@@ -18,7 +18,7 @@ from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
-from dragoman.search.table import in_place_of
+from dragoman.search.table import in_place_of, with_width
 from dragoman.serving.batching import Batcher, Item, SharedOptions
 from dragoman.translation import gate, rest
 from dragoman.translation.inputs import LONGEST
@@ -150,11 +150,12 @@ class Model:
         if options.work != "translate":
             return self._given(items, options, deadline)
         diverse = Spec("diverse", {"size": 1, "groups": options.n_best, "strength": DIFFERENT})
+        own = self.translator.search
         return self.translator.translate(
             [item.text for item in items],
             to=options.to,
             n_best=options.n_best,
-            search=in_place_of(self.translator.search, diverse) if options.diverse else None,
+            search=in_place_of(own, diverse) if options.diverse else with_width(own, options.n_best),
             constraints=options.constraints,
             prefix=[item.prefix for item in items],
             timeout=deadline,
@@ -225,6 +226,12 @@ class Leg(NamedTuple):
         return any(map(str.isalnum, self.without(next((each for each in texts if each.strip()), ""))))
 
 
+def _names(pair: tuple[Read, str]) -> tuple[str, ...]:
+    """The sources and the target of a route."""
+    source, target = pair
+    return (source, target) if isinstance(source, str) else (*source, target)
+
+
 class Routes:
     """The routes between languages: by one model, or by two with a language between. Of several models for the same
     direction, the first serves.
@@ -256,6 +263,11 @@ class Routes:
         return sorted(
             {each for pair in self._routes if isinstance(pair[0], str) for each in pair if isinstance(each, str)}
         )
+
+    def code(self, name: str) -> str:
+        """The code of a language, which may be written with other capitals (`EN`, `zh-cn`); others as they are."""
+        codes = {each.lower(): each for pair in self._routes for each in _names(pair)}
+        return codes.get(name.lower(), name)
 
     @property
     def several(self) -> list[tuple[tuple[str, ...], str]]:

@@ -15,6 +15,7 @@ from dragoman.serving.refusal import Refusal
 
 FORM, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
 FIELDS = 1000  # of a form, at most
+LISTED = "q"  # the parameter that a form may have several times
 
 
 class Parameters:
@@ -40,14 +41,16 @@ class Parameters:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in (FORM, PARTS):
             try:
-                form = _fields(await request.body()) if kind == FORM else await request.form(max_files=1)
+                form = (
+                    _fields(await request.body()) if kind == FORM else (await request.form(max_files=1)).multi_items()
+                )
             except (Refusal, ClientDisconnect):
                 raise
             except OSError:  # a large file is written to a temporary one meanwhile
                 raise Refusal(503, "Service is busy: there is no room for the file", retry_after=60) from None
             except Exception:  # whatever a parser finds wrong with it
                 raise Refusal(400, "Invalid request: the form is damaged") from None
-            return cls({name: _lines(value) for name, value in {**request.query_params, **form}.items()})
+            return cls({**request.query_params, **_values(form)})
         body = await request.body()
         if not body and kind != "application/json":
             return cls(dict(request.query_params))
@@ -141,11 +144,18 @@ class Parameters:
         return value
 
 
-def _fields(body: bytes) -> dict[str, str]:
+def _values(form: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The values of a form by name. A text that is there several times is a list, as clients send lists."""
+    values = {name: _lines(value) for name, value in form}
+    texts = [_lines(value) for name, value in form if name == LISTED]
+    return {**values, **({LISTED: texts} if len(texts) > 1 else {})}
+
+
+def _fields(body: bytes) -> list[tuple[str, str]]:
     """The fields of a form. Bytes that are not percent-encoded are UTF-8 as well: starlette takes them for Latin-1.
     ValueError if it is damaged.
     """
-    return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS))
+    return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
 
 
 def _lines(value: Any) -> Any:

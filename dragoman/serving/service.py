@@ -14,6 +14,7 @@ from dragoman.documents.passages import Passage, beside, split
 from dragoman.documents.translated import RejectedCorrection, Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError, Item, SharedOptions
+from dragoman.serving.breaks import split_lines
 from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
 from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.glossaries import Glossaries, missing_terms
@@ -257,7 +258,7 @@ class Service:
     async def passages(self, texts: Sequence[str], language: str) -> list[Passage]:
         """Texts in their sentences. They are split in a thread, as long ones take a while."""
         return await asyncio.to_thread(
-            lambda: [split(text, language, sentences=self.sentences) for text in texts],
+            lambda: [split_lines(text, language, sentences=self.sentences) for text in texts],
         )
 
     async def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:

@@ -213,7 +213,8 @@ class Endpoints:
                 400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
             )
         guess, routes = None, self.backend.service.routes
-        if names == [AUTO]:
+        names, target = [routes.code(name) for name in names], routes.code(target)
+        if [name.lower() for name in names] == [AUTO]:
             source, _, guess = await asyncio.to_thread(languages_of, self.backend, AUTO, target, texts[0])
             names = [source]
         if guess or (len(names) == 1 and routes.find(names[0], target)):

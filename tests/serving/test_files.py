@@ -70,12 +70,12 @@ def test_the_glossary_of_a_request_applies_to_a_file(client: TestClient) -> None
         ("a.json", b"[" * 4_000, {}, "Cannot translate file: "),
         ("a.yaml", b"[" * 400, {}, "Cannot translate file: "),
         ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: is no document of Office"),
-        ("a.txt", b"one " * 200, {}, "Invalid request: request (798) exceeds text limit (500)"),
+        ("a.txt", b"one " * 700, {}, "Invalid request: request (2794) exceeds text limit (2500)"),
         (
             "a.txt",
             b"one",
-            {"glossary": json.dumps([["a" * 498]])},
-            "Invalid request: request (501) exceeds text limit (500)",
+            {"glossary": json.dumps([["a" * 2_498]])},
+            "Invalid request: request (2501) exceeds text limit (2500)",
         ),
         ("a.txt", b"one", {"glossary": "{"}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
         ("a.txt", b"one", {"glossary": '["a"]'}, "Invalid request: glossary is no list of at most 1000 lists of"),
@@ -190,11 +190,11 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
 
 def test_a_file_with_little_text_is_not_read_for_long(opened: Open) -> None:
     with opened(Limits(characters=100)) as client:
-        assert sent(client, "a.yaml", b"a: one\n" + b"# " * 400).is_success
-        answer = sent(client, "a.yaml", b"a: one\n" + b"# " * 600)
+        assert sent(client, "a.yaml", b"a: one\n" + b"# " * 2_400).is_success
+        answer = sent(client, "a.yaml", b"a: one\n" + b"# " * 2_600)
         assert (answer.status_code, answer.json()) == (
             400,
-            {"error": "Invalid request: file (1207) exceeds text limit (100)"},
+            {"error": "Invalid request: file (5207) exceeds text limit (500)"},
         )
 
 
