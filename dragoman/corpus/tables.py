@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
 OBJECTS = (".jsonl", ".jsonl.gz")  # JSON Lines, with the names as keys
 LONGEST_ROW = 10 * LONGEST_TEXT  # characters of a line with all its columns
+_SEPARATOR = re.compile(r"""("?)sep=([^"\w\r\n ])\1\s*""", re.IGNORECASE)  # of Excel
 
 
 class Row(NamedTuple):
@@ -163,15 +165,21 @@ def rows(path: str) -> Iterator[Row]:
 
 
 def _csv(path: str) -> Iterator[Row]:
-    """The rows of a CSV, without blank lines."""
+    """The rows of a CSV, without blank lines. A first line `sep=;`, as Excel reads it, names another separator and is
+    no row.
+    """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_ROW))  # `_lines` has its own limit, of lines
-    reader = csv.reader((f"{line}\n" for _, line in _lines(path)), strict=True)
-    line = 1
+    lines = (f"{line}\n" for _, line in _lines(path))
+    first = next(lines, "")
+    declared = _SEPARATOR.fullmatch(first)
+    separator, skipped = (declared[2], 1) if declared else (",", 0)
+    reader = csv.reader(lines if declared else chain([first], lines), delimiter=separator, strict=True)
+    line = 1 + skipped
     try:
         for cells in reader:
             if cells:
                 yield Row(line, cells)
-            line = reader.line_num + 1
+            line = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise UserError(f"{shown(path)}:{line}: not a row of CSV ({error})") from None
 

@@ -75,6 +75,30 @@ def test_an_end_of_line_inside_a_cell_is_a_space(tmp_path: Path) -> None:
     assert list(read_table(path, ("en", "de"))) == [("a b c", "A\U0001f600 \ufffd")]
 
 
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+@pytest.mark.parametrize("form", ["sep=%s", '"sep=%s"', "SEP=%s\r"])
+def test_the_separator_that_excel_declares_is_used_and_no_row(separator: str, form: str, tmp_path: Path) -> None:
+    rows = (
+        ["en,de", "a,A", '"b,;|\t",B']
+        if separator == ","
+        else [f"en{separator}de", f"a{separator}A", f'"b,;|\t"{separator}B']
+    )
+    path = write(tmp_path, "x.csv", "\n".join([form % separator, *rows, ""]))
+    assert list(read_table(path, ("de", "en"))) == [("A", "a"), ("B", "b,;|\t")]
+    assert list(tables.row_lines(path, ("en", "de"))) == [3, 4]
+    assert languages(path) == (("en", "de"), 2)
+    bare = write(tmp_path, "y.csv", f"{form % separator}\na{separator}A\n")
+    assert list(read_table(bare, ("en", "de"))) == [("a", "A")]
+    assert list(tables.rows(bare)) == [(2, ["a", "A"])]
+    assert list(tables.rows(write(tmp_path, "z.csv", form % separator))) == []
+
+
+def test_what_declares_no_separator_is_a_row(tmp_path: Path) -> None:
+    assert list(tables.rows(write(tmp_path, "x.csv", "sep=x,A\n"))) == [(1, ["sep=x", "A"])]
+    assert list(tables.rows(write(tmp_path, "x.csv", "a,A\nsep=;\n"))) == [(1, ["a", "A"]), (2, ["sep=;"])]
+    assert list(tables.rows(write(tmp_path, "x.tsv", "sep=;\n"))) == [(1, ["sep=;"])]
+
+
 def test_of_a_long_cell_comes_the_beginning(tmp_path: Path) -> None:
     long = "x" * (3 * LONGEST_TEXT)  # more than Python's csv reads unless it is told to
     for name, text in (("x.tsv", f"a\t{long}\tb\n"), ("x.csv", f"a,{long},b\n")):
