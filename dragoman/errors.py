@@ -8,6 +8,13 @@ class UserError(Exception):
     """
 
 
+def missing_library(name: str | None, extra: str) -> UserError:
+    """Return the error for a library that is not installed and belongs to an extra (pyproject.toml)."""
+    # An extra of a package that is not published can only be installed from its folder.
+    command = f"pip install -c constraints.txt -e '.[{extra}]'"
+    return UserError(f"{name} is not installed; `{command}` in the checkout of dragoman brings it")
+
+
 class Terminated(KeyboardInterrupt):
     """The system or another program has asked this process to end (SIGTERM, SIGHUP). `number` is that of the signal."""
 

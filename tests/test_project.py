@@ -60,6 +60,17 @@ def test_what_the_documentation_imports_is_there(repository: Path) -> None:
             import_module(f"{package}.{name}")
 
 
+def test_extras_are_installed_from_the_checkout(project: dict[str, Any], repository: Path) -> None:
+    """No package is published: `pip install dragoman` would fail, or bring a stranger's."""
+    pages = [repository / "README.md", *(repository / "docs").glob("*.md"), *(repository / "dragoman").rglob("*.py")]
+    text = "\n".join(path.read_text("utf-8") for path in pages)
+    assert not re.findall(r"pip install '?dragoman", text)
+    named = re.findall(r"pip install -c constraints\.txt -e '\.\[([\w,]+)\]'", text)
+    named += re.findall(r'missing_library\([^()]+, "(\w+)"\)', text)
+    extras = {extra for names in named for extra in names.split(",")}
+    assert {"serve", "onnx", "align"} <= extras <= project["optional-dependencies"].keys()
+
+
 def test_every_table_that_is_made_is_told_of(repository: Path) -> None:
     tables = re.findall(r"^([a-z0-9-]+-table):", (repository / "Makefile").read_text("utf-8"), re.MULTILINE)
     pages = [repository / "CHANGELOG.md", *(repository / "docs").glob("*.md")]

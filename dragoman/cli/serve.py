@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli.options import Engines, Threads, command
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 
 if TYPE_CHECKING:
     from dragoman.serving.backend import Backend
@@ -78,7 +78,7 @@ def serve(options: Options) -> None:
         from dragoman.serving import server
         from dragoman.serving.limits import Keys
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[serve]' brings it") from error
+        raise missing_library(error.name, "serve") from error
     if options.make_key is not None:
         if options.keys is None:
             raise UserError("--make-key goes with --keys FILE, which it is added to")

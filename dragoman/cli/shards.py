@@ -21,7 +21,7 @@ from dragoman.cli.resuming import NOTE, noted_folder
 from dragoman.cli.streams import PORTION, portions, tell
 from dragoman.cli.translate_options import Options, split
 from dragoman.cli.translating import load_pipeline, translated, written
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 
@@ -116,7 +116,7 @@ def _library() -> Any:
         import ray
         import ray.data
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[ray]' brings it") from error
+        raise missing_library(error.name, "ray") from error
     return ray
 
 

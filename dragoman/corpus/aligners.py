@@ -15,7 +15,7 @@ from itertools import repeat
 from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.corpus.pharaoh import Links
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.text.normalise import Normaliser
 
 ITERATIONS = 5  # of a model, and of the IBM model 1 that it starts from
@@ -260,7 +260,7 @@ def _library(module: str) -> Any:
     try:
         return import_module(f"thot.{module}")
     except ImportError as error:
-        raise UserError("sil-thot is not installed; pip install 'dragoman[align]' brings it") from error
+        raise missing_library("sil-thot", "align") from error
 
 
 _FROM_IBM1 = {Method.ibm2: "Ibm2AlignmentModel", Method.hmm: "HmmAlignmentModel"}

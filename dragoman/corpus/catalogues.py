@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
 from dragoman.corpus.plurals import read_forms
 from dragoman.corpus.unit import State, Unit, cell
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.files.reading import read_chunks, shown
 
 LITTLE, BIG = b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"  # how a .mo begins, by the order of its bytes
@@ -112,7 +112,7 @@ def parsed(data: bytes, path: str) -> Any:
     try:
         import polib
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[formats]' brings it") from error
+        raise missing_library(error.name, "formats") from error
     text = decoded(data, path)
     _check(text.split("\n"), path)
     text = _KNOWN.sub(lambda found: found[0] if found[1] else BACKSLASH, text.replace(BACKSLASH, ""))

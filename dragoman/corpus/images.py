@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from dragoman.configuration.messages import nearest
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
 
@@ -147,6 +147,6 @@ def library() -> tuple[Any, Any]:
     try:
         return import_module("timm"), import_module("PIL.Image")
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[images]' brings it") from error
+        raise missing_library(error.name, "images") from error
     except RuntimeError as error:
         raise UserError(f"torchvision does not fit this torch ({_told(error)}); install both from one index") from error

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.corpus.naming import SHOWN, Columns, two_of
 from dragoman.corpus.unit import Unit, cell
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 
 ROWS = 1_024  # that are read at a time
 
@@ -41,7 +41,7 @@ def _opened(path: str) -> Any:
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[formats]' brings it") from error
+        raise missing_library(error.name, "formats") from error
     if not Path(path).is_file():
         raise UserError(f"{path}: no such file")
     return ParquetFile(path)

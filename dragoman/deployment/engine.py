@@ -16,7 +16,7 @@ from dragoman import devices
 from dragoman.configuration.messages import written_by
 from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.data.vocabulary import SPECIALS
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Narrowed, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
@@ -197,4 +197,4 @@ def needed(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[onnx]' brings it") from error
+        raise missing_library(error.name, "onnx") from error

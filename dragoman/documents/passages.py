@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.text.tokenise import chinese_or_japanese, spaceless
 
 LONGEST = 500  # characters of a sentence: a longer one is cut, so that no text keeps others waiting
@@ -142,7 +142,7 @@ def _segments(line: str, language: str) -> Sequence[str]:
     try:
         from sentencex import segment
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[documents]' brings it") from error
+        raise missing_library(error.name, "documents") from error
     parts = [str(part) for part in segment(language, line)]
     return parts if "".join(parts) == line else [line]
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from dragoman.documents.document import Document, File
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 
 
 class Format(NamedTuple):
@@ -28,7 +28,7 @@ def document(file: File) -> Document:
     try:
         kind: Callable[[File], Document] = getattr(import_module(f"dragoman.documents.{module}"), name)
     except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[documents]' brings it") from error
+        raise missing_library(error.name, "documents") from error
     return kind(file)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.corpus.tables import read_table
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.files.reading import shown
 from dragoman.text.normalise import composed
@@ -53,7 +53,7 @@ class Classifier:
             from sklearn.pipeline import make_pipeline, make_union
             from sklearn.svm import LinearSVC
         except ModuleNotFoundError as error:
-            raise UserError(f"{error.name} is not installed; pip install 'dragoman[downstream]' brings it") from error
+            raise missing_library(error.name, "downstream") from error
         words = TfidfVectorizer(tokenizer=_words, token_pattern=None, ngram_range=(1, 2), sublinear_tf=True)
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
         self._model: Any = make_pipeline(make_union(words, characters), LinearSVC(random_state=0))

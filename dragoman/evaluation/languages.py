@@ -6,7 +6,7 @@ from importlib import metadata
 from itertools import chain
 from typing import Any
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.evaluation.metrics.metric import Score
 
 DOUBT = 2  # another language must be this many times as probable as the wanted one
@@ -23,7 +23,7 @@ class Identifier:
         try:
             from py3langid.langid import MODEL_FILE, LanguageIdentifier
         except ModuleNotFoundError as error:
-            raise UserError(f"{error.name} is not installed; pip install 'dragoman[languages]' brings it") from error
+            raise missing_library(error.name, "languages") from error
         self._model: Any = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
         unknown = [name for name in languages if code(name) not in self._model.labels]
         if unknown and not skip_unknown:

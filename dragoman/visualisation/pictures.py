@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dragoman.errors import UserError
+from dragoman.errors import missing_library
 from dragoman.visualisation.markup import visible, width
 from dragoman.visualisation.scale import LESS, MORE, Scale, Weights
 
@@ -65,7 +65,7 @@ def load() -> Any:
         import matplotlib.figure
         import matplotlib.font_manager
     except ImportError as error:
-        raise UserError(f"{error.name} is not installed; pip install 'dragoman[plot]' brings it") from error
+        raise missing_library(error.name, "plot") from error
     return matplotlib
 
 

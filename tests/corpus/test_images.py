@@ -184,7 +184,7 @@ def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     told = shell.fails(*seen, *known[:2])
     assert told.startswith("timm:test_resnet: its weights cannot be downloaded (offline); name a file of them with")
     monkeypatch.setattr("dragoman.corpus.images.import_module", missing)
-    assert "pip install 'dragoman[images]' brings it" in shell.fails(*seen, *known)
+    assert "pip install -c constraints.txt -e '.[images]'" in shell.fails(*seen, *known)
 
 
 def test_a_torchvision_for_another_torch_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from dragoman.cli.lexicon import lexicon
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export, tracing
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.model.attention.scores import Additive
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.folder import RunFolder
@@ -247,7 +247,8 @@ def test_an_export_cut_short_is_told(copied: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_missing_extra_is_named(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    message = "onnxruntime is not installed; pip install 'dragoman[onnx]' brings it"
+    message = str(missing_library("onnxruntime", "onnx"))
+    assert "-e '.[onnx]'" in message
     assert refusal(copied) == message
     with pytest.raises(UserError) as raised:
         export.write(Run.load(copied))

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from sacrebleu.metrics.bleu import BLEU
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, missing_library
 from dragoman.evaluation.metrics.metric import Counts, Metric
 from dragoman.evaluation.metrics.sacre import Tokenise
 
@@ -47,7 +47,7 @@ class Meteor(Metric):
         try:
             from nltk.translate.meteor_score import align_words
         except ModuleNotFoundError as error:
-            raise UserError(f"{error.name} is not installed; pip install 'dragoman[metrics]' brings it") from error
+            raise missing_library(error.name, "metrics") from error
         self.stemmer = stemmer
         self.wordnet = wordnet
         self.tokenise = tokenise
