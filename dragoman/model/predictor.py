@@ -46,17 +46,20 @@ class Prediction(Generic[Tree]):
 
     def of_rows(self, symbols: Int[Tensor, "R K"]) -> Float[Tensor, "R K"]:
         """log P of the symbols given for each row; -inf for a symbol without a column."""
-        here = self.symbols
-        columns = torch.searchsorted(here, symbols.contiguous()).clamp(max=len(here) - 1)
-        known = here[columns] == symbols
+        columns, known = self.columns_or_none(symbols)
         return self.log_probs.gather(1, columns).masked_fill(~known, float("-inf"))
 
     def columns_of(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "P"], Int[Tensor, "P"]]:
         """The rows and columns of the symbols given for each row, of those that have a column."""
+        columns, known = self.columns_or_none(symbols)
+        rows, places = known.nonzero(as_tuple=True)
+        return rows, columns[rows, places]
+
+    def columns_or_none(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "R K"], Bool[Tensor, "R K"]]:
+        """A column for each of these symbols, and whether it is that of the symbol, which may have none."""
         here = self.symbols
         columns = torch.searchsorted(here, symbols.contiguous()).clamp(max=len(here) - 1)
-        rows, places = (here[columns] == symbols).nonzero(as_tuple=True)
-        return rows, columns[rows, places]
+        return columns, here[columns] == symbols
 
     def over(self, symbols: Int[Tensor, "C"]) -> Float[Tensor, "R C"]:
         """log P of these symbols in every row; -inf for a symbol without a column."""

@@ -4,12 +4,14 @@ much of a constraint.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from dragoman.data.vocabulary import EOS, PAD
 from dragoman.model.predictor import Candidate, Prediction
+from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.search.constraints import Constraint, Progress
 from dragoman.search.hypothesis import Node
@@ -25,37 +27,70 @@ def by_progress(
     width: int,
 ) -> list[list[Candidate]]:
     """The candidates of each sentence, or of each group of a diverse beam. Where something is missing, those that
-    advance the constraint are added, and all stand in the order in which a beam of `width` takes them; others are
-    unchanged. `state` is the constraint's state before these candidates.
+    advance the constraint are added, the `width` best of each row and bank, and all stand in the order in which a beam
+    of `width` takes them; others are unchanged. `state` is the constraint's state before these candidates.
     """
     found = [list(candidates) for candidates in every]
-    known = {(each.row, each.symbol) for candidates in found for each in candidates}
-    of_sentence = len(rows) // len(every)
-    for each in _following(rows, prediction, progress):
-        if (each.row, each.symbol) not in known:
-            found[each.row // of_sentence].append(each)
-    flat = [each for candidates in found for each in candidates]
+    flat = [candidate for candidates in found for candidate in candidates]
     device = prediction.log_probs.device
-    parents = torch.tensor([each.row for each in flat], device=device)
-    symbols = torch.tensor([each.symbol for each in flat], device=device)
-    after = constraint.progress(constraint.advance(symbols, select(state, parents)))
-    assert after is not None
-    missing = iter(after.missing.tolist())
-    counted = [[(next(missing), each) for each in candidates] for candidates in found]
+    more = contenders(prediction, progress, constraint, state, width)
+    rows_of, symbols = (torch.tensor([c[part] for c in flat], dtype=torch.long, device=device) for part in (0, 1))
+    missing = constraint.missing(constraint.advance(symbols, select(state, rows_of)))
+    assert missing is not None
+    lacks, of_sentence = iter(missing.tolist()), len(rows) // len(every)
+    counted = [[(next(lacks), candidate) for candidate in candidates] for candidates in found]
+    known = {(candidate.row, candidate.symbol) for candidate in flat}
+    for row, symbol, log_prob, lacked in zip(*(column.tolist() for column in more), strict=True):
+        if (row, symbol) not in known:
+            candidate = Candidate(row, symbol, log_prob, rows[row].total + log_prob)
+            counted[row // of_sentence].append((lacked, candidate))
     lacking = progress.missing.view(len(every), -1).any(1).tolist()
     return [
-        banked(each, width) if lacks else candidates
-        for each, candidates, lacks in zip(counted, found, lacking, strict=True)
+        banked(own, width) if lacks_any else candidates
+        for own, candidates, lacks_any in zip(counted, found, lacking, strict=True)
     ]
 
 
-def _following(rows: Sequence[Node], prediction: Prediction[Any], progress: Progress) -> Iterable[Candidate]:
-    """Each row continued by each symbol that advances the constraint."""
-    log_probs = prediction.of_rows(progress.following).tolist()
-    for row, columns in enumerate(zip(progress.following.tolist(), log_probs, strict=True)):
-        for symbol, log_prob in zip(*columns, strict=True):
-            if symbol != PAD and log_prob > float("-inf"):
-                yield Candidate(row, symbol, log_prob, rows[row].total + log_prob)
+class Contenders(NamedTuple):
+    """Continuations that advance a constraint: their rows and symbols, log P, and what is missing after them."""
+
+    rows: Int[Tensor, "N"]
+    symbols: Int[Tensor, "N"]
+    log_probs: Float[Tensor, "N"]
+    missing: Int[Tensor, "N"]
+
+
+def contenders(
+    prediction: Prediction[Any], progress: Progress, constraint: Constraint, state: Any, width: int
+) -> Contenders:
+    """The continuations that advance the constraint, of each row and bank the `width` best: no others can be kept."""
+    log_probs = prediction.of_rows(progress.following)
+    rows, places = ((progress.following != PAD) & (log_probs > float("-inf"))).nonzero(as_tuple=True)
+    symbols, log_probs = progress.following[rows, places], log_probs[rows, places]
+    missing = constraint.missing(constraint.advance(symbols, select(state, rows)))
+    assert missing is not None
+    found = Contenders(rows, symbols, log_probs, missing)
+    if progress.following.size(1) <= width:
+        return found
+    kept = _best_of_banks(rows, missing, log_probs, width)
+    return Contenders(*(column[kept] for column in found))
+
+
+def _best_of_banks(
+    parents: Int[Tensor, "N"], missing: Int[Tensor, "N"], log_probs: Float[Tensor, "N"], width: int
+) -> Int[Tensor, "_"]:
+    """Which of these continuations, in their order, are among the `width` best of their row and bank: as many as could
+    be kept.
+    """
+    order = log_probs.argsort(descending=True, stable=True)
+    for key in (missing, parents):
+        order = order[key[order].argsort(stable=True)]
+    groups = torch.stack([parents[order], missing[order]])
+    numbers = torch.arange(len(order), device=order.device)
+    new = torch.ones_like(numbers, dtype=torch.bool)
+    new[1:] = (groups[:, 1:] != groups[:, :-1]).any(0)
+    first = torch.where(new, numbers, 0).cummax(0).values if len(order) else numbers
+    return order[numbers - first < width].sort().values
 
 
 def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:

@@ -11,6 +11,7 @@ from dragoman.configuration.values import Width
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import PAD, UNK
 from dragoman.model.shapes import Bool, Int
+from dragoman.model.state import select
 
 State = Any  # nested tuples of tensors: one row per sentence at first, then one per row of the search
 
@@ -62,6 +63,11 @@ class Constraint(ABC):
         """What is still missing; None if nothing is required. A translation ends only when nothing is missing."""
         return None
 
+    def missing(self, state: State) -> Int[Tensor, "R"] | None:
+        """How many required symbols are missing, as `progress` says; None if nothing is required."""
+        progress = self.progress(state)
+        return progress and progress.missing
+
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
         """Which of these continuations, a row with a symbol each, are not allowed after all. A search asks it of the
         few that it is about to consider, so that the answer may take time.
@@ -83,7 +89,7 @@ class All(Constraint):
         allowed = symbols.new_ones(1, len(symbols), dtype=torch.bool)
         yielding = any(each.yields for each in self._constraints)
         progress = self.progress(state) if yielding else None
-        required = (progress.following.unsqueeze(2) == symbols).any(1) if progress else ~allowed
+        required = among(progress.following, symbols) if progress else ~allowed
         for each, own in zip(self._constraints, state, strict=True):
             here = each.allowed(own, symbols)
             allowed = allowed & (here | required if each.yields else here)
@@ -107,14 +113,19 @@ class All(Constraint):
     def _advancing(self, following: Int[Tensor, "R K"], state: State) -> Int[Tensor, "R K"]:
         """Those that advance one and lose nothing of another, or all where there are none."""
 
-        def missing(of: State) -> Int[Tensor, "R"]:
-            every = [each.progress(own) for each, own in zip(self._constraints, of, strict=True)]
-            return torch.stack([each.missing for each in every if each]).sum(0)
-
-        before = missing(state)
-        nearer = torch.stack([missing(self.advance(each, state)) < before for each in following.unbind(1)], 1)
-        nearer &= following != PAD
+        before = self.missing(state)
+        count = following.size(1)
+        rows = torch.arange(len(following), device=following.device).repeat_interleave(count)
+        after = self.missing(self.advance(following.flatten(), select(state, rows)))
+        assert before is not None
+        assert after is not None
+        nearer = (after.view(-1, count) < before.unsqueeze(1)) & (following != PAD)
         return following.where(nearer | ~nearer.any(1, keepdim=True), PAD)
+
+    def missing(self, state: State) -> Int[Tensor, "R"] | None:
+        every = [each.missing(own) for each, own in zip(self._constraints, state, strict=True)]
+        demands = [missing for missing in every if missing is not None]
+        return torch.stack(demands).sum(0) if demands else None
 
     @property
     def refuses(self) -> bool:
@@ -255,6 +266,14 @@ CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
     "no_unknown": NoUnknown,
     "no_repeat_ngram": NoRepeatNgram,
 }
+
+
+def among(following: Int[Tensor, "R K"], symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+    """Which of these symbols, in ascending order, follow in each row."""
+    columns = torch.searchsorted(symbols, following.contiguous()).clamp(max=len(symbols) - 1)
+    places = columns.where(symbols[columns] == following, len(symbols))  # a further column for those that are not there
+    marked = torch.zeros(len(following), len(symbols) + 1, dtype=torch.bool, device=symbols.device)
+    return marked.scatter_(1, places, True)[:, :-1]
 
 
 def first_forbidden(prefixes: Int[Tensor, "B P"], constraint: Constraint) -> int | None:

@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
-from dragoman.search.banks import by_progress
+from dragoman.search.banks import by_progress, contenders
 from dragoman.search.constraints import Constraint, Progress
 from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
 from dragoman.search.limits import forbid, number, withhold
@@ -266,8 +266,12 @@ class Decoding:
         totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
         dead = totals == float("-inf")
         refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, competing, dead)
-        if missing:
-            refusals.rule_out(*prediction.columns_of(missing.following))
+        while missing and self.strategy.width > 1:
+            # Only those that a beam could keep: to ask takes time.
+            rows, symbols, *_ = contenders(prediction, missing, self.constraint, state, self.strategy.width)
+            columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
+            if not len(refusals.rule_out(rows, columns[:, 0])):
+                break
         found = self.strategy.propose(by_sentence, sentences)
         places = torch.arange(len(sentences), device=self.device)
         while True:

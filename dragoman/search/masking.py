@@ -5,7 +5,7 @@ from torch import Tensor
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.search.constraints import Constraint, State
+from dragoman.search.constraints import Constraint, State, among
 
 NEVER = -1e4  # log P of required symbols that the model rules out: small, but added to others it keeps their order
 
@@ -29,7 +29,7 @@ def constrained(
         free = (missing == 0) | (symbols[log_probs.masked_fill(~allowed, float("-inf")).argmax(1)] != EOS)
         if left is not None:
             free &= (missing == 0) | (missing + (0 if losing is None else losing) < left)
-        advancing = (following.unsqueeze(2) == symbols).any(1)
+        advancing = among(following, symbols)
         free |= ~(allowed & advancing).any(1)
         allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
         allowed = allowed & (free.unsqueeze(1) | advancing)

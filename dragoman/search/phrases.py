@@ -1,21 +1,24 @@
-"""Phrases that translations have to contain, and phrases that are favoured."""
+"""Phrases that translations have to contain."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias, final
 
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import PAD
-from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
-from dragoman.model.state import select
 from dragoman.search.constraints import Constraint, Progress, State
 
 Phrase: TypeAlias = tuple[int, ...]
 Wanted: TypeAlias = Sequence[Phrase]  # different spellings, of which one is needed
+
+CLASSES: Final = 2  # of symbols
+ROOT: Final = 0
+READINGS: Final = 8  # of the same symbols that are kept, those that lack least
+
+Fits: TypeAlias = Callable[[Phrase, int], bool]
 
 
 class Place(NamedTuple):
@@ -26,24 +29,41 @@ class Place(NamedTuple):
     end: int
 
 
-class Said(NamedTuple):
-    """What a translation still lacks: the numbers of phrases, and the symbols with which one of them has begun.
-    `before` is the class of what stands before these: that of a symbol, or CLASSES for a phrase.
+class Reading(NamedTuple):
+    """A way to read the symbols of a translation: which phrases are `missing` (a bit for each number), and the `node`
+    of the trie that the last symbols have come to, ROOT if no phrase has begun. `before` is the class of what stands
+    before these: that of a symbol, or CLASSES for a phrase. `length` is the number of symbols of the phrases that are
+    complete.
     """
 
-    missing: tuple[int, ...]
-    begun: Phrase = ()
+    missing: int
+    node: int = ROOT
     before: int = 0
+    length: int = 0
 
 
-CLASSES: Final = 2  # of symbols
-Fits: TypeAlias = Callable[[Phrase, int], bool]
+Readings: TypeAlias = tuple[Reading, ...]  # of the same symbols, the one that lacks least first
+
+
+class Node:
+    """A node of a trie of phrases: the nodes that follow it, the numbers of the phrases that end here, and each phrase
+    that goes on, as its number, how much shorter it is than the longest spelling of its number, and the phrase.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.children: dict[int, int] = {}
+        self.ends: list[tuple[int, Phrase]] = []
+        self.longer: list[tuple[int, int, Phrase]] = []
 
 
 class SentencePhrases:
     """The phrases of a sentence. Each is said once, in any order, without symbols between its own; the same phrase may
     be wanted several times. `class_of` a symbol is a number below CLASSES, 0 for the beginning of a sentence;
     `fits(phrase, before)` tells whether a phrase may begin behind something of this class.
+
+    A phrase may begin another one, so symbols can be read in several ways, which are all followed (up to READINGS), as
+    the states of an automaton are. A symbol takes the same time however many phrases there are.
     """
 
     def __init__(
@@ -53,178 +73,226 @@ class SentencePhrases:
         fits: Fits = lambda phrase, before: True,
     ) -> None:
         self.wanted = wanted
-        self.start = Said(tuple(range(len(wanted))))
-        self._class_of = class_of
+        self._class_of = cache(class_of)
         self._fits = fits
-        self._longest = [max(map(len, each)) for each in wanted]
-        self._after: dict[tuple[Said, int], Said] = {}
-        self._readings: dict[Phrase, tuple[Said, tuple[Place, ...]]] = {(): (self.start, ())}
-        self._by_first: dict[int, list[tuple[int, Phrase]]] = {}
-        for number, phrase in ((number, phrase) for number, each in enumerate(wanted) for phrase in each):
-            self._by_first.setdefault(phrase[0], []).append((number, phrase))
+        self._longest = [max(map(len, spellings)) for spellings in wanted]
+        self._alike = [[other == spellings for other in wanted].index(True) for spellings in wanted] if wanted else []
+        self.start: Readings = (Reading((1 << len(wanted)) - 1),)
+        self._totals = {self.start[0].missing: sum(self._longest)}
+        self._lacking: dict[Reading, int] = {}
+        self._after: dict[tuple[Readings, int], Readings] = {}
+        self._paths: dict[Phrase, dict[Reading, tuple[Place, ...]]] = {(): {self.start[0]: ()}}
+        self._nodes = [Node(0)]
+        for number, phrase in ((number, phrase) for number, spellings in enumerate(wanted) for phrase in spellings):
+            self._add(number, phrase)
+        for node in self._nodes:
+            node.longer.sort(key=lambda item: -item[1])
 
-    def after(self, said: Said, symbol: int) -> Said:
-        """What is lacking after one more symbol: as little as possible, however the symbols are read."""
-        if (said, symbol) not in self._after:
-            self._after[said, symbol] = self._read(said, symbol)
-        return self._after[said, symbol]
+    def _add(self, number: int, phrase: Phrase) -> None:
+        """Add a phrase to the trie."""
+        node = self._nodes[ROOT]
+        for symbol in phrase:
+            node.longer.append((number, self._longest[number] - len(phrase), phrase))
+            if symbol not in node.children:
+                node.children[symbol] = len(self._nodes)
+                self._nodes.append(Node(node.depth + 1))
+            node = self._nodes[node.children[symbol]]
+        node.ends.append((number, phrase))
 
-    def _read(self, said: Said, symbol: int) -> Said:
-        symbols = (*said.begun, symbol)
-        found = [Said(said.missing, (), self._class_of(symbol))]
-        for first in range(len(symbols)):
-            begun, before = symbols[first:], self._class_of(symbols[first - 1]) if first else said.before
-            for number, phrase in self._beginning(Said(said.missing, begun, before)):
-                if phrase == begun:
-                    rest = tuple(each for each in said.missing if each != number)
-                    found.append(Said(rest, (), CLASSES))
-                else:
-                    found.append(Said(said.missing, begun, before))
-        return min(found, key=lambda each: (self.lacking(each), len(each.missing), -len(each.begun)))
+    def after(self, readings: Readings, symbol: int) -> Readings:
+        """The readings of one more symbol."""
+        if (readings, symbol) not in self._after:
+            found = {reading for before in readings for reading, _ in self._continued(before, symbol)}
+            self._after[readings, symbol] = self._best(found)
+        return self._after[readings, symbol]
 
-    def _beginning(self, said: Said) -> Iterator[tuple[int, Phrase]]:
-        """Yield the missing phrases that have begun, each with its number."""
-        begun = said.begun
-        for number, phrase in self._by_first.get(begun[0], ()) if begun and said.missing else ():
-            if number in said.missing and phrase[: len(begun)] == begun and self._fits(phrase, said.before):
-                yield number, phrase
+    def _continued(self, reading: Reading, symbol: int) -> Iterator[tuple[Reading, int | None]]:
+        """Yield the readings of one more symbol, each with the number of the phrase that it completes."""
+        missing, _, before, length = reading
+        yield Reading(missing, ROOT, self._class_of(symbol), length), None
+        child = self._nodes[reading.node].children.get(symbol)
+        if child is None:
+            return
+        node, alike = self._nodes[child], set[int]()
+        for number, phrase in node.ends:
+            if missing >> number & 1 and self._alike[number] not in alike and self._fits(phrase, before):
+                alike.add(self._alike[number])  # which of several same ones is said makes no difference
+                rest = missing & ~(1 << number)
+                self._totals[rest] = self._totals[missing] - self._longest[number]
+                yield Reading(rest, ROOT, CLASSES, length + node.depth), number
+        if self._saved(missing, node, before) is not None:
+            yield Reading(missing, child, before, length), None
 
-    def lacking(self, said: Said) -> int:
+    def _saved(self, missing: int, node: Node, before: int) -> int | None:
+        """How many symbols fewer are missing since a phrase has come to this node; None if none that is missing has."""
+        for number, shorter, phrase in node.longer:
+            if missing >> number & 1 and self._fits(phrase, before):
+                return shorter + node.depth
+        return None
+
+    def _best(self, readings: set[Reading]) -> Readings:
+        """The readings that lack least, without those that another is as good as, whatever follows."""
+        if len(readings) == 1:
+            return tuple(readings)
+        ranked = sorted(readings, key=lambda reading: (self._lacks(reading), reading.missing.bit_count(), reading))
+        best = list[Reading]()
+        for reading in ranked:
+            if len(best) < READINGS and not any(_dominates(other, reading) for other in best):
+                best.append(reading)
+        return tuple(best)
+
+    def _lacks(self, reading: Reading) -> int:
+        if reading not in self._lacking:
+            saved = self._saved(reading.missing, self._nodes[reading.node], reading.before) if reading.node else 0
+            self._lacking[reading] = self._totals[reading.missing] - (saved or 0)
+        return self._lacking[reading]
+
+    def lacking(self, readings: Readings) -> int:
         """How many symbols are missing at most, by the longest spellings unless another has begun."""
-        saved = [
-            self._longest[number] - len(phrase) + len(said.begun)
-            for number, phrase in self._beginning(said)
-            if len(phrase) > len(said.begun)
-        ]
-        return sum(self._longest[number] for number in said.missing) - max(0, *saved, 0)
+        return self._lacks(readings[0])
 
-    def progress(self, said: Said) -> tuple[int, list[int], int]:
+    def progress(self, readings: Readings) -> tuple[int, list[int], int]:
         """How many symbols are missing, which would advance, and how many more would be missing after another one."""
-        lacking = self.lacking(said)
-        known = {phrase[0] for number in said.missing for phrase in self.wanted[number]}
-        known |= {phrase[len(said.begun)] for _, phrase in self._beginning(said) if len(phrase) > len(said.begun)}
-        after = {symbol: self.lacking(self.after(said, symbol)) for symbol in (*known, PAD)}  # PAD: any other
-        losing = max(0, *after.values()) - lacking
-        return lacking, sorted(symbol for symbol, rest in after.items() if rest < lacking), max(0, losing)
+        lacking = self.lacking(readings)
+        rest = min(self._totals[reading.missing] for reading in readings)
+        advancing = (symbol for symbol in self._known(readings) if self.lacking(self.after(readings, symbol)) < lacking)
+        return lacking, sorted(advancing), rest - lacking
+
+    def _known(self, readings: Readings) -> set[int]:
+        """The symbols with which a phrase that is missing may begin or go on."""
+        symbols = set[int]()
+        for node, missing in {(reading.node, reading.missing) for reading in readings}:
+            for symbol, child in self._nodes[node].children.items():
+                if symbol not in symbols and self._leads(self._nodes[child], missing):
+                    symbols.add(symbol)
+        return symbols
+
+    @staticmethod
+    def _leads(node: Node, missing: int) -> bool:
+        return any(missing >> number & 1 for number, _ in node.ends) or any(
+            missing >> number & 1 for number, *_ in node.longer
+        )
+
+    def gained(self, readings: Readings) -> int:
+        """How many symbols of phrases have been said, and of one that has begun."""
+        return max(reading.length + self._nodes[reading.node].depth for reading in readings)
+
+    def gains(self, readings: Readings) -> tuple[int, dict[int, int]]:
+        """How many more symbols will have been said after the next one: any symbol, by which what has begun breaks off,
+        and the end, or one of those with which a phrase begins or goes on.
+        """
+        gained = self.gained(readings)
+        broken = max(reading.length for reading in readings) - gained
+        known = {symbol: self.gained(self.after(readings, symbol)) - gained for symbol in self._known(readings)}
+        return broken, {symbol: gain for symbol, gain in known.items() if gain != broken}
 
     def places(self, symbols: Phrase) -> tuple[Place, ...]:
-        """The phrases said, in their order."""
-        return self._reading(symbols)[1]
-
-    def _reading(self, symbols: Phrase) -> tuple[Said, tuple[Place, ...]]:
-        """What is lacking after these symbols, and where the rest is. A search asks for longer and longer ones."""
+        """The phrases said, in their order. A search asks for longer and longer ones."""
         if not self.wanted:
-            return self.start, ()
-        if symbols not in self._readings:
-            known = next(length for length in reversed(range(len(symbols))) if symbols[:length] in self._readings)
-            said, found = self._readings[symbols[:known]]
-            for end, symbol in enumerate(symbols[known:], start=known + 1):
-                before, said = said, self.after(said, symbol)
-                for number in set(before.missing) - set(said.missing):
-                    behind = (*before.begun, symbol)
-                    length = max(len(each) for each in self.wanted[number] if behind[-len(each) :] == each)
-                    found = (*found, Place(number, end - length, end))
-            self._readings[symbols] = said, found
-        return self._readings[symbols]
+            return ()
+        if symbols not in self._paths:
+            length = next(length for length in reversed(range(len(symbols))) if symbols[:length] in self._paths)
+            paths = self._paths[symbols[:length]]
+            for end, symbol in enumerate(symbols[length:], start=length + 1):
+                paths = self._longer_paths(paths, symbol, end)
+            self._paths[symbols] = paths
+        paths = self._paths[symbols]
+        return paths[self._best(set(paths))[0]]
+
+    def _longer_paths(
+        self, paths: dict[Reading, tuple[Place, ...]], symbol: int, end: int
+    ) -> dict[Reading, tuple[Place, ...]]:
+        """The readings of one more symbol, each with the places of what is complete."""
+        longer: dict[Reading, tuple[Place, ...]] = {}
+        for reading, places in paths.items():
+            for continued, number in self._continued(reading, symbol):
+                begin = end - (continued.length - reading.length)
+                longer.setdefault(continued, places if number is None else (*places, Place(number, begin, end)))
+        return {reading: longer[reading] for reading in self._best(set(longer))}
+
+
+def _dominates(one: Reading, other: Reading) -> bool:
+    """Whether a reading is as good as another, whatever follows."""
+    return one[1:3] == other[1:3] and not one.missing & ~other.missing and one.length >= other.length
 
 
 @final
 class Phrases(Constraint):
-    """Translations contain the phrases of their sentence. What each row has said is kept here, and its state is the
-    number of that.
+    """Translations contain the phrases of their sentence. The readings of each row are kept here, and its state is
+    their number.
     """
 
     def __init__(self, sentences: Sequence[SentencePhrases], device: torch.device) -> None:
         self._sentences = sentences
         self._device = device
-        self._known: list[tuple[int, Said]] = []
-        self._numbers: dict[tuple[int, Said], int] = {}
+        self._known: list[tuple[int, Readings]] = []
+        self._numbers: dict[tuple[int, Readings], int] = {}
         self._after: dict[tuple[int, int], int] = {}
+        self._missing: list[int] = []
         self._progress: dict[int, tuple[int, list[int], int]] = {}
+        self._gains: dict[int, tuple[int, dict[int, int]]] = {}
 
-    def _number(self, sentence: int, said: Said) -> int:
-        number = self._numbers.setdefault((sentence, said), len(self._known))
+    def _number(self, sentence: int, readings: Readings) -> int:
+        number = self._numbers.setdefault((sentence, readings), len(self._known))
         if number == len(self._known):
-            self._known.append((sentence, said))
+            self._known.append((sentence, readings))
+            self._missing.append(self._sentences[sentence].lacking(readings))
         return number
 
     def start(self) -> State:
-        starts = [self._number(place, each.start) for place, each in enumerate(self._sentences)]
-        return torch.tensor(starts, device=self._device)
+        starts = [self._number(place, phrases.start) for place, phrases in enumerate(self._sentences)]
+        return self._tensor(starts)
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "1 C"]:
         return symbols.new_ones(1, len(symbols), dtype=torch.bool)
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        found = [self._advanced(*each) for each in zip(state.tolist(), symbols.tolist(), strict=True)]
-        return torch.tensor(found, device=self._device)
+        after = [self._advanced(*row) for row in zip(state.tolist(), symbols.tolist(), strict=True)]
+        return self._tensor(after)
 
     def _advanced(self, number: int, symbol: int) -> int:
         if (number, symbol) not in self._after:
-            sentence, said = self._known[number]
-            after = self._sentences[sentence].after(said, symbol)
+            sentence, readings = self._known[number]
+            after = self._sentences[sentence].after(readings, symbol)
             self._after[number, symbol] = self._number(sentence, after)
         return self._after[number, symbol]
 
+    def missing(self, state: State) -> Int[Tensor, "R"]:
+        return self._tensor([self._missing[number] for number in state.tolist()])
+
     def progress(self, state: State) -> Progress:
-        every = [self._progress_of(number) for number in state.tolist()]
-        most = max(len(following) for _, following, _ in every)
-        following = [[*each, *[PAD] * (most - len(each))] for _, each, _ in every]
-        missing, losing = ([each[part] for each in every] for part in (0, 2))
-        told = (torch.tensor(each, dtype=torch.long, device=self._device) for each in (missing, following, losing))
-        first, second, third = told
-        return Progress(first, second.view(len(every), most), third)
+        rows = [self._progress_of(number) for number in state.tolist()]
+        missing, following, losing = zip(*rows, strict=True)
+        return Progress(self._tensor(missing), self._padded(following, PAD), self._tensor(losing))
 
     def _progress_of(self, number: int) -> tuple[int, list[int], int]:
         if number not in self._progress:
-            sentence, said = self._known[number]
-            self._progress[number] = self._sentences[sentence].progress(said)
+            sentence, readings = self._known[number]
+            self._progress[number] = self._sentences[sentence].progress(readings)
         return self._progress[number]
 
+    def gains(self, state: State) -> tuple[Int[Tensor, "R"], Int[Tensor, "R K"], Int[Tensor, "R K"]]:
+        """How many more symbols of phrases each row will have after any symbol but those that follow, which are padded
+        with PAD, and after each of these.
+        """
+        rows = [self._gains_of(number) for number in state.tolist()]
+        broken = self._tensor([broken for broken, _ in rows])
+        return (
+            broken,
+            self._padded([[*known] for _, known in rows], PAD),
+            self._padded([[*k.values()] for _, k in rows]),
+        )
 
-@dataclass(frozen=True, eq=False)
-class FavouredState:
-    """The model's state, and what has been said of the phrases; None before the first symbol."""
+    def _gains_of(self, number: int) -> tuple[int, dict[int, int]]:
+        if number not in self._gains:
+            sentence, readings = self._known[number]
+            self._gains[number] = self._sentences[sentence].gains(readings)
+        return self._gains[number]
 
-    model: Any
-    said: Any
-    begun: bool
+    def _tensor(self, numbers: Sequence[int]) -> Int[Tensor, "R"]:
+        return torch.tensor(numbers, dtype=torch.long, device=self._device)
 
-
-@final
-class Favoured(Predictor[FavouredState]):
-    """A model that adds `weight` to log P of each symbol with which a phrase that is missing begins or goes on."""
-
-    def __init__(self, model: Predictor[Any], phrases: Phrases, weight: float) -> None:
-        self.start_id = model.start_id
-        self._model = model
-        self._phrases = phrases
-        self._weight = weight
-
-    def begin(self, sources: tuple[SourceBatch, ...]) -> FavouredState:
-        return FavouredState(self._model.begin(sources), self._phrases.start(), begun=False)
-
-    def predict(self, symbols: Int[Tensor, "R"], state: FavouredState) -> Prediction[FavouredState]:
-        said = self._phrases.advance(symbols, state.said) if state.begun else state.said
-        step = self._model.predict(symbols, state.model)
-        rows, columns = step.columns_of(self._phrases.progress(said).following)
-        wanted = step.symbols[columns] != PAD
-        step.log_probs[rows[wanted], columns[wanted]] += self._weight
-        return step.followed_by(FavouredState(step.state, said, begun=True))
-
-    def reorder(
-        self, state: FavouredState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
-    ) -> FavouredState:
-        return replace(state, model=self._model.reorder(state.model, rows, sentences), said=select(state.said, rows))
-
-    def expand(self, candidates: Continuations, step: Prediction[FavouredState]) -> Continuations:
-        return self._model.expand(candidates, step.followed_by(step.state.model))
-
-
-def bonuses(phrases: SentencePhrases, symbols: Sequence[int], weight: float) -> Iterator[float]:
-    """Yield what `Favoured` added to log P of each symbol, and 0 for the end."""
-    said = phrases.start
-    for symbol in symbols:
-        yield weight if symbol in phrases.progress(said)[1] else 0.0
-        said = phrases.after(said, symbol)
-    yield 0.0
+    def _padded(self, rows: Sequence[Sequence[int]], padding: int = 0) -> Int[Tensor, "R K"]:
+        most = max(map(len, rows))
+        padded = [[*row, *[padding] * (most - len(row))] for row in rows]
+        return torch.tensor(padded, dtype=torch.long, device=self._device).view(len(rows), most)

@@ -32,7 +32,8 @@ from dragoman.search.constraints import (
 from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.phrases import Favoured, Phrases
+from dragoman.search.phrase_bonus import PhraseBonus
+from dragoman.search.phrases import Phrases
 from dragoman.search.search import Search
 from dragoman.search.spans import Accepted, FilteredSpellings
 from dragoman.search.tempered import Tempered
@@ -149,7 +150,7 @@ class SequenceGenerator:
         lexical = [each.constraints for each in batch if each.constraints]
         if any(each.favoured.wanted for each in lexical):
             favoured = Phrases([each.favoured for each in lexical], self.device.torch_device)
-            model = Favoured(model, favoured, lexical[0].weight)
+            model = PhraseBonus(model, favoured, lexical[0].weight)
         if self.codec.surfaces.target and (protection := self.codec.protection(batch[0])):
             replaced = self.codec.unknown is not None and all(worded)
             model = FilteredSpellings(model, lambda word: not protection.find(word), replaced=replaced)

@@ -10,7 +10,8 @@ from dragoman.data.language import Language
 from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases, bonuses
+from dragoman.search.phrase_bonus import bonuses
+from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases
 from dragoman.text.glossary import FoundTerm, Glossary, Wholes
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
@@ -155,6 +156,8 @@ class SentenceConstraints:
         if self._constraints.weight or self._searched is None:
             return None
         more = frozenset(forms for forms in self.lacking(found) - self._searched if self._spelled(forms))
+        if more and self._searched:  # a search for each term that is lost where another one is found would not end soon
+            more = frozenset(term.forms for term in self.terms if self._spelled(term.forms))
         given = self._constraints, self._given, self._source, self._text, self._sayable
         return SentenceConstraints(*given, self._searched | more) if more else None
 

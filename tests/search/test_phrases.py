@@ -1,7 +1,9 @@
 """Phrases that are required: whatever is said, the rest fits into what is said to be missing."""
 
+import math
 import random
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -9,7 +11,8 @@ import torch
 from dragoman.data.vocabulary import EOS
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
-from dragoman.search.phrases import Favoured, Phrase, Phrases, SentencePhrases, bonuses
+from dragoman.search.phrase_bonus import PhraseBonus, bonuses
+from dragoman.search.phrases import Phrase, Phrases, SentencePhrases
 from dragoman.search.spans import Accepted, EachMark
 from tests.builders import build_model, sentences
 from tests.search.toys import A, B, C, Chances, Prefix, Written
@@ -129,11 +132,125 @@ def test_where_all_that_goes_on_is_refused_the_search_goes_on_though_other_rows_
     assert found[0].symbols == (A, B, B)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_all_readings_of_phrases_that_begin_each_other_are_followed(seed: int) -> None:
+    """Whether all can be said is what trying all ways says, though one is at the beginning of another."""
+    draw = random.Random(seed)
+    for _ in range(40):
+        phrases, symbols = drawn(draw), draw.choices((A, B, C, 7), k=draw.randint(1, 9))
+        readings = phrases.start
+        for symbol in symbols:
+            readings = phrases.after(readings, symbol)
+        assert (phrases.lacking(readings) == 0) == possible(phrases, symbols)
+
+
+def possible(phrases: SentencePhrases, symbols: list[int]) -> bool:
+    """Whether all phrases have places of their own in these symbols."""
+    spaced = any(7 in phrase for wanted in phrases.wanted for phrase in wanted)
+
+    def told(begin: int, missing: frozenset[int], before: int) -> bool:
+        if not missing:
+            return True
+        if begin == len(symbols):
+            return False
+        if told(begin + 1, missing, int(spaced and symbols[begin] != 7)):
+            return True
+        return any(
+            told(begin + len(phrase), missing - {number}, 2)
+            for number in missing
+            for phrase in phrases.wanted[number]
+            if tuple(symbols[begin : begin + len(phrase)]) == phrase and (not spaced or before == 0 or phrase[0] == 7)
+        )
+
+    return told(0, frozenset(range(len(phrases.wanted))), 0)
+
+
+@pytest.mark.parametrize("search", SEARCHES[:2], ids=["greedy", "beam"])
+def test_a_phrase_that_begins_another_is_said_beside_it(search: Greedy | Beam) -> None:
+    """The longer one is said once, whichever comes first."""
+    phrases = SentencePhrases([[(A,)], [(A, B)]])
+    for said in ((A, B, C, A), (A, C, A, B)):
+        assert [(each.number, each.begin) for each in phrases.places(said)] == [
+            (int(said[1] == B), 0),
+            (said[1] == C, said.index(A, 1)),
+        ]
+        assert len(phrases.places(said)) == 2
+    model = Written(
+        lambda word, said: {A: 0.3, B: 0.1, C: 0.5, EOS: 0.1} if len(said) % 2 else {A: 0.6, C: 0.3, EOS: 0.1}
+    )
+    (found, *_) = search(model, (sentences([A]),), constraint=Phrases([phrases], torch.device("cpu")))[0]
+    assert found.symbols.count(B) == 1
+    assert len(phrases.places(found.symbols)) == 2
+
+
+def test_a_symbol_costs_as_much_however_many_phrases_there_are() -> None:
+    """Few readings are followed at once."""
+    phrases = SentencePhrases([[(2 * number, 2 * number + 1)] for number in range(100, 400)])
+    calls, readings = 0, phrases.start
+    continued = phrases._continued
+
+    def counted(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return continued(*args)
+
+    phrases._continued = counted  # type: ignore[method-assign, assignment]
+    for number in range(100, 400):
+        for symbol in (2 * number, 2 * number + 1):
+            readings = phrases.after(readings, symbol)
+            assert len(readings) <= 4
+    assert phrases.lacking(readings) == 0
+    assert calls <= 4 * 2 * 300
+
+
 def test_a_favoured_phrase_has_its_bonus_and_no_other() -> None:
     phrases = SentencePhrases([[(A, B)]])
     assert list(bonuses(phrases, [C, A, B, A], 2.0)) == [0.0, 2.0, 2.0, 0.0, 0.0]
     model = Written(lambda word, said: {C: 0.6, A: 0.2, B: 0.1, EOS: 0.1} if len(said) < 2 else {EOS: 1.0})
     for weight, best in ((0.5, (C, C)), (3.0, (A, B))):
-        favoured = Favoured(model, Phrases([phrases], torch.device("cpu")), weight)
+        favoured = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), weight)
         ((found, *_),) = Greedy()(favoured, (sentences([4]),))
         assert found.symbols == best
+
+
+def test_a_bonus_is_taken_back_where_a_phrase_breaks_off_or_the_end_comes() -> None:
+    phrases = SentencePhrases([[(A, B, C)], [(A, A)]])
+    assert list(bonuses(phrases, [A, B, B, C], 2.0)) == [2.0, 2.0, -4.0, 0.0, 0.0]
+    assert list(bonuses(phrases, [A, B], 2.0)) == [2.0, 2.0, -4.0]
+    assert list(bonuses(phrases, [A, A, B, C], 2.0)) == [2.0, 2.0, 0.0, 2.0, 0.0]  # the longer of both
+    assert list(bonuses(phrases, [A, A, A, B, C], 2.0)) == [2.0, 2.0, 2.0, 2.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_bonuses_are_those_of_the_phrases_that_are_complete(seed: int) -> None:
+    """And the score of a search is that of the model with what `bonuses` reports."""
+    draw = random.Random(seed)
+    phrases = drawn(draw)
+    table = [draw.choices(range(1, 9), k=4) for _ in range(40)]
+
+    def chances(word: int, said: Prefix) -> Chances:
+        weights = table[hash(said) % len(table)] if len(said) < 9 else [0, 0, 0, 1]
+        return {symbol: each / sum(weights) for symbol, each in zip((A, B, C, EOS), weights, strict=True)}
+
+    for search in (Greedy(), Beam(size=4, normalisation="none")):
+        favoured = PhraseBonus(Written(chances), Phrases([phrases], torch.device("cpu")), 1.5)
+        for found in search(favoured, (sentences([4]),), min(search.width, 3))[0]:
+            added = list(bonuses(phrases, found.symbols, 1.5))
+            said = (*found.symbols, EOS)
+            own = [math.log(chances(4, said[:place])[symbol]) for place, symbol in enumerate(said)]
+            assert [a + b for a, b in zip(own, added, strict=True)] == pytest.approx(found.log_probs)
+            assert found.score == pytest.approx(sum(own) + sum(added))
+            readings = phrases.start
+            for symbol in found.symbols:
+                readings = phrases.after(readings, symbol)
+            assert sum(added) == pytest.approx(1.5 * max(reading.length for reading in readings))
+
+
+def test_a_beam_does_not_begin_phrases_for_their_bonus_alone() -> None:
+    """With what is recommended, up to the limit of lengths."""
+    phrases = SentencePhrases([[(A, B)], [(C, B)]])
+    model = Written(lambda word, said: {A: 0.299, C: 0.3, B: 0.001, EOS: 0.4})
+    favoured = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), 2.0)
+    for normalisation in ("none", "length"):
+        ((found, *_),) = Beam(size=4, normalisation=normalisation, length_margin=30)(favoured, (sentences([4]),))
+        assert len(found.symbols) < 3
