@@ -10,13 +10,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.corpus.examples import Pair
-from dragoman.corpus.memory import Match, Nearest
+from dragoman.corpus.memory import Match
 from dragoman.documents.passages import split
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
-from dragoman.text.normalise import Normaliser, composed
-from dragoman.text.tokenise import punctuation
+from dragoman.serving.similar import NORMALISE, SimilarSources
+from dragoman.text.normalise import composed
 
 APPLICATION = 0x64726167  # in the header of our databases: "drag"
 FORM = 1
@@ -73,7 +72,6 @@ and better.target_language = made.target_language and better.source = made.sourc
 SAME = """
 select id, correction from corrections where source_language = ? and target_language = ? and source = ? order by id desc
 """
-_NORMALISE = Normaliser(lowercase=False)
 
 
 class NotKeptError(Exception):
@@ -116,13 +114,12 @@ class Corrections:
     def __init__(self, path: Path, *, threshold: float = 1.0) -> None:
         self.threshold = threshold
         self._lock = threading.Lock()
-        self._nearest: dict[tuple[str, str], Nearest] = {}
-        self._last: tuple[int] | None = None  # the version of the corrections that they know
         try:
             if not path.exists():  # for nobody else to read
                 path.touch(0o600)
             self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
+            self._similar = SimilarSources(path, threshold) if threshold < 1 else None
         except (sqlite3.Error, OSError) as error:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
 
@@ -269,7 +266,7 @@ class Corrections:
     def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
         """The number and text of the last correction of this sentence; characters may be composed or not."""
         with self._lock:
-            for text in dict.fromkeys((composed(source), _NORMALISE(source))):
+            for text in dict.fromkeys((composed(source), NORMALISE(source))):
                 if row := self._database.execute(SAME, (*pair, text)).fetchone():
                     return int(row[0]), str(row[1])
         return None
@@ -281,17 +278,16 @@ class Corrections:
         same = self.same(pair, source)
         if same is not None:
             return Match(same[1], 1.0, source)
-        if self.threshold >= 1:
+        if self._similar is None:
             return None
         with self._lock:
-            last = self._database.execute("select number from version").fetchone()
-            if last != self._last:
-                self._last, self._nearest = last, {}
-            if pair not in self._nearest:
-                pairs = [Pair(each.source, each.correction) for each in self._of(pair)]
-                self._nearest[pair] = Nearest(pairs, _NORMALISE, punctuation, threshold=self.threshold)
-            near = self._nearest[pair]
-        return next(iter(near.matches(source)), None)
+            version = self._database.execute("select number from version").fetchone()
+        for match in self._similar.matches(pair, source, version):
+            with self._lock:
+                row = self._database.execute(SAME, (*pair, match.translation)).fetchone()
+            if row:  # it has not been removed
+                return match._replace(translation=str(row[1]))
+        return None
 
     def all(self, pair: tuple[str, str]) -> list[Correction]:
         """The corrections of a pair of languages, the last of each sentence, in the order in which they were made."""

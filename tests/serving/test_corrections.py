@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -111,10 +112,10 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
     built = list[int]()
 
     def counted(pairs: list[Pair], *rest: Any, **options: Any) -> Nearest:
-        built.append(len(pairs))
+        built.extend([len(pairs)] if pairs else [])
         return Nearest(pairs, *rest, **options)
 
-    monkeypatch.setattr("dragoman.serving.corrections.Nearest", counted)
+    monkeypatch.setattr("dragoman.serving.similar.Nearest", counted)
     one, other = Corrections(tmp_path / "db", threshold=0.7), Corrections(tmp_path / "db", threshold=0.7)
     one.add(PAIR, Correction("the red car stops here", "la voiture"))
 
@@ -135,6 +136,59 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
     with closing(sqlite3.connect(tmp_path / "db")) as by_hand, by_hand:
         by_hand.execute("update corrections set correction = 'bagnole'")
     assert found() == "bagnole"
+
+
+def sentences(count: int) -> list[Correction]:
+    return [
+        Correction(f"the car of number {number} stops at house {number * 7919}", f"{number}") for number in range(count)
+    ]
+
+
+def waited(kept: Corrections) -> None:
+    """Wait for the index that a thread makes."""
+    assert kept._similar is not None
+    if kept._similar._making is not None:
+        kept._similar._making.join(30)
+
+
+def test_the_index_is_renewed_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.serving.similar.RECENT", 10)
+    Corrections(tmp_path / "db").add(PAIR, *sentences(30))
+    kept = Corrections(tmp_path / "db", threshold=0.9)
+
+    def found(number: int) -> str | None:
+        match = kept.found(PAIR, f"the car of number {number} stops at  house {number * 7919}!")
+        return match and match.translation
+
+    assert found(3) == "3"
+    for number, correction in enumerate(sentences(50)[30:], start=30):  # more than are recent
+        kept.add(PAIR, correction)
+        assert found(number) == f"{number}"
+    waited(kept)
+    kept.add(PAIR, sentences(4)[3]._replace(correction="again"))
+    assert (found(3), found(29), found(49)) == ("again", "29", "49")
+    for number in (3, 49):
+        kept.forget(sentences(50)[number].source)
+        assert found(number) != f"{number}"  # at once
+    kept.add(PAIR, sentences(60)[59])  # with the number of the last, which was removed
+    found(59)
+    waited(kept)
+    assert found(59) == "59"
+
+
+@pytest.mark.slow
+def test_a_new_correction_among_many_keeps_nobody_waiting(tmp_path: Path) -> None:
+    Corrections(tmp_path / "db").add(PAIR, *sentences(20_000))
+    began = time.monotonic()
+    kept = Corrections(tmp_path / "db", threshold=0.9)
+    made = time.monotonic() - began
+    times = list[float]()
+    for number in range(10):
+        kept.add(PAIR, Correction(f"something new {number}", "x"))
+        began = time.monotonic()
+        assert kept.found(PAIR, f"something new {number}!")
+        times.append(time.monotonic() - began)
+    assert sorted(times)[5] < max(0.1, made / 10), (times, made)
 
 
 def test_many_servers_make_the_database_at_once(tmp_path: Path) -> None:
