@@ -1,12 +1,14 @@
 """Keyboard accelerators, the marks in a label that say which key chooses it: _File, &File, ~File, and 文件(_F)."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.text.tokenise import COMBINING
 
 MARKS = "_&~"
 LABEL = 10  # words of a text with a mark inside of one, at most: longer ones are sentences about identifiers
+LONGEST_LABEL = 200  # characters
 PART = (
     3  # letters before such a mark, or behind it, at most (Se_lection, Copie_s, not user_name), if both texts have one
 )
@@ -14,6 +16,10 @@ _MARKED = re.compile(rf"(?<!\S)[^\w\s{MARKS}]*?((?:\w{COMBINING}*)*?)([{MARKS}])
 _BEHIND = re.compile(rf"\s*\([{MARKS}]\w\)")  # in scripts without letters on the keyboard
 _CODE = re.compile(r"[<>{}$%=/\\@#\d]|&[\w-]+;|\w\(|\.\w")  # placeholders, markup, paths, calls: no words of a label
 _LETTERS = re.compile(r"[\w-]+")
+_ENDED = re.compile(r"[.!?]\s*$")  # as sentences are, and labels are not, but for an ellipsis
+_ELLIPSIS = re.compile(r"(?:\.{3}|…)\s*$")
+_TRAILING = re.compile(r"[\s.…:：。]*$")
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # kana, ideographs, Hangul
 _NAME = re.compile(rf"[A-Za-z0-9]*[{MARKS}][A-Za-z0-9]+")
 
 
@@ -24,6 +30,57 @@ class _Mark(NamedTuple):
     before: str  # the letters of its word on either side
     behind: str
     name: str  # that it would be a part of if it were none: the ASCII letters and digits around it
+
+
+class Accelerator(NamedTuple):
+    """The accelerator of a label: its mark, its letter, and the span of the label that it takes."""
+
+    mark: str
+    letter: str
+    begin: int
+    end: int
+
+    def insertion(self, text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[int, str]:
+        """Return where to put what into a translation without the mark, outside spans that are taken: the mark before
+        the same letter, of a word's beginning if possible, or else before the first letter; in Chinese, Japanese and
+        Korean the letter in brackets behind the text, `(_F)`. Nothing is put where there is no place.
+        """
+        if _EAST_ASIAN.search(text):
+            trailing = _TRAILING.search(text)
+            return trailing.start() if trailing else len(text), f"({self.mark}{self.letter.upper()})"
+        letters = [
+            place
+            for place, sign in enumerate(text)
+            if sign.isalpha() and not any(begin <= place < end for begin, end in taken)
+        ]
+        same = [place for place in letters if text[place].casefold() == self.letter.casefold()]
+        initial = [place for place in same if not text[:place][-1:].isalnum()]
+        place = next(iter(initial or same or letters), None)
+        return (0, "") if place is None else (place, self.mark)
+
+
+def find_accelerator(text: str) -> Accelerator | None:
+    """Return the accelerator of a label in one language, if it has one. Where `without` compares two texts, this one
+    looks at the text alone: a mark begins a word of a text that begins with a capital, or is inside a word that is no
+    identifier (E_xit, Cl_ose, but not old_role). A text that ends as a sentence does is no label.
+    """
+    if len(text) > LONGEST_LABEL or "\n" in text:
+        return None
+    if bracketed := _BEHIND.search(text):
+        return Accelerator(bracketed[0][-3], bracketed[0][-2], *bracketed.span())
+    here = _mark(text)
+    if here is None or len(text.split()) > LABEL or (_ENDED.search(text) and not _ELLIPSIS.search(text)):
+        return None
+    first = next(filter(str.isalpha, text), "")
+    if first.islower() or (here.mark == "_" and here.before and not _divides_label(here.before)):
+        return None
+    place = text.index(here.mark)
+    return Accelerator(here.mark, here.behind[0], place, place + 1)
+
+
+def _divides_label(before: str) -> bool:
+    """Whether an underline behind these letters of a word is an accelerator's, and no part of an identifier."""
+    return before[:1].isupper() or len(before) == 1
 
 
 def without(source: str, target: str) -> tuple[str, str]:

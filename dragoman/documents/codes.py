@@ -171,6 +171,7 @@ class Coded:
         self.line = Line(escape=self._escaped, quoted=self._kept.back)
         self._codes = list[Any]()
         self._read(element)
+        self.line.take_accelerator()
         begun = etree.tostring(element, encoding="unicode", with_tail=False).partition(">")[2]
         self._is_cdata = not self._codes and begun.startswith("<![CDATA[")
 

@@ -48,6 +48,7 @@ def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:
         elif not any(key.startswith(ABOUT) for key in keys):
             line = inline(json.loads(token[0]))
             line.raw, line.quoted = token[0], quoted
+            line.take_accelerator()
             if line.worded:
                 yield from (text[end : token.start()], line)
                 end = token.end()

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from dragoman.documents.kept import PLACEHOLDER
+from dragoman.corpus.accelerators import Accelerator, find_accelerator
+from dragoman.documents.kept import PLACEHOLDER, PROTECTED
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 from dragoman.text.tokenise import CJK
+from dragoman.translation.placing import Placed
 
 _SIGN = re.compile(r"[\s\d,;*†‡§¶®©™()\[\]–-]+")
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[^\w\s])$")  # the end of a word, or a punctuation mark
@@ -30,6 +32,18 @@ class Line:
     escape: Callable[[str], str] = str
     quoted: Callable[[str], str] = str
     emphasis: str = ""
+    accelerator: Accelerator | None = None
+
+    def take_accelerator(self) -> None:
+        """Remove the keyboard accelerator of a label (`_File`) from the text; its translation gets one."""
+        self.accelerator = taken = find_accelerator(self.text)
+        if taken:
+            self.text = self.text[: taken.begin] + self.text[taken.end :]
+            size = taken.end - taken.begin
+            shifts = (min(max(0, mark.offset - taken.begin), size) for mark in self.marks)
+            self.marks = [
+                mark._replace(offset=mark.offset - shift) for mark, shift in zip(self.marks, shifts, strict=True)
+            ]
 
     def say(self, text: str) -> None:
         """Add text, in which any white space is a space, and a line break in Chinese or Japanese is nothing."""
@@ -66,7 +80,11 @@ class Line:
             return self.raw
         text = translated.text
         found, last = list[str](), 0
-        for tag in placed(self.marks, self.text, translated):
+        tags = placed(self.marks, self.text, translated)
+        if self.accelerator and self.accelerator.mark not in text:
+            place, mark = self.accelerator.insertion(text, PROTECTED.find(text))
+            tags = sorted([*tags, Placed(self.escape(mark), place)], key=lambda tag: tag.offset)
+        for tag in tags:
             said = bool(tag.raw.strip(self.emphasis)) if tag.hollow and self.emphasis else True
             found += [self.escape(text[last : tag.offset]), tag.raw if said else ""]
             last = tag.offset

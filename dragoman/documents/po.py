@@ -128,6 +128,7 @@ def _line(text: str) -> Line:
     kept = Kept(text)
     line = inline(_ESCAPES.sub(lambda found: kept.placeholder(found[0]), text))
     line.raw, line.quoted = text, kept.back
+    line.take_accelerator()
     return line
 
 

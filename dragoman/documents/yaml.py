@@ -111,6 +111,7 @@ def _line(text: str, scalar: _Scalar) -> tuple[int, Line]:
         return begin, Line()
     line = inline(node.value.rstrip("\n"))
     line.raw, line.quoted = text[begin:end], partial(_written, text[begin:end], scalar)
+    line.take_accelerator()
     return begin, line
 
 

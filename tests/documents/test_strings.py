@@ -279,6 +279,58 @@ def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, told: s
         written(name, text)
 
 
+@pytest.mark.parametrize(
+    ("label", "read", "said", "expected"),
+    [
+        ("_File", "File", "Fichier", "_Fichier"),
+        ("&File", "File", "Datei", "&Datei"),
+        ("~Print...", "Print...", "Imprimer...", "Im~primer..."),
+        ("E_xit", "Exit", "Quitter le texte", "Quitter le te_xte"),
+        ("Save &As", "Save As", "Enregistrer un ami", "Enregistrer un &ami"),
+        ("_Öffnen", "Öffnen", "Open", "_Open"),
+        ("_Open…", "Open…", "開く…", "開く(_O)…"),
+        ("&Close", "Close", "닫기", "닫기(&C)"),
+        ("Close (&C)", "Close", "Fermer", "&Fermer"),
+        ("閉じる(_C)", "閉じる", "Close", "_Close"),
+        ("_Delete %d", "Delete %d", "%d x", "%d _x"),
+        ("_File", "File", "_Fichier", "_Fichier"),
+        ("_File", "File", "123", "123"),
+    ],
+)
+def test_an_accelerator_is_carried_over(label: str, read: str, said: str, expected: str) -> None:
+    for name, form in (("x.json", '{"a": "%s"}'), ("x.yaml", 'a: "%s"\n')):
+        document = table.document(File(name, (form % label).encode(), ("en", "fr")))
+        (line,) = document.lines
+        assert line.text == read
+        assert document.written([same(said)]).decode() == form % expected
+        assert spoken(document, nothing).decode() == form % label
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Set old_role",
+        "AT&T",
+        "R&D",
+        "user_name",
+        "_id",
+        "Use the _id field.",
+        "a_b_c",
+        "Tom & Jerry",
+        "__init__",
+        "A && B",
+    ],
+)
+def test_a_mark_of_an_identifier_is_no_accelerator(text: str) -> None:
+    document = table.document(File("x.json", json.dumps({"a": text}).encode(), ("en", "fr")))
+    assert [line.text for line in document.lines] == [text]
+
+
+def test_an_accelerator_goes_between_tags_and_is_escaped_like_the_text() -> None:
+    assert written("x.json", '{"a": "<b>&amp;One</b> two"}') == '{"a": "TWO <b>&amp;ONE</b>"}'
+    assert written("x.json", '{"a": "Two <b>_one</b>"}') == '{"a": "<b>_ONE</b> TWO"}'
+
+
 def test_bytes_that_are_no_text_are_told_with_their_line() -> None:
     with pytest.raises(UserError, match=r"x\.json:2: is not UTF-8"):
         table.document(File("x.json", b'{"a":\n"\xff"}', ("en", "fr")))

@@ -265,6 +265,11 @@ def test_a_text_of_a_memory_is_where_and_what_it_would_be(units: str, expected: 
     assert found.count("<tuv") == max(2, units.count("<tuv") + ("fr-CA" not in units))
 
 
+def test_accelerators_of_labels_are_carried_over_beside_codes() -> None:
+    text = '<tmx><body><tu><tuv xml:lang="en"><seg><hi>&amp;One</hi> two</seg></tuv></tu></body></tmx>'
+    assert b"<seg>TWO <hi>&amp;ONE</hi></seg>" in spoken(opened(Tmx, text))
+
+
 def test_a_memory_with_one_of_several_texts_of_a_language_is_complete() -> None:
     text = "".join(
         f'<tuv xml:lang="fr-{region}"><seg>{said}</seg></tuv>' for region, said in (("FR", ""), ("CA", "un"))
