@@ -96,6 +96,7 @@ def _told(
         scores.check(len(system.lines), system.path, references)
     scores.check_forms(systems, references, metrics)
     scores.tell_forms([] if run else systems, references, metrics)
+    scores.tell_unspaced(references, metrics)
     if options.by:
         return comparison.grouped(systems, references, metrics, options, run)
     if len(systems) > 1 or options.confidence:

@@ -19,8 +19,10 @@ from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, Recorded
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
+from dragoman.text.tokenise import bleu_tokenisation
 
 KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
+LOOKED = 1_000  # lines of a file that tell its script
 _JSON = re.compile(r'\{"version":\d+,"text":')  # how a translation begins
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
 
@@ -72,6 +74,20 @@ def tell_forms(texts: Sequence[Text], references: Sequence[Text], metrics: Seque
     if any(isinstance(metric, AlignmentErrorRate) and not metric.one_based for metric in metrics):
         for path, lines in references:
             tell_if_from_1(path, list(map(read_pharaoh, lines)), "--metrics '{kind: aer, one_based: true}'")
+
+
+def tell_unspaced(references: Sequence[Text], metrics: Sequence[Metric]) -> None:
+    """Tell which references are mostly in a script without spaces, of which a metric takes a clause for a word."""
+    kinds = {part for metric in metrics for part in _BETWEEN.split(metric.signature(1))}
+    for path, lines in {each.path: each.lines for each in references}.items():
+        tokenise = bleu_tokenisation(Counter("".join(lines[:LOOKED])))
+        if tokenise is None or any(" " in line.strip() for line in lines[:LOOKED]):
+            continue
+        options = [f"--tokenise {tokenise}"] if "tok:13a" in kinds else []
+        options += ["--metrics '{kind: ter, asian_support: true}'"] if "asian:no" in kinds else []
+        if options:
+            told = "; ".join(options)
+            tell(f"{shown(path)}: has no spaces between words, so that each clause is scored as one ({told})")
 
 
 def check_texts(metrics: Sequence[Metric]) -> None:

@@ -13,7 +13,7 @@ from dragoman.corpus.examples import Pair, is_blank, read_pairs
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 from dragoman.text.protection import KINDS, Protection
-from dragoman.text.tokenise import punctuation
+from dragoman.text.tokenise import bleu_tokenisation, punctuation
 
 SAMPLED = 200_000  # number of pairs that are analysed
 BYTES = 256  # symbols that every inventory of subwords has, besides one for the space
@@ -79,6 +79,7 @@ class Sample(NamedTuple):
     tokenised: bool  # punctuation is separated from words
     blank: int = 0  # pairs that have an empty side, beside the others
     spans: tuple[str, ...] = ()  # kinds of protected spans that both sides share
+    tokenise: str | None = None  # how BLEU should separate words of a target without spaces
 
     def __str__(self) -> str:
         kind = "tokenised" if self.tokenised else "natural"
@@ -160,6 +161,7 @@ def look(where: str, source: str, target: str) -> Sample:
         tokenised=apart > together,
         blank=blank,
         spans=shared.kinds,
+        tokenise=bleu_tokenisation(letters[1]),
     )
 
 

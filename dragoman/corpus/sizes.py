@@ -76,7 +76,8 @@ def choose(
     memory = {"memory": Spec("nearest", {"threshold": 0.4})} if options.memory else {}
     rest = {"layers": 1, "dropout": dropout}
     looks = {"attend": "between", "feed": "nothing", "features": "deep"}
-    bleu, chrf = Spec("bleu", {"tokenise": "none"} if sample.tokenised else {}), Spec("chrf")
+    tokenise = "none" if sample.tokenised else sample.tokenise
+    bleu, chrf = Spec("bleu", {"tokenise": tokenise} if tokenise else {}), Spec("chrf")
     metrics = [chrf, bleu] if sample.pairs < FEW else [bleu, chrf]
     return Config.model_validate(
         {

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 Span = tuple[int, int]  # begin and end, in characters
@@ -36,6 +36,7 @@ SPACELESS: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff"
 )
+_HAN = re.compile("[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _CHINESE_OR_JAPANESE = re.compile(f"[{CJK}]")
 # Where no syllable begins: behind vowels of Thai and Lao that are written before their consonant; before combining
@@ -61,6 +62,18 @@ def spaceless(character: str) -> bool:
 def chinese_or_japanese(character: str) -> bool:
     """Whether a character is of Chinese or Japanese, their punctuation included."""
     return _CHINESE_OR_JAPANESE.match(character) is not None
+
+
+def bleu_tokenisation(letters: Mapping[str, int] | Mapping[str, float]) -> str | None:
+    """How BLEU should separate the words of a text with these numbers of each character, where most are of scripts
+    without spaces: `zh` for Chinese, `char` for others; None where spaces part them.
+    """
+    unspaced = {character: count for character, count in letters.items() if spaceless(character)}
+    total = sum(unspaced.values())
+    if 2 * total <= sum(count for character, count in letters.items() if of_word(character)):
+        return None
+    chinese = sum(count for character, count in unspaced.items() if _HAN.match(character))
+    return "zh" if chinese > 0.95 * total else "char"  # Japanese has kana between
 
 
 def divide_spaceless(text: str, spans: list[Span], boundaries: Iterable[int]) -> list[Span]:

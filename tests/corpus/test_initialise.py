@@ -313,6 +313,10 @@ def test_what_was_seen_decides_the_rest() -> None:
     assert other.model.embedding.tie == "output"
     assert other.text.source.tokeniser == "whitespace"
     assert other.metrics[0].options == {"tokenise": "none"}
+    chinese = choose(CORPUS, sample()._replace(tokenise="zh"), "r").metrics
+    assert (chinese[0], plain.metrics[0]) == (Spec("bleu", {"tokenise": "zh"}), Spec("bleu"))
+    apart = choose(CORPUS, sample(tokenised=True)._replace(tokenise="zh"), "r")
+    assert apart.metrics[0].options == {"tokenise": "none"}
     assert (plain.data.max_length, other.data.max_length) == (100, 350)
     few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.unit.options["size"]
     assert few == 256 + 1 + 90 + 50

@@ -19,6 +19,8 @@ def test_tells_natural_text_from_tokenised_and_one_alphabet_from_two(tmp_path: P
     natural = looked_at(tmp_path, ["The cat, it sleeps."] * 9, ["Le chat, il dort."] * 9)
     apart = looked_at(tmp_path, ["the cat , it sleeps ."] * 9, ["\u043a\u043e\u0442 \u0441\u043f\u0438\u0442 ."] * 9)
     assert (natural.tokenised, apart.tokenised) == (False, True)
+    assert natural.tokenise is None
+    assert looked_at(tmp_path, ["The cat, it sleeps."] * 9, ["猫，它睡觉。"] * 9).tokenise == "zh"
     assert natural.shared > 0.6
     assert apart.shared < 0.2
     assert (natural.pairs, natural.words, natural.longest) == (9, 6.0, 6)

@@ -377,6 +377,23 @@ def test_texts_are_compared_in_nfc_and_that_is_told_once_for_each_file(scored: S
     assert [line.split()[0] for line in table.splitlines()[1:3]] == ["1", "2-3"]
 
 
+def test_a_script_without_spaces_is_told(scored: Shell, golden: Golden) -> None:
+    scored.write("zh", "他喜欢吃苹果。\n")
+    scored.write("apart", "他 喜欢 吃 苹果 。\n")
+    told = scored("evaluate", "zh", "-i", "zh").err
+    assert told.startswith("zh: ")
+    assert "--tokenise zh" in told
+    assert "asian_support: true" in told
+    golden(told.strip())
+    assert "asian" not in scored("evaluate", "zh", "-i", "zh", "--metrics=bleu").err
+    for words in (
+        ("zh", "-i", "zh", "--metrics=bleu", "--tokenise=zh"),
+        ("apart", "-i", "apart"),
+        ("zh", "--metrics=cer"),
+    ):
+        assert scored("evaluate", *words, stdin="x\n").err == "", words
+
+
 def test_of_a_run_the_references_alone_may_have_another_form(copied: Shell) -> None:
     """What it translates is no file, and what it reads is compared with nothing."""
     copied.write("odd.en", "one e\u0301\n" * 2)

@@ -1,12 +1,13 @@
 """Words: punctuation splits off, elisions end with an apostrophe, contractions and numbers stay whole."""
 
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.tokenise import TOKENISERS, Tokeniser, of_word, punctuation, whitespace
+from dragoman.text.tokenise import TOKENISERS, Tokeniser, bleu_tokenisation, of_word, punctuation, whitespace
 
 
 def split(tokeniser: Tokeniser, text: str) -> str:
@@ -80,3 +81,21 @@ def test_no_line_takes_long() -> None:
         punctuation(text)
     punctuation("a\u0301" * 100_000 + "\u0301" * 100_000)
     assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("他喜欢吃苹果。", "zh"),
+        ("他用iOS吃红苹果", "zh"),
+        ("これはペンです。", "char"),
+        ("彼は本を読む", "char"),
+        ("เขากินแอปเปิ้ล", "char"),
+        ("He reads 书.", None),
+        ("사과를 먹는다", None),
+        ("12.", None),
+        ("", None),
+    ],
+)
+def test_how_bleu_separates_words_without_spaces(text: str, expected: str | None) -> None:
+    assert bleu_tokenisation(Counter(text)) == expected

@@ -51,8 +51,8 @@ class Bleu(SacreMetric):
 
     The default `tokenise: 13a` scores natural text as WMT does. Older papers scored text that was tokenised, and often
     lower-cased, beforehand: `tokenise: none, lowercase: true` reproduces this. `intl` splits at all Unicode punctuation
-    and symbols; `zh` and `char` suit text without spaces. `order` is the length of the longest n-grams. Whether the
-    text is already tokenised is not checked.
+    and symbols; `zh` suits Chinese, `char` Japanese and other text without spaces. `order` is the length of the longest
+    n-grams. Whether the text is already tokenised is not checked.
 
     A sentence is scored with effective order: n-grams longer than the translation are left out of the mean, as
     otherwise the score of a short translation would be determined by smoothing. With `smoothing: none`, a translation
@@ -148,20 +148,25 @@ class EditRate(SacreMetric):
     Edits are insertions, deletions, substitutions and shifts of word sequences. With several references, the edits to
     the nearest one are divided by the mean length. The rate of long output can exceed 100. sacreBLEU ignores case by
     default; here case counts (`case:mixed` in the signature), since post-editors correct it too. `lowercase: true`
-    gives sacreBLEU's default. `normalise: true` first splits punctuation from words (Tercom).
+    gives sacreBLEU's default. `normalise: true` first splits punctuation from words (Tercom), and
+    `asian_support: true` each character of Chinese and Japanese from the others, too.
     """
 
     higher_is_better = False
 
-    def __init__(self, name: str, *, lowercase: bool = False, normalise: bool = False) -> None:
-        super().__init__(name, TER(case_sensitive=not lowercase, normalized=normalise))
+    def __init__(
+        self, name: str, *, lowercase: bool = False, normalise: bool = False, asian_support: bool = False
+    ) -> None:
+        super().__init__(
+            name, TER(case_sensitive=not lowercase, normalized=normalise or asian_support, asian_support=asian_support)
+        )
 
 
 class Ter(EditRate):
     """Translation edit rate (Snover et al. 2006), with options of `EditRate`."""
 
-    def __init__(self, *, lowercase: bool = False, normalise: bool = False) -> None:
-        super().__init__("TER", lowercase=lowercase, normalise=normalise)
+    def __init__(self, *, lowercase: bool = False, normalise: bool = False, asian_support: bool = False) -> None:
+        super().__init__("TER", lowercase=lowercase, normalise=normalise, asian_support=asian_support)
 
 
 class Hter(EditRate):
@@ -170,5 +175,5 @@ class Hter(EditRate):
     `ter`, which is higher. Nothing in a text tells the two apart, so that a name of its own says which one was meant.
     """
 
-    def __init__(self, *, lowercase: bool = False, normalise: bool = False) -> None:
-        super().__init__("HTER", lowercase=lowercase, normalise=normalise)
+    def __init__(self, *, lowercase: bool = False, normalise: bool = False, asian_support: bool = False) -> None:
+        super().__init__("HTER", lowercase=lowercase, normalise=normalise, asian_support=asian_support)

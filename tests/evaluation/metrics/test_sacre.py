@@ -142,6 +142,10 @@ def test_ter_respects_case_unless_told_otherwise() -> None:
     assert Ter(lowercase=True).corpus(["the cat"], [["The cat"]]).value == 0
     assert Ter().corpus(["the cat."], [["the cat ."]]).value > 0
     assert Ter(normalise=True).corpus(["the cat."], [["the cat ."]]).value == 0
+    for metric in (Ter(asian_support=True), Hter(asian_support=True)):
+        score = metric.corpus(["他吃苹果"], [["我吃苹果"]])
+        assert score.value == pytest.approx(25)
+        assert "norm:yes|punct:yes|asian:yes" in score.signature
 
 
 def test_ter_takes_the_nearest_of_several_references() -> None:
