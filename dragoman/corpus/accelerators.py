@@ -68,6 +68,7 @@ def find_accelerator(text: str) -> Accelerator | None:
         return None
     if bracketed := _BEHIND.search(text):
         return Accelerator(bracketed[0][-3], bracketed[0][-2], *bracketed.span())
+    text = text.replace(" & ", " + ")  # a word, and no mark
     here = _mark(text)
     if here is None or len(text.split()) > LABEL or (_ENDED.search(text) and not _ELLIPSIS.search(text)):
         return None
