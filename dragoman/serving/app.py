@@ -42,7 +42,7 @@ def create(backend: Backend) -> FastAPI:
     app.include_router(libretranslate.router(backend))
     app.include_router(files.router(backend))
     app.include_router(v1.router(backend))
-    app.router.routes += pages.routes()
+    app.router.routes += pages.routes(app.openapi)
 
     @app.get("/health")
     async def health() -> dict[str, str]:

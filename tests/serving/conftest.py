@@ -43,6 +43,14 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def back(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run from French to English."""
+    folder = toy.corpus(tmp_path_factory.mktemp("back"))
+    options = {"data.source": "fr", "data.target": "en"}
+    return session.train(toy.config(folder, folder / "run", options), quiet=True).path
+
+
+@pytest.fixture(scope="session")
 def opened(run: Path) -> Open:
     """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.browser import Browser, started
 from tests.serving.server import serving
 
-WIDTH, HEIGHT = 1000, 740
+WIDTH, HEIGHT = 1000, 640
 WORDS = "#translation .word"
 SHOWN = "return [...document.querySelectorAll('#translation .word')].map((word) => word.textContent)"
 TEXT = "My teacher isn't reading the letter.\nThe teacher is reading a letter this morning."

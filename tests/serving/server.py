@@ -17,7 +17,11 @@ def serving(*runs: Path, options: Sequence[str] = (), environment: Mapping[str, 
         assert server.stderr is not None
         found = re.search(r"http://[\d.:]+", server.stderr.readline())
         assert found is not None
-        yield found[0]
+        try:
+            yield found[0]
+        except BaseException:
+            server.kill()  # or a test that has failed would wait for it
+            raise
         server.send_signal(signal.SIGTERM)
         told = server.stderr.read()
         assert "Traceback" not in told, told

@@ -11,18 +11,18 @@ let waiting = 0; // batches of files
 function send(files) {
   if (!settings.filesTranslation || several()) return say("Files are not translated here.");
   one("files").open = true;
-  const languages = pair();
+  const wish = { ...pair(), glossary: JSON.stringify(glossary()) };
   if (!waiting) failed = [];
   waiting += 1;
-  sending = sending.then(() => sendAll(files, languages));
+  sending = sending.then(() => sendAll(files, wish));
 }
 
-async function sendAll(files, languages) {
+async function sendAll(files, wish) {
   let done = 0;
   for (const file of files) {
     one("sent").textContent = [...failed, `Translating ${file.name} …`].join("\n");
     try {
-      await sent(file, languages);
+      await sent(file, wish);
       done += 1;
     } catch (error) {
       failed.push(`${file.name}: ${error.message}`);
@@ -35,12 +35,12 @@ async function sendAll(files, languages) {
 }
 
 // Send a file, and offer what comes back.
-async function sent(file, languages) {
+async function sent(file, wish) {
   const form = new FormData();
-  for (const [name, value] of Object.entries({ file, ...languages })) form.append(name, value);
+  for (const [name, value] of Object.entries({ ...wish, file })) form.append(name, value);
   const { translatedFileUrl } = await (await answered("translate_file", { body: form })).json();
   const ending = file.name.slice(file.name.lastIndexOf("."));
-  const name = `${file.name.slice(0, -ending.length)}_${languages.target}${ending}`;
+  const name = `${file.name.slice(0, -ending.length)}_${wish.target}${ending}`;
   const link = element("a", name, { href: `download_file/${translatedFileUrl.split("/").pop()}`, download: name });
   const item = element("li");
   item.append(link);
@@ -63,4 +63,4 @@ document.addEventListener("drop", (event) => {
   event.preventDefault();
   send([...event.dataTransfer.files]);
 });
-started.then(offer);
+started.then(offer, () => {}); // what failed is said above

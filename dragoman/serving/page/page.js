@@ -1,6 +1,11 @@
 // The page of `dragoman serve`: text in, translation out as it is made.
 "use strict";
 
+const AUTO = "auto"; // the source whose language is detected
+const GONE = "The server does not answer. It may have been stopped, or this computer is not connected. Try again.";
+const BROKEN = "The connection ended before everything was translated. Try again.";
+const COPIED = "Copied.", TO_COPY = "Press Ctrl+C to copy.";
+
 const UNSURE = 0.5; // probability of a word below which it is underlined
 const PAST = 20; // texts in the history
 const one = (id) => document.getElementById(id);
@@ -10,6 +15,7 @@ let settings = {};
 let together = []; // {sources, target} of each run that reads several texts
 let sentences = []; // of the translation that is shown
 let chosen = null; // {sentence, word, button, others}; no word: a sentence that was corrected
+let detected = ""; // the language of the text, where it was to be detected
 let running = null; // aborts the request that is under way
 let typing; // the timer of a pause in typing
 let asked = ""; // what was asked for last
@@ -34,13 +40,26 @@ function stored(name, value) {
 }
 
 // The name under which the glossary of a pair of languages stays in the browser.
-const itsGlossary = () => `glossary ${one("source").value} ${one("target").value}`;
+const itsGlossary = () => `glossary ${language()} ${one("target").value}`;
+
+// The language of the text, if it is known.
+const language = () => (one("source").value === AUTO && detected) || one("source").value;
 
 // Terms with their translations, and those that stay as they are.
 function glossary() {
   const lines = (id) => one(id).value.split("\n").filter((line) => line.trim());
-  const terms = lines("glossary").map((line) => line.split(/[=\t]/).map((part) => part.trim()).filter(Boolean));
-  return [...terms.filter((term) => term.length), ...lines("never").map((line) => [line.trim()])];
+  const terms = lines("glossary").map(termOf).filter(([term]) => term);
+  return [...terms, ...lines("never").map((line) => [line.trim()])];
+}
+
+// A term and its translation: parted by tabs as in a table, by the first " = ", or by the first "=".
+function termOf(line) {
+  const separator = ["\t", " = ", "="].find((part) => line.includes(part));
+  const at = separator && line.indexOf(separator);
+  const parts = !separator ? [line] : separator === "\t" ? line.split(separator)
+    : [line.slice(0, at), line.slice(at + separator.length)];
+  const [term, ...forms] = parts.map((part) => part.trim());
+  return [term, ...forms.filter(Boolean)];
 }
 
 function post(path, given, signal) {
@@ -49,20 +68,40 @@ function post(path, given, signal) {
 
 async function answered(path, { headers = {}, ...request }) {
   const key = one("key").value.trim();
-  const known = { ...headers, ...(key && { Authorization: `Bearer ${key}` }) };
-  const answer = await fetch(path, { method: "POST", headers: known, ...request });
+  const sent = { ...headers, ...(key && { Authorization: `Bearer ${key}` }) };
+  const answer = await fetch(path, { method: "POST", headers: sent, ...request }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error(GONE);
+  });
   if (!answer.ok) {
-    const told = await answer.json().catch(() => ({}));
-    throw new Error(told.error || `The server answered ${answer.status}`);
+    const { error = "" } = await answer.json().catch(() => ({}));
+    throw new Error(plainly(answer.status, error, answer.headers.get("Retry-After")));
   }
   return answer;
 }
+
+// What a user can do about an answer that is none, by its status and the server's own line.
+function plainly(status, line, seconds) {
+  const limit = /\((\d+)\) exceeds text limit \((\d+)\)/.exec(line);
+  if (limit) return tooLong(...limit.slice(1).map(Number));
+  if (status === 413) return "This is larger than what the server accepts at once. Translate it in parts.";
+  if (status === 429) return "Too many requests. Wait a minute, then try again.";
+  if (status === 503) return `The server is busy. Try again in ${seconds > 1 ? `${seconds} seconds` : "a moment"}.`;
+  if (status === 502 || status === 504) return GONE;
+  const reason = line.replace(/^(Invalid request|Cannot translate (text|file)): /, "");
+  if (status < 500 && reason) return reason[0].toUpperCase() + reason.slice(1) + (/[.!?]$/.test(reason) ? "" : ".");
+  return `The server could not do this (${status}). If it happens again, its log says why.`;
+}
+
+const tooLong = (size, most) => `${counted(size)} characters are too many: at most ${counted(most)} are translated at once.`;
+const counted = (number) => number.toLocaleString("en");
 
 async function* events(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let waiting = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((error) => {
+      throw error.name === "AbortError" ? error : new Error(BROKEN);
+    });
     if (done) return;
     const whole = (waiting + value).split("\n\n");
     waiting = whole.pop();
@@ -94,7 +133,7 @@ function texts() {
 // As many boxes as there are sources.
 function boxes() {
   const names = several();
-  one("ask").querySelector(".columns").classList.toggle("several", Boolean(names));
+  document.querySelector(".columns").classList.toggle("several", Boolean(names));
   one("named").textContent = names ? names[0] : "Text to translate";
   one("named").className = names ? "muted" : "unseen";
   for (const more of document.querySelectorAll("#texts > div:not(:first-child)")) more.remove();
@@ -111,6 +150,20 @@ function boxes() {
   count();
 }
 
+// Show which language was detected, in the place of the question.
+function showDetected() {
+  const option = one("source").querySelector(`option[value="${AUTO}"]`);
+  const name = detected && languages.find(({ code }) => code === detected)?.name;
+  if (option) option.textContent = name ? `Detected: ${name}` : "Detect language";
+  one("detected").textContent = name && one("source").value === AUTO ? `Detected: ${name}` : "";
+  swappable();
+}
+
+function swappable() {
+  const back = languages.find(({ code }) => code === one("target").value);
+  one("swap").disabled = !back?.targets.includes(language());
+}
+
 function hurry(event) {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
 }
@@ -118,11 +171,12 @@ function hurry(event) {
 // Translate what is typed when nothing more is typed for a while.
 function typed() {
   count();
+  settle();
   clearTimeout(typing);
   typing = setTimeout(() => {
     if (correcting()) return say("A better translation has not been saved. Press Translate to go on without it.");
     if (wanted() === asked) return void (whole && say(legend()));
-    if (texts().join("").length <= TYPED) translate(true);
+    if (texts().join("").length <= TYPED || isTooLong()) translate(true);
     else say("Press Translate.");
   }, settings.frontendTimeout);
 }
@@ -131,6 +185,13 @@ function typed() {
 function wanted() {
   return JSON.stringify([texts(), wished()]);
 }
+
+// Take back what was said of a text that has changed since.
+function settle() {
+  if ([COPIED, TO_COPY].includes(one("state").textContent)) say(legend());
+}
+
+const isTooLong = () => characters() > (settings.charLimit ?? Infinity);
 
 // While a text is typed, its translation stays until there is another one.
 async function translate(whileTyping = false) {
@@ -150,15 +211,29 @@ async function translate(whileTyping = false) {
   };
   const blank = !texts().some((text) => text.trim());
   if (!whileTyping || blank) clear();
-  if (blank) return say("");
+  if (blank) {
+    detected = "";
+    showDetected();
+    return say("");
+  }
+  if (isTooLong()) return say(tooLong(characters(), settings.charLimit));
   if (!whileTyping) say("Translating …");
+  let ended = false;
   try {
     for await (const { name, data } of events(await post("v1/stream", { q, ...wish }, abort.signal))) {
       if (running !== abort) return;
-      if (name === "error") throw new Error(data.error);
-      if (stale) clear();
-      if (name === "sentence") add({ ...data, wish }); // as it was asked for, whatever is chosen later
+      if (name === "error") throw new Error(plainly(400, data.error));
+      if (name === "language") {
+        if (detect(data.language, wish)) return translate(whileTyping); // by the glossary of this language
+        wish.source = data.language;
+      }
+      if (name === "sentence") {
+        if (stale) clear();
+        add({ ...data, wish }); // as it was asked for, whatever is chosen later
+      }
+      ended ||= name === "end";
     }
+    if (!ended) throw new Error(BROKEN);
     whole = true;
     say(legend());
     done = several() ? "" : q;
@@ -173,7 +248,22 @@ async function translate(whileTyping = false) {
   one("copy").disabled = !sentences.length;
 }
 
+// Take in the language that was detected, and tell whether there is another glossary for it than the one that was sent.
+function detect(code, wish) {
+  if (code === detected) return false;
+  const before = detected ? "" : one("glossary").value; // written when the language was not known yet
+  if (before) stored(itsGlossary(), "");
+  detected = code;
+  const every = [stored(itsGlossary()), before].filter((terms) => terms.trim()).join("\n");
+  stored(itsGlossary(), every);
+  one("glossary").value = every;
+  showDetected();
+  return JSON.stringify(glossary()) !== JSON.stringify(wish.glossary);
+}
+
 function legend() {
+  if (sentences.length && sentences.every(isSame)) return "This text is in the target language already.";
+  if (sentences.some((sentence) => sentence.rejected_correction)) return "A saved correction is not used because of the glossary.";
   const every = sentences.flatMap(({ text, translation }) => words(text, translation));
   if (!every.some((word) => word.unsure)) return "";
   return every.some((word) => word.sure !== undefined) ? "The stronger the colour, the less sure." : "Underlined: the model is unsure.";
@@ -214,7 +304,11 @@ function draw(sentence) {
   place.replaceChildren();
   place.className = sentence.correction ? "corrected" : "";
   sentence.buttons = new Map(); // by the number of their word
-  if (isWhole(sentence)) return void place.append(pressed(sentence, text.trim() ? text : "…"));
+  settle();
+  if (isWhole(sentence)) {
+    place.append(pressed(sentence, text.trim() ? text : "…"));
+    return admit(one("translation"));
+  }
   let end = 0;
   for (const word of words(text, translation)) {
     if (end < word.begin) place.append(text.slice(end, word.begin));
@@ -227,26 +321,32 @@ function draw(sentence) {
     }
     sentence.buttons.set(word.number, button);
     const last = place.lastElementChild;
-    if (last && end === word.begin && place.lastChild === last && !/[\p{L}\p{N}]/u.test(word.word)) {
+    if (last && end === word.begin && place.lastChild === last && clings(last.textContent, word.word)) {
       const joined = last.classList.contains("joined") ? last : element("span", "", { class: "joined" });
-      if (joined !== last) last.replaceWith(joined); // no line begins with a full stop
+      if (joined !== last) last.replaceWith(joined);
       joined.append(...(joined === last ? [] : [last]), button);
     } else place.append(button);
     end = word.end;
   }
   place.append(text.slice(end));
+  admit(one("translation"));
 }
 
+// Whether no line may end between two words: no full stop begins one, and no apostrophe or bracket ends one.
+const clings = (before, word) => !/[\p{L}\p{N}]/u.test(word) || /^['’ʼ]/.test(word) || /['’ʼ\p{Ps}\p{Pi}¿¡]$/u.test(before);
+
 const isWithheld = ({ translation }) => translation?.withheld !== undefined;
+
+// Whether a sentence was not translated, since it was detected to be in the target language.
+const isSame = ({ wish, translation }) => !translation && wish?.source === wish?.target;
 
 // Whether a sentence has no words to choose.
 const isWhole = (sentence) => Boolean(sentence.correction) || isWithheld(sentence) || !sentence.text.trim();
 
 // A button for a word, or for a whole sentence that was corrected, which shows what is known of it.
 function pressed(sentence, text, word) {
-  const button = element("button", text, { type: "button", class: "word", "aria-pressed": "false" });
-  button.addEventListener("mouseenter", () => { if (!chosen) show(sentence, word); });
-  button.addEventListener("focus", () => { if (!chosen) show(sentence, word); });
+  const button = element("button", text, { type: "button", class: "word", tabindex: "-1", "aria-pressed": "false" });
+  watch(button, sentence, word);
   button.addEventListener("click", () => choose({ sentence, word, button }));
   return button;
 }
@@ -275,9 +375,13 @@ function showHistory() {
   }));
 }
 
+const characters = () => texts().reduce((sum, text) => sum + [...text].length, 0);
+
 function count() {
-  const size = texts().reduce((sum, text) => sum + [...text].length, 0);
-  one("count").textContent = `${size.toLocaleString("en")} of ${(settings.charLimit ?? 0).toLocaleString("en")} characters`;
+  const size = characters();
+  one("count").textContent = settings.charLimit ? `${counted(size)} of ${counted(settings.charLimit)} characters` : `${counted(size)} characters`;
+  one("count").classList.toggle("over", isTooLong());
+  one("clear").disabled = !size;
 }
 
 function options(select, codes, wanted) {
@@ -292,22 +396,26 @@ function named(display, code) {
 }
 
 function targets(wanted) {
-  const { targets: all = [] } = languages.find(({ code }) => code === one("source").value) ?? {};
-  options(one("target"), all.filter((code) => code !== one("source").value), wanted);
-  const back = languages.find(({ code }) => code === one("target").value);
-  one("swap").disabled = !back?.targets.includes(one("source").value);
+  const source = one("source").value;
+  const every = languages.filter(({ code, sources }) => source === AUTO ? !sources : code === source);
+  const codes = every.flatMap(({ code, targets }) => targets.filter((target) => target !== code));
+  options(one("target"), [...new Set(codes)].sort(), wanted);
+  showDetected();
   one("glossary").value = stored(itsGlossary());
 }
 
 async function start() {
   const paths = ["languages", "v1/sources", "frontend/settings"];
-  [languages, together, settings] = await Promise.all(paths.map(async (path) => (await fetch(path)).json()));
+  const read = async (path) => (await answered(path, { method: "GET" })).json();
+  [languages, together, settings] = await Promise.all(paths.map(read));
   const joint = Map.groupBy(together, ({ sources }) => sources.join("+"));
   joint.forEach((runs, code) => languages.push({
     code, name: runs[0].sources.join(" + "), sources: runs[0].sources, targets: runs.map(({ target }) => target),
   }));
   const sources = languages.filter(({ code, targets }) => targets.some((target) => target !== code));
-  options(one("source"), sources.map(({ code }) => code), stored("source"));
+  const codes = sources.map(({ code }) => code);
+  const detectable = sources.filter((each) => !each.sources).length > 1; // or there is nothing to find out
+  options(one("source"), detectable ? [AUTO, ...codes] : codes, stored("source") || codes[0]);
   targets(stored("target"));
   boxes();
   one("access").hidden = !settings.keyRequired;
@@ -316,6 +424,7 @@ async function start() {
   one("never").value = stored("never");
   showHistory();
   count();
+  one("go").disabled = one("trouble").classList.contains("now");
 }
 
 one("ask").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
@@ -325,7 +434,7 @@ one("text").addEventListener("keydown", hurry);
 one("source").addEventListener("change", () => { targets(one("target").value); stored("source", one("source").value); boxes(); typed(); });
 one("target").addEventListener("change", () => { targets(one("target").value); stored("target", one("target").value); typed(); });
 one("swap").addEventListener("click", () => {
-  const { source, target } = pair(), text = shown();
+  const source = language(), { target } = pair(), text = shown();
   const takes = text && whole && wanted() === asked; // or it is of another text than the one that would be lost
   one("source").value = target;
   targets(source);
@@ -335,13 +444,19 @@ one("swap").addEventListener("click", () => {
   count();
   translate();
 });
+one("clear").addEventListener("click", () => {
+  for (const area of document.querySelectorAll("#texts textarea")) area.value = "";
+  count();
+  translate();
+  one("text").focus();
+});
 one("copy").addEventListener("click", async () => {
   try {
     await navigator.clipboard.writeText(shown());
-    say("Copied.");
+    say(COPIED);
   } catch { // a page that is not from this machine and not encrypted may not
     getSelection().selectAllChildren(one("translation"));
-    say("Press Ctrl+C to copy.");
+    say(TO_COPY);
   }
 });
 one("glossary").addEventListener("input", () => { stored(itsGlossary(), one("glossary").value); typed(); });
@@ -349,6 +464,19 @@ one("never").addEventListener("input", () => { stored("never", one("never").valu
 one("key").addEventListener("input", () => stored("key", one("key").value));
 one("enter").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
 one("forget").addEventListener("click", () => { stored("history", "[]"); showHistory(); });
-document.addEventListener("keydown", (event) => { if (event.key === "Escape") choose(null); });
 const started = start();
-started.catch((error) => say(error.message));
+started.catch((error) => fail(`The languages of this server could not be loaded. ${error instanceof SyntaxError ? GONE : error.message}`));
+
+// Say above everything else that the page does not work.
+function fail(line) {
+  if (line) one("trouble").textContent = line;
+  one("trouble").classList.add("now");
+  one("trouble").hidden = false;
+  one("go").disabled = true;
+}
+
+// All scripts have run, or failed to load.
+document.addEventListener("DOMContentLoaded", () => {
+  if ([typeof openAt, typeof choose, typeof send].includes("undefined")) fail();
+  else if (!one("trouble").classList.contains("now")) one("trouble").hidden = true;
+});

@@ -10,7 +10,18 @@ function show(sentence, word) {
   one("chosen").textContent = word ? `${quoted(word.word)} looked at` : toldOf(sentence);
   one("pointed").textContent = "";
   one("looked").replaceChildren(...(word ? looked(sentence, word) : []));
-  one("detail").hidden = false;
+  admit(one("looked"));
+  one("unused").textContent = notCorrected(sentence);
+  one("hint").hidden = !word;
+}
+
+// Why a correction of a sentence is not used, or none can be saved; nothing if neither is so.
+function notCorrected({ source, rejected_correction: rejected }) {
+  if (rejected) {
+    const missing = rejected.missing.map(({ term, forms }) => `${forms.map(quoted).join(" or ")} for ${quoted(term)}`);
+    return `A saved correction is not used, since the glossary asks for ${missing.join(" and ")}: ${quoted(rejected.text)}`;
+  }
+  return settings.suggestions && Array.isArray(source) ? "Corrections cannot be saved for several sources." : "";
 }
 
 // What there is to say of a sentence that has no words to choose.
@@ -23,7 +34,7 @@ function toldOf(sentence) {
 function looked(sentence, word) {
   return sentence.translation.sources.map((source) => {
     const line = shaded(source, source.attention[word.number], 1, (text, weight, read) => {
-      const button = element("button", text, { type: "button", class: "word", title: percent(weight) });
+      const button = element("button", text, { type: "button", class: "word", tabindex: "-1", title: percent(weight) });
       for (const event of ["mouseenter", "focus"]) button.addEventListener(event, () => point(sentence, source, read));
       for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => point(sentence));
       return button;
@@ -95,13 +106,15 @@ async function choose(next) {
   chosen = next && next.button !== chosen?.button ? next : null;
   for (const id of ["others", "reasons"]) one(id).replaceChildren();
   for (const id of ["why", "correction"]) one(id).hidden = true;
-  if (!chosen) return void (one("detail").hidden = !next);
+  if (!chosen) return closeDetail();
   const { sentence, word, button } = chosen;
   button.setAttribute("aria-pressed", "true");
   show(sentence, word);
+  one("hint").hidden = true;
   one("correction").hidden = !settings.suggestions || Array.isArray(sentence.source);
   one("better").value = sentence.draft ?? sentence.text;
   one("kept").textContent = "";
+  openAt(button);
   if (word) await others(sentence, word, button);
 }
 
@@ -120,7 +133,7 @@ async function others(sentence, word, button) {
     one("others").append(element("span", names.length ? "Or here:" : "Nothing else fits here.", { class: "muted" }));
     for (const other of names) {
       const choice = element("button", other, { type: "button" });
-      choice.addEventListener("click", () => retranslate(sentence, prefix + other));
+      choice.addEventListener("click", () => retranslate(sentence, prefix, other));
       one("others").append(choice);
     }
     one("why").hidden = "read" in sentence; // the model has read a translation of it
@@ -136,18 +149,22 @@ function following(translation, prefix) {
   return words(translation.text, translation).find(({ begin }) => begin >= prefix)?.word;
 }
 
-async function retranslate(sentence, prefix) {
+// Translate a sentence again with another word behind its beginning.
+async function retranslate(sentence, beginning, word = "") {
   const turn = sentence.turn = Symbol("a choice, which a later one takes the place of");
   choose(null);
   say("Translating …");
   try {
+    const prefix = beginning + word;
     const found = await (await post("v1/translate", { q: sentence.source, ...sentence.wish, prefix })).json();
     if (!sentences.includes(sentence) || sentence.turn !== turn) return; // another text was translated meanwhile
     const [again] = found.sentences;
     Object.assign(sentence, { text: again.text, translation: again.translation, correction: undefined, draft: undefined });
     draw(sentence);
-    say("");
-    [...sentence.buttons.values()].at(-1)?.focus();
+    say(legend());
+    const number = words(sentence.text, sentence.translation).find(({ begin }) => begin >= beginning.length)?.number;
+    const button = sentence.buttons.get(number) ?? sentence.place.querySelector(".word");
+    if (button && document.activeElement === document.body) focusOn(button); // where the choice was made
   } catch (error) {
     if (sentences.includes(sentence) && sentence.turn === turn) say(error.message);
   }
@@ -218,7 +235,7 @@ async function correct() {
   const tell = (line) => { if (chosen?.sentence === sentence) one("kept").textContent = line; };
   try {
     await post("suggest", { q: sentence.source, s: better, source, target });
-    const saved = { text: better, translation: undefined, correction: { source: sentence.source, score: 1 } };
+    const saved = { text: better, translation: undefined, rejected_correction: undefined, correction: { source: sentence.source, score: 1 } };
     Object.assign(sentence, saved);
     if (sentence.draft?.trim() === better) sentence.draft = undefined; // or it is written on meanwhile
     if (sentence.turn && sentence.turn === turn) { // an alternative that was asked for before is not wanted any more
@@ -228,9 +245,17 @@ async function correct() {
     draw(sentence);
     if (chosen?.sentence === sentence) choose({ sentence, button: sentence.place.querySelector("button") });
     tell(sentence.draft === undefined ? "Saved." : "");
+    await checkUse(sentence, better, tell);
   } catch (error) {
     tell(error.message);
   }
+}
+
+// Report whether a glossary keeps a correction that was saved from being used.
+async function checkUse(sentence, better, tell) {
+  if (!sentence.wish.glossary.length) return;
+  const [{ rejected_correction: rejected }] = (await (await post("v1/translate", { q: sentence.source, ...sentence.wish })).json()).sentences;
+  if (rejected && sentence.text === better) tell(`Saved. ${notCorrected({ rejected_correction: rejected })}`);
 }
 
 one("why").addEventListener("submit", (event) => { event.preventDefault(); explain(); });
