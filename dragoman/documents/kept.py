@@ -16,7 +16,8 @@ class Kept:
     """Placeholders, and what they stand for. None is in the text already."""
 
     def __init__(self, text: str) -> None:
-        self._free = (name for number in count(1) if (name := f"[X{number}X]") not in text)
+        names = frozenset(PLACEHOLDER.findall(text))
+        self._free = (name for number in count(1) if (name := f"[X{number}X]") not in names)
         self._elements: dict[str, str] = {}
 
     def placeholder(self, element: str) -> str:

@@ -14,6 +14,7 @@ from dragoman.documents.document import File, Text
 from dragoman.documents.html import parts, tag
 from dragoman.documents.kept import PLACEHOLDER, Kept
 from dragoman.documents.line import Line, Part
+from dragoman.errors import UserError
 
 BLOCKS = Parser(Language(tree_sitter_markdown.language()))
 INLINE = Parser(Language(tree_sitter_markdown.inline_language()))
@@ -31,26 +32,29 @@ _FIRST = re.compile(rb"\[\^[^\]\s]+\]:\s*|\[![A-Z]+\]\s*")  # of a footnote, of 
 _CLOSING = re.compile(rb"[ \t]+#+[ \t]*$")  # of a heading
 _BLOCK = re.compile(r"(?=#{1,6}\s|[>+-]\s|[=-]+$)")
 _NUMBERED = re.compile(r"^(\d+)([.)]\s)")
+# tree-sitter's grammar follows all ways to pair delimiters at once: a time and memory that grow with their square.
+MOST_DELIMITERS = 200
+_DELIMITERS = re.compile(rb"\*+|_+|~+")
 _SPECIAL = re.compile(r"[\\`*\[]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|&(?=#?\w+;)")
 
 
 class Markdown(Text):
-    """The texts of a file of Markdown, as GitHub reads it. HTML in it is translated as such."""
+    """The texts of a file of Markdown, as GitHub reads it. HTML in it is translated as such. Raises UserError for a
+    paragraph with more emphasis than can be read in time proportional to its length.
+    """
 
     def __init__(self, file: File) -> None:
         data = file.text.encode()
         root = BLOCKS.parse(data).root_node
         kept = Kept(file.text)
-        super().__init__(_Blocks(data, kept, frozenset(_labels(root, data))).parts(root), kept)
+        super().__init__(_Blocks(file.name, data, kept, frozenset(_labels(root, data))).parts(root), kept)
 
 
-def _labels(node: Node, data: bytes) -> Iterator[str]:
+def _labels(root: Node, data: bytes) -> Iterator[str]:
     """Yield what the file has references for, in lower case."""
-    if node.type == "link_reference_definition":
+    for node in _walk(root, ("link_reference_definition",)):
         label = node.named_children[0]
         yield _label(data[label.start_byte + 1 : label.end_byte - 1].decode())
-    for child in node.children:
-        yield from _labels(child, data)
 
 
 def _label(text: str) -> str:
@@ -59,8 +63,9 @@ def _label(text: str) -> str:
 
 
 class _Blocks(NamedTuple):
-    """A file, what stays among its words, and its references."""
+    """A file with its name, what stays among its words, and its references."""
 
+    name: str
     data: bytes
     kept: Kept
     labels: frozenset[str]
@@ -68,7 +73,7 @@ class _Blocks(NamedTuple):
     def parts(self, root: Node) -> Iterator[Part]:
         """Yield the texts, and what stands between them."""
         end = 0
-        for node in _texts(root):
+        for node in _walk(root, (*TEXTS, HTML)):
             yield self._raw(end, node.start_byte)
             end = node.end_byte
             if node.type == HTML:
@@ -91,6 +96,9 @@ class _Blocks(NamedTuple):
         end = closing.start() if closing else node.end_byte
         begins, ends = [begin, *(each.end_byte for each in indents)], [*(each.start_byte for each in indents), end]
         text = b"".join(self.data[a:b] for a, b in zip(begins, ends, strict=True))
+        if _count_delimiters(text) > MOST_DELIMITERS:
+            line = 1 + self.data.count(b"\n", 0, begin)
+            raise UserError(f"{self.name}:{line}: expected at most {MOST_DELIMITERS} signs of emphasis in a paragraph")
         indent = self._raw(indents[0].start_byte, indents[0].end_byte) if indents else ""
         raw = self._raw(begin, end)
         made = list(_lines(text, self, raw, indent, cell=node.type == CELL))
@@ -102,12 +110,23 @@ class _Blocks(NamedTuple):
         return self.data[begin:end].decode()
 
 
-def _texts(node: Node) -> Iterator[Node]:
-    if node.type in (*TEXTS, HTML):
-        yield node
-        return
-    for child in node.children:
-        yield from _texts(child)
+def _walk(root: Node, types: Sequence[str]) -> Iterator[Node]:
+    """Yield the nodes of these types in their order, but none within another."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.type in types:
+            yield node
+        else:
+            stack += reversed(node.children)
+
+
+def _count_delimiters(text: bytes) -> int:
+    """Return how many delimiters of emphasis a text may have. One of more than two characters counts as so many, since
+    elements of emphasis may be nested as deep.
+    """
+    lengths = (match.end() - match.start() for match in _DELIMITERS.finditer(text))
+    return sum(length if length > 2 else 1 for length in lengths)
 
 
 def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool) -> Iterator[Part]:

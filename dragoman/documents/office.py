@@ -3,9 +3,10 @@
 import io
 import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -20,15 +21,18 @@ from dragoman.errors import UserError
 PARTS = re.compile(
     r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml|ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml"
 )
-SPACES = frozenset(  # in which paragraphs, runs and texts have the same names
+WORD = frozenset(
     [
         "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
         "http://purl.oclc.org/ooxml/wordprocessingml/main",
-        "http://schemas.openxmlformats.org/drawingml/2006/main",
-        "http://purl.oclc.org/ooxml/drawingml/main",
     ]
 )
+DRAWING = frozenset(
+    ["http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main"]
+)
+SPACES = WORD | DRAWING  # in which paragraphs, runs and texts have the same names
 CUTS = ("tab", "br", "cr")  # where a line ends
+OBJECTS = ("{*}p", "{*}drawing", "{*}fldChar", "{*}footnoteReference")  # in no container whose text is translated
 CONTAINERS = ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")  # of runs within a paragraph
 FIELDS = ("fldSimple", "fld")  # of which Word computes the text
 FORMULAS = ("oMath", "oMathPara")
@@ -40,9 +44,14 @@ RANGES = {  # what begins or ends a part of a text
     "commentRangeEnd": ("close", "comment"),
 }
 HYPHEN = "\u2011"  # one at which no line is broken
+# An archive may unpack to RATIO times its size, or to SMALL bytes.
+RATIO, SMALL = 100, 2**20
+NAMESPACES = 200  # declared around a paragraph: each copy of a run copies them
+# Copies of formatting may have COPIED characters, and as many as its part of the document times COPIES.
+COPIED, COPIES = 2**20, 4
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile(r"<\w+:(?:lang|noProof)\b[^>]*>|\s(?:lang|dirty|err)=\"[^\"]*\"")  # in how a run looks
-_RAISED = re.compile(r'vertAlign\b[^>]*\bval="superscript|\sbaseline="[1-9]')
+_RAISED = re.compile(r'<\w+:vertAlign\b[^<>]*\bval="superscript|\sbaseline="[1-9]')
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 
 
@@ -53,23 +62,29 @@ class Office(Document):
 
     def __init__(self, file: File) -> None:
         self._file = file
+        self._sizes = dict[str, int]()
         self._trees = dict(self._read())
         if not self._trees:
             raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
-        self._stretches = [each for tree in self._trees.values() for each in _stretches(tree.getroot())]
+        self._stretches = [stretch for part in self._trees for stretch in self._read_part(part)]
         self.lines = [each.line for each in self._stretches]
 
     def _read(self) -> Iterator[tuple[str, Any]]:
         for entry, data in self._entries():
             if PARTS.fullmatch(entry.filename):
+                self._sizes[entry.filename] = len(data)
                 yield entry.filename, parsed(f"{self._file.name}: {entry.filename}", data)
+
+    def _read_part(self, part: str) -> Iterator["Stretch"]:
+        return _stretches(self._trees[part].getroot(), _Copies(f"{self._file.name}: {part}", self._sizes[part]))
 
     def _entries(self) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
         """Yield what is in the archive. UserError where that is damaged, or too much."""
         try:
             with zipfile.ZipFile(io.BytesIO(self._file.data)) as archive:
-                if sum(each.file_size for each in archive.infolist()) > self._file.unpacked:
-                    raise UserError(f"{self._file.name}: unpacks to more than {self._file.unpacked:,} bytes")
+                limit = min(self._file.unpacked, max(SMALL, RATIO * len(self._file.data)))
+                if sum(entry.file_size for entry in archive.infolist()) > limit:
+                    raise UserError(f"{self._file.name}: unpacks to more than {limit:,} bytes")
                 for entry in archive.infolist():
                     yield entry, archive.read(entry)
         except UserError:
@@ -119,20 +134,17 @@ class Piece(NamedTuple):
         if self.look is not None and not text:
             return []
         node = self.nodes[0] if self.look is None else deepcopy(self.nodes[0])
-        for each in _texts(node):
-            each.text, text = text, ""
-            each.set(_SPACE, "preserve")
+        for element in _texts(node):
+            element.text, text = text, ""
+            if etree.QName(element).namespace in WORD:  # DrawingML has no such attribute
+                element.set(_SPACE, "preserve")
         return [node]
 
     def holding(self, nodes: list[Any]) -> list[Any]:
         """The same around other runs than those within."""
         if not nodes:
             return self.said("")
-        first = self.within[0].nodes[0]
-        parent, place = first.getparent(), first.getparent().index(first)
-        for node in (node for each in self.within for node in each.nodes):
-            parent.remove(node)
-        parent[place:place] = nodes
+        _replace([node for piece in self.within for node in piece.nodes], nodes)
         return self.nodes
 
 
@@ -156,10 +168,8 @@ class Stretch:
                 continue
             number = len(self._coded)
             self._coded.append(piece)
-            before, behind = (
-                next((each.text for each in part if each.text), "")
-                for part in (pieces[:place][-1:], pieces[place + 1 :][:1])
-            )
+            before = pieces[place - 1].text or "" if place else ""
+            behind = pieces[place + 1].text or "" if place + 1 < len(pieces) else ""
             if piece.text is not None and not (piece.raised and is_note(before, piece.text, behind)):
                 line.mark(f"\0<{number}\0", "open", str(number))
                 if piece.within:
@@ -167,19 +177,21 @@ class Stretch:
                 else:
                     line.add(piece.text)
                 line.mark(f"\0>{number}\0", "close", str(number))
-            elif piece.text is None and any(_texts(node) for node in piece.nodes) and local(piece.nodes[0]) not in GONE:
+            elif piece.text is None and local(piece.nodes[0]) not in GONE and any(map(_has_text, piece.nodes)):
                 line.add(self._kept.placeholder(f"\0/{number}\0"))  # a field stands for words
             elif piece.range:
                 line.mark(f"\0/{number}\0", *piece.range)
             else:
                 line.mark(f"\0/{number}\0")
 
+    @property
+    def formatting(self) -> int:
+        """How many characters of formatting its translation may have: that of most of its text around every tag."""
+        looks = [self._usual, *(_usual(piece.within) for piece in self._coded if piece.within)]
+        return max(len(piece.look or "") for piece in looks) * len(self.line.marks)
+
     def fill(self, written: str) -> None:
         """Put a translation with its tags in place of the pieces."""
-        first = self._pieces[0].nodes[0]
-        paragraph, place = first.getparent(), first.getparent().index(first)
-        for node in (node for piece in self._pieces for node in piece.nodes):
-            paragraph.remove(node)
         parts = _CODE.split(written)
         levels = [_Level(self._usual)]
         levels[-1].say(parts[0])
@@ -193,7 +205,7 @@ class Stretch:
             else:
                 levels[-1].add(piece)
             levels[-1].say(text)
-        paragraph[place:place] = levels[-1].nodes()
+        _replace([node for piece in self._pieces for node in piece.nodes], levels[-1].nodes())
 
 
 class _Level:
@@ -244,16 +256,39 @@ def _plain(pieces: Sequence[Piece]) -> Piece:
     return Piece([run], "", "")
 
 
-def _stretches(root: Any) -> Iterator[Stretch]:
+def _stretches(root: Any, copies: "_Copies") -> Iterator[Stretch]:
     """Yield the lines of all paragraphs that have words. Fields may go on over several."""
-    field = Field()
-    for paragraph in root.iter("{*}p"):
+    field, runs = Field(), defaultdict[Any, list[Any]](list)
+    for run in root.iter("{*}r"):
+        if (paragraph := next(run.iterancestors("{*}p"), None)) is not None:
+            runs[paragraph].append(run)
+    for paragraph in list(root.iter("{*}p")):
         if etree.QName(paragraph).namespace in SPACES:
-            _split_runs(paragraph)
+            copies.check(paragraph)
+            _split_runs(runs[paragraph], copies)
             for pieces in _cut(paragraph, field):
                 stretch = Stretch(pieces)
                 if stretch.line.worded:
+                    copies.count(stretch.formatting)
                     yield stretch
+
+
+class _Copies:
+    """How many characters of formatting the runs of a translated part may copy: in proportion to its size."""
+
+    def __init__(self, part: str, size: int) -> None:
+        self._part, self._left = part, COPIED + COPIES * size
+
+    def count(self, characters: int) -> None:
+        """Raise UserError if these are too many."""
+        self._left -= characters
+        if self._left < 0:
+            raise UserError(f"{self._part}: has too much formatting for the number of its texts")
+
+    def check(self, paragraph: Any) -> None:
+        """Raise UserError if a paragraph is within so many namespaces that its runs cannot be copied."""
+        if len(paragraph.nsmap) > NAMESPACES:
+            raise UserError(f"{self._part}: declares more than {NAMESPACES} namespaces")
 
 
 class Field:
@@ -267,11 +302,13 @@ class Field:
             self.depth += {"begin": 1, "end": -1}.get(kind, 0)
 
 
-def _split_runs(paragraph: Any) -> None:
-    """Give every text, tab and the like a run of its own that looks the same. Hyphens become a part of their words."""
-    worded = any(each.text and any(map(str.isalpha, each.text)) for each in _texts(paragraph))
-    for run in [each for each in paragraph.iter("{*}r") if next(each.iterancestors("{*}p"), None) is paragraph]:
-        hyphens = [each for each in run if worded and local(each) in ("noBreakHyphen", "softHyphen")]
+def _split_runs(runs: Sequence[Any], copies: _Copies) -> None:
+    """Give every text, picture and the like of a paragraph a run of its own with the same formatting. Hyphens become a
+    part of their words.
+    """
+    worded = any(child.text and any(map(str.isalpha, child.text)) for run in runs for child in run.iter("{*}t"))
+    for run in runs:
+        hyphens = [child for child in run if worded and local(child) in ("noBreakHyphen", "softHyphen")]
         for child in hyphens:
             if local(child) == "noBreakHyphen":
                 text = etree.Element(etree.QName(etree.QName(child).namespace, "t"))
@@ -282,11 +319,31 @@ def _split_runs(paragraph: Any) -> None:
             run.getparent().remove(run)
             continue
         look = [child for child in run if local(child) == "rPr"]
-        rest = [child for child in run if local(child) != "rPr"]
-        for child in rest[:0:-1]:
-            other = etree.Element(run.tag, run.attrib, run.nsmap)
-            other.extend([*map(deepcopy, look), child])
+        groups = list(_grouped([child for child in run if local(child) != "rPr"]))
+        if len(groups) > 1:
+            copies.count(len(_look(run)) * len(groups))
+        for group in groups[:0:-1]:
+            other = etree.SubElement(run, run.tag, run.attrib)
+            other.extend([*map(deepcopy, look), *group])
             run.addnext(other)
+
+
+def _grouped(children: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield what of a run may share a run: texts side by side; all between two tabs or line breaks, if that is texts;
+    and anything else alone.
+    """
+    names = [local(child) for child in children]
+    cuts = [place for place, name in enumerate(names) if name in CUTS]
+    first, last = (cuts[0], cuts[-1]) if cuts else (0, 0)
+    lines = all(name in ("t", *CUTS) for name in names[first:last])
+    group = list[Any]()
+    for place, (child, name) in enumerate(zip(children, names, strict=True)):
+        joins = (lines and first < place <= last) or (name == "t" and place > 0 and names[place - 1] == "t")
+        if group and not joins:
+            yield group
+            group = []
+        group.append(child)
+    yield from [group] if group else []
 
 
 def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
@@ -301,46 +358,78 @@ def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
 
 
 def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
-    pieces = list[Piece]()
+    groups = list[list[Piece]]()
     for node in paragraph:
         name, content = local(node), local(node[-1]) if len(node) else ""
         before = field.depth
         field.follow(node)
         if before or field.depth:
-            _join(pieces, Piece([node], look=None), begun=before > 0)
+            _group(groups, Piece([node], look=None), begun=before > 0)
         elif name in CUTS or (name == "r" and content in CUTS):
-            yield from [pieces] if pieces else []
-            pieces = []
+            yield from [_joined(groups)] if groups else []
+            groups = []
+            yield from _inner_lines(node)
         elif name == "r" and content == "t":
-            _join(pieces, Piece([node], node[-1].text or "", _look(node)))
-        elif name in CONTAINERS and not any(
-            True for _ in node.iter("{*}drawing", "{*}fldChar", "{*}footnoteReference")
-        ):
-            pieces.append(Piece([node], "".join(each.text or "" for each in _texts(node)), within=_within(node)))
-        elif content == "commentReference" and pieces and local(pieces[-1].nodes[0]) == "commentRangeEnd":
-            pieces[-1].nodes.append(node)
+            _group(groups, Piece([node], _text(node), _look(node)))
+        elif name in CONTAINERS and next(node.iter(*OBJECTS), None) is None:
+            groups.append([Piece([node], _text(node), within=_within(node))])
+        elif content == "commentReference" and groups and local(groups[-1][-1].nodes[0]) == "commentRangeEnd":
+            groups[-1][-1].nodes.append(node)
         elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES, *GONE):
-            pieces.append(Piece([node]))
-    yield from [pieces] if pieces else []
+            groups.append([Piece([node])])
+    yield from [_joined(groups)] if groups else []
+
+
+def _inner_lines(run: Any) -> Iterator[list[Piece]]:
+    """Yield the lines between the tabs and line breaks of a run, which stay in it."""
+    for is_text, texts in groupby(run, key=lambda child: local(child) == "t"):
+        if is_text:
+            nodes = list(texts)
+            yield [Piece(nodes, "".join(node.text or "" for node in nodes), "")]
 
 
 def _within(node: Any) -> tuple[Piece, ...]:
     """The runs of a link or the like, if they look different and there is nothing else in it."""
-    runs, pieces = list(node.iter("{*}r")), list[Piece]()
+    runs, groups = list(node.iter("{*}r")), list[list[Piece]]()
     if len({run.getparent() for run in runs}) == 1 and all(len(run) and local(run[-1]) == "t" for run in runs):
         for run in runs:
-            _join(pieces, Piece([run], run[-1].text or "", _look(run)))
-    return tuple(pieces) if len(pieces) > 1 else ()
+            _group(groups, Piece([run], _text(run), _look(run)))
+    return tuple(_joined(groups)) if len(groups) > 1 else ()
 
 
-def _join(pieces: list[Piece], piece: Piece, *, begun: bool = True) -> None:
-    """Add a piece, to the last one if it is of the same kind: a run of the same look, or the same field."""
-    last = pieces[-1] if pieces and begun else None
+def _group(groups: list[list[Piece]], piece: Piece, *, begun: bool = True) -> None:
+    """Add a piece, to the last group if it is of the same kind: a run of the same look, or the same field."""
+    last = groups[-1][-1] if groups and begun else None
     if last and last.look == piece.look and (last.text is None) == (piece.text is None):
-        text = None if last.text is None else last.text + (piece.text or "")
-        pieces[-1] = Piece(last.nodes + piece.nodes, text, last.look)
+        groups[-1].append(piece)
     else:
-        pieces.append(piece)
+        groups.append([piece])
+
+
+def _joined(groups: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """Each group as one piece."""
+    return [
+        group[0]
+        if len(group) == 1
+        else Piece(
+            [node for piece in group for node in piece.nodes],
+            None if group[0].text is None else "".join(piece.text or "" for piece in group),
+            group[0].look,
+        )
+        for group in groups
+    ]
+
+
+def _replace(nodes: Sequence[Any], replacements: Sequence[Any]) -> None:
+    """Put other nodes where these are, all of which have one parent."""
+    parent = nodes[0].getparent()
+    place = parent.makeelement("place")
+    nodes[0].addprevious(place)
+    for node in nodes:
+        parent.remove(node)
+    for node in replacements:
+        place.addprevious(node)
+    parent.remove(place)
 
 
 def _look(run: Any) -> str:
@@ -350,4 +439,12 @@ def _look(run: Any) -> str:
 
 
 def _texts(node: Any) -> list[Any]:
-    return [each for each in node.iter("{*}t") if isinstance(each.tag, str)]
+    return list(node.iter("{*}t"))
+
+
+def _text(node: Any) -> str:
+    return "".join(element.text or "" for element in node.iter("{*}t"))
+
+
+def _has_text(node: Any) -> bool:
+    return next(node.iter("{*}t"), None) is not None

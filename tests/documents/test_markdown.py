@@ -14,6 +14,7 @@ from dragoman.documents.document import File
 from dragoman.documents.markdown import Markdown
 from dragoman.documents.passages import split
 from dragoman.documents.translated import Sentence, Translated
+from dragoman.errors import UserError
 from dragoman.translation.attended import SourceAttention
 from dragoman.translation.translation import Translation
 from tests.documents.speaking import Say, backwards, nothing, same, spoken
@@ -96,6 +97,21 @@ def test_many_breaks_take_time_in_proportion(piece: str) -> None:
     begin = time.process_time()
     assert written(piece * 20_000 + "one\n").count("ONE") == 20_001
     assert time.process_time() - begin < 10
+
+
+@pytest.mark.parametrize("emphasis", ["*a ", "_a **b ", "~~a~~ *b* ", "***"])
+def test_a_paragraph_with_too_much_emphasis_is_refused(emphasis: str) -> None:
+    few, many = emphasis * 25 + "end\n", emphasis * 250 + "end\n"
+    assert "end" in written(few, same)
+    with pytest.raises(UserError, match=r"x\.md:3: expected at most 200 signs of emphasis in a paragraph"):
+        written("one\n\n" + many)
+    assert written("one *two*\n\n" * 300).count("TWO") == 300
+
+
+def test_emphasis_is_as_deep_as_it_may_be() -> None:
+    signs = ["*", "_"] * 49
+    text = "one ".join(["", *signs]) + "two" + "".join(reversed(signs)) + "\n"
+    assert written(text, same).count("one") == 98
 
 
 @pytest.mark.parametrize("said", ["# a", "- a", "+ a", "> a", "1. a", "1) a", "--", "a | b", "*a*", "_a_", "[a](b)",

@@ -279,9 +279,35 @@ def test_slides_are_translated() -> None:
     with zipfile.ZipFile(io.BytesIO(spoken(opened(stream.getvalue())))) as archive:
         found = archive.read("ppt/slides/slide1.xml").decode()
     assert "SIX TWO </a:t>" in found
-    assert 'b="1"/><a:t xml:space="preserve">ONE</a:t>' in found
+    assert 'b="1"/><a:t>ONE</a:t>' in found  # a:t has no attributes in the schema
     assert "<a:br/><a:r><a:t" in found
     assert found.endswith("TEN NINE</a:t></a:r><a:endParaRPr/></a:p></p:sld>")
+
+
+def test_lines_within_a_run_are_translated_in_it() -> None:
+    bold = "<w:rPr><w:b/></w:rPr>"
+    inner = "<w:t>two six</w:t><w:t> nine</w:t><w:br/><w:t>ten one</w:t><w:tab/><w:t>six two</w:t>"
+    found = written(body(run("one ") + f"<w:r>{bold}{inner}</w:r>" + run(" end"))).paragraphs[0]
+    assert found.text == "NINE SIX TWO ONE\nONE TEN\tEND TWO SIX"
+    assert [each.bold for each in found.runs if each.text.strip()] == [True, None, True, None, True]
+    assert len(found._p.findall(".//" + qn("w:br"))) == 1
+    spaced = written(body(f"<w:r>{bold}<w:t>a</w:t><w:br/><w:t>one  two</w:t><w:br/><w:t>b</w:t></w:r>"))
+    (text,) = [each for each in spaced.element.iter(qn("w:t")) if each.text == "TWO ONE"]
+    assert text.get("{http://www.w3.org/XML/1998/namespace}space") == "preserve"
+
+
+def formatted(elements: int) -> bytes:
+    """A run with a long look and as many texts, each beside a sign."""
+    return packed(body(f"<w:r><w:rPr>{'<w:b/>' * elements}</w:rPr>{'<w:t>one</w:t><w:sym/>' * elements}</w:r>"))
+
+
+def test_formatting_that_would_be_copied_too_often_is_refused() -> None:
+    assert len(opened(formatted(100)).lines) == 1
+    with pytest.raises(UserError, match=r"x\.docx: word/document\.xml: has too much formatting for the number of its"):
+        opened(formatted(1_500))
+    spaces = "".join(f' xmlns:n{number}="urn:{number}"' for number in range(300))
+    with pytest.raises(UserError, match=r"x\.docx: word/document\.xml: declares more than 200 namespaces"):
+        opened(packed(body(f"<w:r{spaces}><w:t>one</w:t></w:r><w:r><w:pict{spaces}><w:p/></w:pict></w:r>")))
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04 damaged"])
@@ -300,3 +326,15 @@ def test_a_bomb_is_refused() -> None:
             entry.write(bytes(2**20))
     with pytest.raises(UserError, match="unpacks to more than"):
         opened(stream.getvalue())
+
+
+@pytest.mark.parametrize(("size", "refused"), [(900_000, False), (1_200_000, True)])
+def test_a_small_archive_may_not_unpack_to_more_than_a_megabyte(size: int, refused: bool) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ppt/slides/slide1.xml", SLIDE + " " * size)
+    if refused:
+        with pytest.raises(UserError, match=r"x\.docx: unpacks to more than 1,048,576 bytes"):
+            opened(stream.getvalue())
+    else:
+        assert opened(stream.getvalue()).lines

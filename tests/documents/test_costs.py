@@ -1,0 +1,116 @@
+"""What reading and writing documents costs: time in proportion to their size, whatever is in them."""
+
+import io
+import time
+import zipfile
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+pytest.importorskip("lxml")
+pytest.importorskip("tree_sitter_markdown")
+
+from dragoman.documents import office, table
+from dragoman.documents.document import File
+from dragoman.errors import UserError
+from tests.documents.speaking import same
+
+Make = Callable[[int], bytes]
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def paragraph(content: str) -> bytes:
+    """A document of Word with one paragraph."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        text = f'<w:document xmlns:w="{WORD}"><w:body><w:p>{content}</w:p></w:body></w:document>'
+        archive.writestr("word/document.xml", text)
+    return stream.getvalue()
+
+
+def run(text: str, look: str = "") -> str:
+    return f"<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
+def formatted(n: int, content: str) -> str:
+    """A run with a long look."""
+    return f"<w:r><w:rPr>{'<w:b/>' * n}</w:rPr>{content}</w:r>"
+
+
+def repeated(sign: str, n: int, *, end: str = "") -> str:
+    return sign * n + end
+
+
+def made(pack: Callable[[str], bytes], make: Callable[[int], str], n: int) -> bytes:
+    return pack(make(n))
+
+
+OFFICE: dict[str, Callable[[int], str]] = {
+    "texts of a run": lambda n: formatted(n, "<w:t>one </w:t>" * n),
+    "tabs in a run": lambda n: formatted(n, "<w:t>one</w:t><w:tab/>" * n),
+    "signs in a run": lambda n: formatted(n, "<w:t>one </w:t><w:sym/>" * n),
+    "a long attribute": lambda n: f'<w:r><w:rPr><w:b w:x="{"x" * n}"/></w:rPr>{"<w:t>a</w:t><w:sym/>" * n}</w:r>',
+    "marks in a long look": lambda n: (
+        formatted(n, f"<w:t>{'one ' * n}</w:t>") + "<w:bookmarkStart/>".join([run("two ")] * n)
+    ),
+    "bookmarks": lambda n: run("one") + '<w:bookmarkStart w:id="1"/>' * n,
+    "bookmarks between": lambda n: '<w:bookmarkStart w:id="1"/>'.join([run("one ")] * n),
+    "runs": lambda n: run("one") * n,
+    "looks": lambda n: (run("one ") + run("two ", "<w:i/>")) * n,
+    "tabs": lambda n: "<w:r><w:t>one</w:t><w:tab/></w:r>" * n,
+    "links": lambda n: f"<w:hyperlink>{run('one ')}{run('two ', '<w:i/>')}</w:hyperlink>" * n,
+    "runs of a link": lambda n: f"<w:hyperlink>{(run('one ') + run('two ', '<w:i/>')) * n}</w:hyperlink>",
+    "fields": lambda n: run("[X1X] " * n) + f"<w:fldSimple>{run('7')}</w:fldSimple>" * n,
+    "open fields": lambda n: run("one") + '<w:r><w:fldChar w:fldCharType="begin"/></w:r>' * n,
+    "comments": lambda n: (
+        ("<w:commentRangeStart/>" + run("one ") + "<w:commentRangeEnd/><w:r><w:commentReference/></w:r>") * n
+    ),
+    "errors": lambda n: ("<w:proofErr/>" + run("one ")) * n,
+    "controls": lambda n: f"{'<w:sdt><w:sdtContent>' * 80}{run('one')}{'</w:sdtContent></w:sdt>' * 80}" * (n // 80),
+    "boxes": lambda n: f"{'<w:r><w:pict><w:p>' * 40}{run('one ') * n}{'</w:p></w:pict></w:r>' * 40}",
+    "raised": lambda n: (run("one") + run("1", '<w:vertAlign w:val="superscript"/>')) * n,
+    "raised in an attribute": lambda n: run("one") + run("two", f'<w:b w:x="{"vertAlign " * n}"/>'),
+}
+MARKDOWN: dict[str, Callable[[int], str]] = {
+    **{sign: partial(repeated, sign) for sign in ("*a ", "_a ", "**a ", "~~a ", "*a **b _c ", "*a* ", "***")},
+    **{sign: partial(repeated, sign) for sign in ("[a", "[a]", "![", "[a](", "`a ", "<a ", "<!--", "$a ", "\\*")},
+    **{sign: partial(repeated, sign, end="a") for sign in ("> ", "- ", "1. ", "> - ", "  ", "(", "{", "&", "|")},
+    **{sign: partial(repeated, sign) for sign in ("a\n", "a b\n\n", "# a\n", "```\n", "<div>\na\n\n", ":::a\n")},
+    **{sign: partial(repeated, sign) for sign in ("a<br>", "a <b>", "<code>b ", "[a](b) ", "[^a]: b\n\n")},
+    "columns": lambda n: "|a" * n + "|\n" + "|-" * n + "|\n" + "|b" * n + "|\n",
+    "rows": lambda n: "|a|b|\n|-|-|\n" + "|a|b|\n" * n,
+    "references": lambda n: "".join(f"[a{m}]: x\n" for m in range(n)) + "".join(f"[a{m}] " for m in range(n)),
+    "placeholders": lambda n: "[X1X] " * n + "`a` " * n,
+}
+KINDS: dict[str, tuple[str, Make]] = {
+    **{f".docx {name}": (".docx", partial(made, paragraph, make)) for name, make in OFFICE.items()},
+    **{f".md {name!r}": (".md", partial(made, str.encode, make)) for name, make in MARKDOWN.items()},
+}
+
+
+def seconds(ending: str, data: bytes) -> float:
+    """The processor time to read a document and write it, or to refuse it, which is the smaller of two."""
+
+    def once() -> float:
+        began = time.process_time()
+        try:
+            document = table.document(File(f"x{ending}", data, ("en", "fr")))
+            read = time.process_time() - began
+            translated = [same(line.text) for line in document.lines]
+            began = time.process_time()
+            document.written(translated)
+        except UserError:
+            return time.process_time() - began
+        return read + time.process_time() - began
+
+    return min(once(), once())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_time_grows_with_the_size(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "SMALL", 2**26)
+    ending, make = KINDS[kind]
+    small, large = (seconds(ending, make(n)) for n in (1_000, 4_000))
+    assert large < 8 * max(small, 0.05)
