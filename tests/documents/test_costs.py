@@ -38,8 +38,18 @@ def formatted(n: int, content: str) -> str:
     return f"<w:r><w:rPr>{'<w:b/>' * n}</w:rPr>{content}</w:r>"
 
 
-def repeated(sign: str, n: int, *, end: str = "") -> str:
-    return sign * n + end
+def repeated(sign: str, n: int, *, start: str = "", end: str = "") -> str:
+    return start + sign * n + end
+
+
+def captions(text: str) -> bytes:
+    """A file of WebVTT."""
+    return f"WEBVTT\n\n{text}".encode()
+
+
+def styled(text: str) -> bytes:
+    """A dialogue of SubStation Alpha."""
+    return f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{text}\n".encode()
 
 
 def made(pack: Callable[[str], bytes], make: Callable[[int], str], n: int) -> bytes:
@@ -83,9 +93,28 @@ MARKDOWN: dict[str, Callable[[int], str]] = {
     "references": lambda n: "".join(f"[a{m}]: x\n" for m in range(n)) + "".join(f"[a{m}] " for m in range(n)),
     "placeholders": lambda n: "[X1X] " * n + "`a` " * n,
 }
+CUE = "00:00:01,000 --> 00:00:02,000\n"
+SUBTITLES: dict[str, Callable[[int], str]] = {
+    "digits": partial(repeated, "1"),
+    "cues": partial(repeated, "1\n" + CUE + "one\n\n"),
+    "lines": partial(repeated, "one\n", start=CUE),
+    "words": partial(repeated, "one ", start=CUE),
+    "times": partial(repeated, CUE),
+    "speakers": partial(repeated, "- one\n", start=CUE),
+    "codes": partial(repeated, "{\\i1}one ", start=CUE),
+    "open codes": partial(repeated, "{\\i1 one ", start=CUE),
+    "tags": partial(repeated, "<i>one ", start=CUE),
+    "open tags": partial(repeated, "<i one ", start=CUE),
+    "breaks": partial(repeated, "one\\N", start=CUE),
+    "arrows": partial(repeated, " --> ", start=CUE),
+    "colons": partial(repeated, "1:", start="1\n"),
+}
 KINDS: dict[str, tuple[str, Make]] = {
     **{f".docx {name}": (".docx", partial(made, paragraph, make)) for name, make in OFFICE.items()},
     **{f".md {name!r}": (".md", partial(made, str.encode, make)) for name, make in MARKDOWN.items()},
+    **{f".srt {name}": (".srt", partial(made, str.encode, make)) for name, make in SUBTITLES.items()},
+    **{f".vtt {name}": (".vtt", partial(made, captions, make)) for name, make in SUBTITLES.items()},
+    **{f".ass {name}": (".ass", partial(made, styled, make)) for name, make in SUBTITLES.items()},
 }
 
 
