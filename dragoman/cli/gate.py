@@ -26,7 +26,8 @@ def gate(
     threads: Threads = None,
 ) -> None:
     """Compare a run with the one that serves, on sentences that neither has seen, and keep the figures in it: `serve`
-    refuses one that is significantly worse (paired bootstrap, p < 0.05) by any metric of that run's configuration.
+    refuses one that is significantly worse (p < 0.05 by approximate randomisation) by any metric of that run's
+    configuration.
     """
     from dragoman.cli import scores, sources
     from dragoman.translation.loading import load
