@@ -1,6 +1,7 @@
 """The most similar pairs of a corpus, read once from its beginning to its end: no index, and memory for a few pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from heapq import nlargest
 from itertools import islice
 
@@ -29,7 +30,9 @@ def most_similar(
     for first, portion in _portions(pairs):
         known = [(number, pair, normalise(pair.source).strip()) for number, pair in enumerate(portion, start=first)]
         kept = [each for each in known if 0 < len(each[2]) <= LONGEST and each[1].target.strip()]
-        scores = process.cdist(asked, [source for *_, source in kept], scorer=Indel.normalized_similarity)
+        scores = process.cdist(
+            asked, [source for *_, source in kept], scorer=Indel.normalized_similarity, dtype=np.float64
+        )
         for place, row in enumerate(scores):
             best = np.argsort(-row, kind="stable")[:CANDIDATES].tolist()
             every = (
@@ -51,15 +54,21 @@ def _portions(pairs: Iterable[Pair]) -> Iterator[tuple[int, list[Pair]]]:
 def _best(text: str, near: Sequence[tuple[float, int, Pair]], count: int, tokenise: Tokeniser) -> list[Match]:
     words = _words(text, tokenise)
     scored = (
-        ((by_letters + Indel.normalized_similarity(words, _words(pair.source, tokenise))) / 2, number, pair)
-        for by_letters, number, pair in (near if 0 < len(text) <= LONGEST else ())
+        (_similarity(text, pair.source) + _similarity(words, _words(pair.source, tokenise)), number, pair)
+        for _, number, pair in (near if 0 < len(text) <= LONGEST else ())
     )
     found = dict[str, Match]()
-    for score, _, pair in sorted(scored, key=lambda each: each[:2], reverse=True):
-        found.setdefault(pair.target, Match(pair.target, score, pair.source))
+    for both, _, pair in sorted(scored, key=lambda item: item[:2], reverse=True):
+        found.setdefault(pair.target, Match(pair.target, float(both / 2), pair.source))
         if len(found) == count:
             break
     return list(found.values())
+
+
+def _similarity(one: Sequence[str], other: Sequence[str]) -> Fraction:
+    """The share of both that is the same, exactly: rounding must not decide which of equally near ones is first."""
+    length = len(one) + len(other)
+    return Fraction(length - Indel.distance(one, other), length) if length else Fraction(1)
 
 
 def _words(text: str, tokenise: Tokeniser) -> list[str]:

@@ -1,6 +1,8 @@
 """The most similar pairs of a corpus, beside the definition."""
 
 import random
+from collections.abc import Sequence
+from fractions import Fraction
 
 import pytest
 from rapidfuzz.distance import Indel
@@ -45,6 +47,24 @@ def test_of_equally_near_ones_the_first_counts_and_each_translation_once() -> No
     (found,) = most_similar(known, ["A b"], 5, NORMALISE, TOKENISE)
     assert [each.translation for each in found] == ["x", "y", "w"]
     assert [each.score for each in found][:2] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ties_are_decided_by_the_order_of_the_corpus_and_not_by_rounding(seed: int) -> None:
+    drawn = random.Random(seed)
+
+    def text() -> str:
+        return " ".join(drawn.choices("ab ba aab abb bbaa a b".split(), k=drawn.randint(1, 5)))
+
+    def share(one: Sequence[str], other: Sequence[str]) -> Fraction:
+        return Fraction(len(one) + len(other) - Indel.distance(one, other), len(one) + len(other))
+
+    known = [Pair(text(), str(number)) for number in range(60)]
+    for asked in (text() for _ in range(10)):
+        near = [share(asked, pair.source) + share(asked.split(), pair.source.split()) for pair in known]
+        order = sorted(range(len(known)), key=lambda number: (-near[number], number))
+        (found,) = most_similar(known, [asked], 10, NORMALISE, TOKENISE)
+        assert [each.translation for each in found] == [known[number].target for number in order[:10]]
 
 
 def test_texts_that_are_empty_or_too_long_find_nothing() -> None:
