@@ -19,7 +19,9 @@ from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
 PARTS = re.compile(
-    r"word/(document|header\d*|footer\d*|footnotes|endnotes)\.xml|ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml"
+    r"word/(document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml"
+    r"|ppt/(slides/slide|notesSlides/notesSlide)\d+\.xml|ppt/comments/[^/]+\.xml"
+    r"|(word|ppt)/(charts/chart(Ex)?|diagrams/(data|drawing)|drawings/drawing)\d*\.xml"
 )
 WORD = frozenset(
     [
@@ -31,6 +33,16 @@ DRAWING = frozenset(
     ["http://schemas.openxmlformats.org/drawingml/2006/main", "http://purl.oclc.org/ooxml/drawingml/main"]
 )
 SPACES = WORD | DRAWING  # in which paragraphs, runs and texts have the same names
+# Elements of other namespaces whose text stands in no paragraph: values of charts, comments of PowerPoint.
+CHARTS = ("http://schemas.openxmlformats.org/drawingml/2006/chart", "http://purl.oclc.org/ooxml/drawingml/chart")
+EXTENDED = "http://schemas.microsoft.com/office/drawing/2014/chartex"
+SLIDES = (
+    "http://schemas.openxmlformats.org/presentationml/2006/main",
+    "http://purl.oclc.org/ooxml/presentationml/main",
+)
+VALUES = (*(f"{{{space}}}v" for space in CHARTS), f"{{{EXTENDED}}}v", f"{{{EXTENDED}}}pt")
+REMARKS = tuple(f"{{{space}}}text" for space in SLIDES)
+NUMBERS = ("{*}numCache", "{*}numLit", "{*}numDim")  # around values that are numbers, not names
 CUTS = ("tab", "br", "cr")  # where a line ends
 OBJECTS = ("{*}p", "{*}drawing", "{*}fldChar", "{*}footnoteReference")  # in no container whose text is translated
 CONTAINERS = ("bdo", "customXml", "dir", "hyperlink", "ins", "moveTo", "sdt", "smartTag")  # of runs within a paragraph
@@ -56,8 +68,9 @@ _CODE = re.compile("\0([<>/])([0-9]+)\0")
 
 
 class Office(Document):
-    """The paragraphs of a document with its headers, footers and notes. What looks otherwise than most of its line is
-    an element in it, and so is a link; fields, pictures and notes are tags. UserError for a file that is none.
+    """The paragraphs of a document with its headers, footers, notes, comments, charts and diagrams. What looks
+    otherwise than most of its line is an element in it, and so is a link; fields, pictures and notes are tags.
+    UserError for a file that is none.
     """
 
     def __init__(self, file: File) -> None:
@@ -75,8 +88,13 @@ class Office(Document):
                 self._sizes[entry.filename] = len(data)
                 yield entry.filename, parsed(f"{self._file.name}: {entry.filename}", data)
 
-    def _read_part(self, part: str) -> Iterator["Stretch"]:
-        return _stretches(self._trees[part].getroot(), _Copies(f"{self._file.name}: {part}", self._sizes[part]))
+    def _read_part(self, part: str) -> Iterator["Stretch | Value"]:
+        root = self._trees[part].getroot()
+        yield from _stretches(root, _Copies(f"{self._file.name}: {part}", self._sizes[part]))
+        for element in root.iter(*VALUES, *REMARKS):
+            value = Value(element)
+            if value.line.worded and next(element.iterancestors(*NUMBERS), None) is None:
+                yield value
 
     def _entries(self) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
         """Yield what is in the archive. UserError where that is damaged, or too much."""
@@ -206,6 +224,18 @@ class Stretch:
                 levels[-1].add(piece)
             levels[-1].say(text)
         _replace([node for piece in self._pieces for node in piece.nodes], levels[-1].nodes())
+
+
+class Value:
+    """The text of an element that stands in no paragraph: a category or name in a chart, a comment of PowerPoint."""
+
+    def __init__(self, element: Any) -> None:
+        self._element = element
+        self.line = Line(element.text or "", raw=element.text or "", escape=possible)
+
+    def fill(self, written: str) -> None:
+        """Set the text of the element."""
+        self._element.text = written
 
 
 class _Level:

@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 import zipfile
 
 import pytest
@@ -308,6 +309,56 @@ def test_formatting_that_would_be_copied_too_often_is_refused() -> None:
     spaces = "".join(f' xmlns:n{number}="urn:{number}"' for number in range(300))
     with pytest.raises(UserError, match=r"x\.docx: word/document\.xml: declares more than 200 namespaces"):
         opened(packed(body(f"<w:r{spaces}><w:t>one</w:t></w:r><w:r><w:pict{spaces}><w:p/></w:pict></w:r>")))
+
+
+DRAWING = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+PARAGRAPH = "<a:p><a:r><a:t>one two</a:t></a:r></a:p>"
+CHART = f"""<c:chart xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" {DRAWING}>
+<c:title><c:tx><c:rich>{PARAGRAPH}</c:rich></c:tx></c:title>
+<c:ser><c:tx><c:strRef><c:f>Sheet1!$B$1</c:f>
+<c:strCache><c:pt idx="0"><c:v>six nine</c:v></c:pt></c:strCache></c:strRef></c:tx>
+<c:cat><c:multiLvlStrCache><c:lvl><c:pt><c:v>ten one</c:v></c:pt></c:lvl></c:multiLvlStrCache></c:cat>
+<c:val><c:numCache><c:formatCode>General</c:formatCode><c:pt><c:v>12E3 x</c:v></c:pt></c:numCache></c:val>
+</c:ser></c:chart>"""
+EXTENDED = f"""<cx:chartSpace xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex" {DRAWING}>
+<cx:data><cx:strDim><cx:lvl><cx:pt idx="0">ten one</cx:pt></cx:lvl></cx:strDim>
+<cx:numDim><cx:lvl><cx:pt>12E3 x</cx:pt></cx:lvl></cx:numDim></cx:data>
+<cx:tx><cx:rich>{PARAGRAPH}</cx:rich></cx:tx>
+<cx:tx><cx:txData><cx:v>six nine</cx:v></cx:txData></cx:tx></cx:chartSpace>"""
+REMARK = (
+    '<p:cmLst xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main">'
+    "<p:cm><p:text>one two</p:text></p:cm></p:cmLst>"
+)
+COMMENTS = f'<w:comments xmlns:w="{nsmap["w"]}"><w:comment><w:p>{run("one two")}</w:p></w:comment></w:comments>'
+
+
+@pytest.mark.parametrize(
+    ("part", "content", "expected"),
+    [
+        ("ppt/charts/chart1.xml", CHART, ["TWO ONE", "NINE SIX", "ONE TEN"]),
+        ("word/charts/chart2.xml", CHART, ["TWO ONE", "NINE SIX", "ONE TEN"]),
+        ("ppt/charts/chartEx1.xml", EXTENDED, ["ONE TEN", "TWO ONE", "NINE SIX"]),
+        ("ppt/diagrams/data1.xml", f"<x {DRAWING}>{PARAGRAPH}</x>", ["TWO ONE"]),
+        ("word/diagrams/drawing1.xml", f"<x {DRAWING}>{PARAGRAPH}</x>", ["TWO ONE"]),
+        ("ppt/drawings/drawing1.xml", f"<x {DRAWING}>{PARAGRAPH}</x>", ["TWO ONE"]),
+        ("ppt/comments/comment1.xml", REMARK, ["TWO ONE"]),
+        ("ppt/comments/modernComment_1_0.xml", f"<x {DRAWING}>{PARAGRAPH}</x>", ["TWO ONE"]),
+        ("word/comments.xml", COMMENTS, ["TWO ONE"]),
+    ],
+)
+def test_charts_diagrams_and_comments_are_translated(part: str, content: str, expected: list[str]) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(part, content)
+    document = opened(stream.getvalue())
+    with zipfile.ZipFile(io.BytesIO(spoken(document))) as archive:
+        found = archive.read(part).decode()
+    texts = re.findall(r">([^<>]*[A-Za-z][^<>]*)</", found)
+    assert [text for text in texts if text.replace(" ", "").isupper() and "12" not in text] == expected
+    assert len(document.lines) == len(expected)
+    assert re.sub(r">[^<>]*<", "><", found) == re.sub(r">[^<>]*<", "><", content)
+    assert found.count("12E3 x") == content.count("12E3 x")
+    assert found.count("Sheet1!$B$1") == content.count("Sheet1!$B$1")
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04 damaged"])
