@@ -124,8 +124,10 @@ class Codec:
         protection, detached = self.reading.protection, sentence.detached
         text = detached.beginning.text if detached and detached.beginning else prefix
         text = sentence.marked.prefix(text, protection) if protection else text
-        if detached and UNK in self.writing.numbering(sentence.encoded).ids(self.writing.begun(sentence.encoded, text)):
-            text = text.rstrip()  # units of words have no symbol for a space at the end
+        if isinstance(text, str) and text != text.rstrip():
+            symbols = self.writing.begun(sentence.encoded, text)
+            if UNK in self.writing.numbering(sentence.encoded).ids(symbols):
+                text = text.rstrip()  # units of words have no symbol for a space at the end, which is where a word ends
         return self.writing.prefix(sentence.encoded, text, self._forbidden(mark))
 
     @cached_property

@@ -485,6 +485,17 @@ def test_a_prefix_has_its_own_probability(translator: Translator) -> None:
     assert found.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
 
 
+def test_a_prefix_may_end_in_a_space(translator: Translator) -> None:
+    """Words have no symbol for it; the next one begins there. One that is unknown is refused as it is without."""
+    for prefix in ("six ", "six  ", "un deux\t", " "):
+        (found,) = translator.translate(["one two"], prefix=[prefix], search=Spec("greedy"))
+        (bare,) = translator.translate(["one two"], prefix=[prefix.rstrip()], search=Spec("greedy"))
+        assert found.text == bare.text
+        assert found.text.split()[: len(prefix.split())] == prefix.split()
+    with pytest.raises(UserError, match="sept"):
+        translator.translate(["one two"], prefix=["sept "])
+
+
 def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
     with pytest.raises(ValueError, match="2 prefixes and 1 texts"):
         translator.translate(["one"], prefix=["un", "deux"])
