@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
 from dragoman.documents.html import inline
@@ -24,12 +25,17 @@ class Strings(Text):
     def __init__(self, file: File) -> None:
         given = file.text
         text = given.removeprefix("\ufeff")
-        try:
-            json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
-            raise UserError(f"{file.name}:{line}: is no JSON ({what})") from None
+        load_json(file.name, text)
         super().__init__(chain([given[: len(given) - len(text)]], _parts(text, file.languages)))
+
+
+def load_json(name: str, text: str) -> Any:
+    """Return what is in a file of JSON. UserError with the line where it is none."""
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
+        raise UserError(f"{name}:{line}: is no JSON ({what})") from None
 
 
 def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:

@@ -55,6 +55,7 @@ FORMATS: Mapping[str, Format] = {
     ".tmx": Format("xml:Tmx", prose=False, done="units without this language have it now"),
     ".json": Format("json:Strings", prose=False),
     ".arb": Format("json:Strings", prose=False),
+    ".xcstrings": Format("xcstrings:StringCatalogue", prose=False, done=_UNITS),
     ".yaml": Format("yaml:Strings", prose=False),
     ".yml": Format("yaml:Strings", prose=False),
     ".srt": Format("subtitles:SubRip"),
