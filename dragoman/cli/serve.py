@@ -1,13 +1,15 @@
 """`dragoman serve`: runs as a service that speaks the HTTP of LibreTranslate."""
 
 import re
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from dragoman.cli.exit_status import ENDED_BY
 from dragoman.cli.options import Engines, Threads, command
-from dragoman.errors import UserError, missing_library
+from dragoman.errors import Terminated, UserError, missing_library
 
 if TYPE_CHECKING:
     from dragoman.serving.backend import Backend
@@ -64,6 +66,10 @@ class Options(NamedTuple):
     seconds: Annotated[
         float, typer.Option(min=0.001, help="Most seconds in which a request arrives, and of a translation.")
     ] = 60.0
+    cache: Annotated[
+        int,
+        typer.Option(min=0, metavar="MB", help="Memory for translations that are remembered, of all runs together."),
+    ] = 256
     connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 2_000
     lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False
     engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch
@@ -95,7 +101,21 @@ def serve(options: Options) -> None:
         raise UserError("--history goes with --corrections FILE, where translations are kept")
     backend = _backend(options, options.runs)
     made, service = application.create(backend), backend.service
-    server.run(made, options.host, options.port, backend.renew, service.stop, options.connections)
+    unprotected = options.keys is None and not server.is_local(options.host)
+    try:
+        server.run(
+            made,
+            options.host,
+            options.port,
+            backend.renew,
+            service.stop,
+            options.connections,
+            unprotected=unprotected,
+        )
+    except KeyboardInterrupt as error:
+        number = error.number if isinstance(error, Terminated) else signal.SIGINT
+        server.log.info("interrupted" if number == signal.SIGINT else "terminated")  # as all lines of the log are
+        raise typer.Exit(ENDED_BY + number) from None
 
 
 def _backend(options: Options, runs: list[Path]) -> "Backend":
@@ -119,12 +139,13 @@ def _backend(options: Options, runs: list[Path]) -> "Backend":
     access = AccessControl(limits, Keys(options.keys) if options.keys else None, options.trusted_host or ())
     kept = Corrections(options.corrections, threshold=options.similar) if options.corrections else None
     named = zip(runs, names_of(runs), strict=True)
+    cached = options.cache * 2**20 // len(runs)
     service = Service(
-        [Model.load(run, name=name, engine=options.engine.value) for run, name in named],
+        [Model.load(run, name=name, engine=options.engine.value, cached=cached) for run, name in named],
         sentences=not options.lines,
         corrections=kept,
         history=options.history,
         least=options.min_confidence,
         glossaries=Glossaries.named(options.glossary or ()),
     )
-    return Backend(service, limits, access, Measures())
+    return Backend(service, limits, access, Measures(options.seconds))

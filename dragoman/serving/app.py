@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -25,6 +27,8 @@ log = logging.getLogger("dragoman.serving")
 
 TITLE = "LibreTranslate"  # by which clients such as Dialect know a server that they can use
 DESCRIPTION = "The API of LibreTranslate, and more below /v1, by dragoman."
+REQUEST_ID = b"x-request-id"
+IDENTIFIER = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 BESIDE = 10_000  # bytes of a form beside the file in it
 
 
@@ -36,6 +40,7 @@ def create(backend: Backend) -> FastAPI:
         yield
         await backend.service.close()
 
+    backend.measures.watch(lambda: backend.service.routes.models)
     app = FastAPI(
         title=TITLE, description=DESCRIPTION, version=__version__, lifespan=life, docs_url=None, redoc_url=None
     )
@@ -52,8 +57,6 @@ def create(backend: Backend) -> FastAPI:
     @app.get("/metrics", response_class=MetricsResponse)
     async def metrics() -> Response:
         """Measures for Prometheus."""
-        for model in backend.service.routes.models:
-            backend.measures.waiting.labels(model.name).set(model.batcher.size)
         return MetricsResponse(backend.measures.text())
 
     @app.get("/spec")
@@ -112,10 +115,14 @@ class Measured:
             await self.app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        number = _request_id(scope)
+        self.measures.in_flight.inc()
 
         async def noted(message: Message) -> None:
             nonlocal status
             status = message.get("status", status)
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), (REQUEST_ID, number.encode())]}
             await send(message)
 
         try:
@@ -125,25 +132,34 @@ class Measured:
                 after = {"Retry-After": "1"}
                 await _error(503, "Service is busy: the service is stopping", after)(scope, receive, noted)
         except Exception:
-            told = {"method": scope["method"], "path": self._path(scope)}
-            log.exception("%s %s", *told.values(), extra={"request": told})
+            told = {"method": scope["method"], "path": self._path(scope), "request_id": number}
+            log.exception("%s %s", scope["method"], self._path(scope), extra={"request": told})
             if status:
                 raise  # half of an answer is sent
             await _error(500, "Internal error")(scope, receive, noted)
         finally:
             seconds = time.perf_counter() - began
+            self.measures.in_flight.dec()
             self.measures.answered(self._path(scope), status, seconds)
             told = {
                 "method": scope["method"],
                 "path": self._path(scope),
                 "status": status,
                 "seconds": round(seconds, 3),
+                "request_id": number,
             }
-            log.info("%s %s %d %.3f", *told.values(), extra={"request": told})
+            log.info("%s %s %d %.3f", *list(told.values())[:4], extra={"request": told})
 
     def _path(self, scope: Scope) -> str:
-        """The path of an endpoint; clients may ask for any other."""
-        return str(getattr(scope.get("route"), "path", "other"))
+        """The path of an endpoint, or of a part of the page; clients may ask for any other."""
+        path = scope.get("path", "")
+        return path if path in pages.FILES else str(getattr(scope.get("route"), "path", "other"))
+
+
+def _request_id(scope: Scope) -> str:
+    """The identifier by which a client or a proxy knows a request, or a new one."""
+    given = dict(scope.get("headers", ())).get(REQUEST_ID, b"").decode("ascii", "replace")
+    return given if IDENTIFIER.fullmatch(given) else uuid4().hex
 
 
 async def _refused(_: Request, refusal: Exception) -> Response:

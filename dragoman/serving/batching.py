@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -176,6 +176,12 @@ class Batcher(Generic[Found]):
         self._running: tuple[list[_Taken], Deadline] = ([], Deadline())
         self._heavy = False  # whether the first text of the last batch took longer than others should wait
         self._stopped = False
+        self.sizes = Counter[int]()  # how many batches had so many texts
+
+    @property
+    def running(self) -> int:
+        """How many texts are being translated."""
+        return len(self._running[0])
 
     @property
     def size(self) -> int:
@@ -319,6 +325,7 @@ class Batcher(Generic[Found]):
     async def _translated(self, taken: list[_Taken]) -> None:
         deadline, began = Deadline(), time.monotonic()
         self._running = taken, deadline
+        self.sizes[len(taken)] += 1
         options, size = taken[0].request.options, sum(each.size for each in taken)
         time_of = self.times[options.timed]
         try:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.search.table import in_place_of, with_width
 from dragoman.serving.batching import Batcher, Item, SharedOptions
+from dragoman.serving.cache import TranslationCache
 from dragoman.translation import gate, rest
 from dragoman.translation.inputs import LONGEST
 from dragoman.translation.loading import Engine, digest_of, load
@@ -28,7 +28,7 @@ from dragoman.translation.translator import Translator
 
 DIFFERENT = 5.0  # nats by which a word is less probable where another translation has it
 EXPLAINED = 100  # source words, and symbols of a translation, in a sentence that is explained
-CACHED = 2_000  # translations that a model keeps
+CACHED = 256 * 2**20  # bytes of translations that a model keeps
 
 
 Read: TypeAlias = str | tuple[str, ...]  # the language of a text, or the names of all sources that a model reads
@@ -48,7 +48,9 @@ class Model:
     UserError for a run that reads numbers.
     """
 
-    def __init__(self, name: str, translator: Translator, pairs: Sequence[tuple[str, str]]) -> None:
+    def __init__(
+        self, name: str, translator: Translator, pairs: Sequence[tuple[str, str]], *, cached: int = CACHED
+    ) -> None:
         if not all(isinstance(each, Language) for each in translator.asked):
             named = " and ".join(each.name for each in translator.asked)
             raise UserError(f"{name}: reads {named}, and a service takes texts alone, no numbers")
@@ -61,7 +63,7 @@ class Model:
             for source, target in pairs
         ]
         self.batcher = Batcher(self._search, measure=self._symbols)
-        self._known: OrderedDict[tuple[SharedOptions, Item], Translation] = OrderedDict()
+        self.cache = TranslationCache(cached)
         self._again: Callable[[], Model] | None = None
         self._files: Files = ()
         self._folder: RunFolder | None = None
@@ -70,18 +72,24 @@ class Model:
 
     @classmethod
     def load(
-        cls, folder: Path, *, name: str = "", device: DeviceConfig | None = None, engine: Engine = "torch"
+        cls,
+        folder: Path,
+        *,
+        name: str = "",
+        device: DeviceConfig | None = None,
+        engine: Engine = "torch",
+        cached: int = CACHED,
     ) -> "Model":
-        """The model of a run folder, with the name of the folder if it gets no other. UserError names what is missing
-        or damaged, or why it may not serve.
+        """The model of a run folder, with the name of the folder if it gets no other, and so many bytes for what it has
+        translated. UserError names what is missing or damaged, or why it may not serve.
         """
         files = _files(RunFolder(folder))
         run = Run.load(folder)
         gate.check(run, partial(digest_of, run, engine=engine))
         pairs = [(pair.sources[0], pair.target) for pair in run.config.data.language_pairs]
-        model = cls(name or folder.name, load(folder, device=device, engine=engine), pairs)
+        model = cls(name or folder.name, load(folder, device=device, engine=engine), pairs, cached=cached)
         model._folder, model._files = RunFolder(folder), files
-        model._again = partial(cls.load, folder, name=name, device=device, engine=engine)
+        model._again = partial(cls.load, folder, name=name, device=device, engine=engine, cached=cached)
         return model
 
     def check_calibrated(self) -> None:
@@ -118,12 +126,12 @@ class Model:
         """
         if options.work != "translate":
             return await self.batcher.translate(items, options, seconds)
-        found = {item: self._known.get((options, item)) for item in items}
+        found = {item: self.cache.get((options, item)) for item in dict.fromkeys(items)}
         new = [item for item, translation in found.items() if translation is None]
         found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
         for item, translation in found.items():
             if translation is not None and options.remembered:
-                self._keep((options, item), translation)
+                self.cache.put((options, item), translation)
         return [translation for item in items if (translation := found[item]) is not None]
 
     def stop(self) -> None:
@@ -132,12 +140,6 @@ class Model:
 
     async def close(self) -> None:
         await self.batcher.close()
-
-    def _keep(self, key: tuple[SharedOptions, Item], translation: Translation) -> None:
-        self._known[key] = translation
-        self._known.move_to_end(key)
-        while len(self._known) > CACHED:
-            self._known.popitem(last=False)
 
     def _symbols(self, item: Item) -> int:
         """The symbols of a text as the model reads it: a character that it does not know may be several."""

@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Coroutine
+from ipaddress import ip_address
 from typing import Any, TypeAlias
 
 import uvicorn
@@ -19,6 +20,8 @@ try:
     import resource
 except ModuleNotFoundError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
+
+log = logging.getLogger("dragoman.serving")
 
 Renew: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 Stop: TypeAlias = Callable[[], None]
@@ -84,17 +87,27 @@ def allow_files(count: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connections: int) -> None:
+def is_local(host: str) -> bool:
+    """Whether this address is of this machine alone."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def run(
+    app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connections: int, *, unprotected: bool = False
+) -> None:
     """Serve until a signal asks to stop; requests that have begun are answered, and `stop` is called to answer those
     that take too long. Requests by more connections at once than these are answered with 503. SIGHUP calls `renew`.
-    UserError if the address is taken.
+    UserError if the address is taken. `unprotected`: whether the log warns that everybody may ask.
     """
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
     allow_files(connections + BESIDE)
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
-    log, errors = logging.getLogger("dragoman.serving"), logging.getLogger("uvicorn.error")
+    errors = logging.getLogger("uvicorn.error")
     log.setLevel(logging.INFO)
     for each in (log, errors):
         each.handlers, each.propagate = [handler], False
@@ -107,6 +120,8 @@ def run(app: FastAPI, host: str, port: int, renew: Renew, stop: Stop, connection
         except OSError as error:
             raise UserError(f"--host {host} --port {port}: {error.strerror or error}") from error
         log.info("http://%s:%d", f"[{host}]" if ":" in host else host, bound.getsockname()[1])
+        if unprotected:
+            log.warning("everybody who reaches this address may ask: --keys FILE admits only clients with a key")
         config = uvicorn.Config(
             app,
             log_config=None,

@@ -36,7 +36,9 @@ def test_each_limit_is_that_of_its_option(served: dict[str, Any]) -> None:
 def test_what_is_kept_and_given_is_that_of_its_option(served: dict[str, Any], tmp_path: Path) -> None:
     _backend(Options(), RUNS)
     assert (served["corrections"], served["history"], served["least"]) == (None, False, None)
-    assert (served["sentences"], served["engine"]) == (True, "torch")
+    assert (served["sentences"], served["engine"], served["cached"]) == (True, "torch", 256 * 2**20)
+    _backend(Options(cache=10), [*RUNS, Path("runs/other")])
+    assert served["cached"] == 5 * 2**20  # of each run
     _backend(Options(corrections=tmp_path / "db", similar=0.7, history=True, min_confidence=0.5, lines=True), RUNS)
     assert served["corrections"].threshold == 0.7
     served["corrections"].close()

@@ -243,7 +243,7 @@ def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
         RequestOptions(constraints=LexicalConstraints(Glossary([Term("two", ("zwei",))]))),
     )
     assert "zwei" in translated(service, "one two", options=terms)[0]
-    assert len(model._known) == 0
+    assert len(model.cache) == 0
 
 
 def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_path: Path, golden: Golden) -> None:
@@ -276,7 +276,7 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
         ["six two un"],  # what cannot be read is told, and changes nothing
         ["six due un"],
     ]
-    assert len(model._known) == 3  # those of the glossary's requests alone
+    assert len(model.cache) == 3  # those of the glossary's requests alone
     path.write_text("en\tfr\ntwo\tzwei\n", "utf-8")
     assert Glossaries.named([f"en,fr={path}"]).of(("en", "fr"), Glossary()).terms == (Term("two", ("zwei",)),)
     path.write_text("two\n", "utf-8")

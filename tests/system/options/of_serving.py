@@ -18,7 +18,7 @@ PAIR = {"source": "en", "target": "fr"}
 WRITTEN = "corrections both.sqlite -o kept.tmx"
 
 
-def _run(*_: object) -> None:
+def _run(*_: object, **__: object) -> None:
     return None
 
 
@@ -52,6 +52,15 @@ def status(**parameters: Any) -> Callable[[Done], object]:
 def often(client: TestClient) -> list[int]:
     """The status of several requests, one after the other."""
     return [client.post("/translate", json={**PAIR, "q": "one"}).status_code for _ in range(3)]
+
+
+def hits(client: TestClient) -> str:
+    """How many of two equal texts had been translated before."""
+    for _ in range(2):
+        client.post("/translate", json={**PAIR, "q": "one"})
+    return next(
+        line for line in client.get("/metrics").text.splitlines() if line.startswith("dragoman_cache_hits_total")
+    )
 
 
 def file(client: TestClient) -> int:
@@ -115,6 +124,7 @@ TABLE: dict[str, Effects] = {
         "--texts": Effect(SERVE, "--texts 1", status(q=["one", "two"])),
         "--file-bytes": Effect(SERVE, "--file-bytes 100", answered(file), "", "4"),
         "--seconds": Effect(SERVE, "--seconds 0.001", status(q="one two three four five six " * 50)),
+        "--cache": Effect(SERVE, "--cache 0", answered(hits), "", " 0.0"),
         "--connections": Effect(SERVE, "--connections 7", arguments, "", "5000, 7)"),
         "--lines": Effect(SERVE, "--lines", translation("One two. Six one.")),
         "--engine": Effect(SERVE, "--engine int8", translation()),
