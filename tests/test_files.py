@@ -74,6 +74,14 @@ def test_words_come_one_by_one_with_the_ends_of_their_lines(
     assert list(read_words(tmp_path / "text")) == expected
 
 
+def test_a_file_whose_lines_end_in_carriage_returns_is_told(tmp_path: Path, golden: Golden) -> None:
+    (tmp_path / "text").write_bytes(b"a b\rc\r")
+    with pytest.raises(UserError, match=r"text:1:") as raised:
+        list(read_lines(tmp_path / "text"))
+    golden(str(raised.value))
+    assert lines_of(tmp_path, b"a\r") == ["a"]
+
+
 def test_a_word_in_another_encoding_is_told_with_line_and_byte(tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "text").write_bytes(b"a\nbc na\xefve\n")
     with pytest.raises(UserError, match=r":2:") as raised:

@@ -44,6 +44,13 @@ _UNTRANSLATED = re.compile(
 )
 
 
+# Languages that are written from right to left.
+RIGHT_TO_LEFT = frozenset("ar arc ckb dv fa he iw ks ps sd ug ur yi".split())
+_CODE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
+_LANGUAGE = re.compile(r"""((?<![\w:-])(?:xml:)?lang\s*=\s*["']?)([a-z][\w-]*)""", re.IGNORECASE)
+_DIRECTION = re.compile(r"""((?<![\w:-])dir\s*=\s*["']?)(?:ltr|rtl)""", re.IGNORECASE)
+
+
 class Token(NamedTuple):
     """A tag (with its name), a text, or anything else, as it is written."""
 
@@ -112,11 +119,13 @@ def _stripped(line: Line) -> Iterator[Part]:
 
 
 class Page(Text):
-    """A page or a piece of one. An element among words that stays has a placeholder."""
+    """A page or a piece of one. An element among words that stays has a placeholder. Elements that say that they are in
+    the first of two languages say afterwards that they are in the second.
+    """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, languages: tuple[str, str] | None = None) -> None:
         kept = Kept(text)
-        super().__init__(parts(text, kept), kept)
+        super().__init__(parts(text, kept, languages), kept)
 
 
 class Html(Page):
@@ -131,7 +140,7 @@ class Html(Page):
                 raise
             text = _decoded(file, declared[2])
         begin = _DECLARATION.sub(r"\1UTF-8", text[:DECLARED], count=1)
-        super().__init__(begin + text[DECLARED:])
+        super().__init__(begin + text[DECLARED:], file.languages)
 
 
 def _decoded(file: File, encoding: str) -> str:
@@ -243,8 +252,8 @@ def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
     return None
 
 
-def parts(text: str, kept: Kept) -> Iterator[Part]:
-    """Yield lines with words, and what stands between them."""
+def parts(text: str, kept: Kept, languages: tuple[str, str] | None = None) -> Iterator[Part]:
+    """Yield lines with words, and what stands between them, with the second of two languages in place of the first."""
     built, every, position = Builder(), list(tokens(text)), 0
     while position < len(every):
         token, position = every[position], position + 1
@@ -261,8 +270,30 @@ def parts(text: str, kept: Kept) -> Iterator[Part]:
             continue
         yield from built.parts()
         built = Builder()
-        yield token.raw
+        yield _in_language(token, *languages) if languages and token.kind in ("open", "empty") else token.raw
     yield from built.parts()
+
+
+def _in_language(token: Token, source: str, target: str) -> str:
+    """A tag with the target language and its direction, if it says that it is in the source language."""
+    code = target.replace("_", "-")
+
+    def replaced(attribute: re.Match[str]) -> str:
+        return attribute[1] + code if _main_code(attribute[2]) == _main_code(source) else attribute[0]
+
+    raw = _LANGUAGE.sub(replaced, token.raw)
+    if raw == token.raw or not _CODE.fullmatch(target):
+        return token.raw
+    leftwards = _main_code(target) in RIGHT_TO_LEFT
+    if leftwards and not _DIRECTION.search(raw):
+        end = len(token.name) + 1
+        return f'{raw[:end]} dir="rtl"{raw[end:]}'
+    return _DIRECTION.sub(rf"\g<1>{'rtl' if leftwards else 'ltr'}", raw)
+
+
+def _main_code(language: str) -> str:
+    """The first part of the code of a language: `pt` of `pt-BR`."""
+    return re.split("[-_]", language)[0].lower()
 
 
 def _closed(name: str, tokens: Sequence[Token], position: int) -> int:

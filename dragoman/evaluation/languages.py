@@ -9,6 +9,7 @@ from typing import Any
 from dragoman.errors import UserError, missing_library
 from dragoman.evaluation.metrics.metric import Score
 
+_TRADITIONAL = re.compile(r"[-_.](?:hant|tw|hk|mo)\b", re.IGNORECASE)
 DOUBT = 2  # another language must be this many times as probable as the wanted one
 
 
@@ -34,15 +35,27 @@ class Identifier:
         self._model.set_languages(self.codes)
 
     def ranked(self, text: str) -> list[tuple[str, float]]:
-        """The given languages with their probabilities for a text, the most probable first."""
-        found = dict(self._model.rank(text))
-        every = [(name, float(found[code(name)])) for name in self.languages]
-        return sorted(every, key=lambda each: -each[1])
+        """The given languages with their probabilities for a text, the most probable first. Of several varieties of a
+        language there is one: of Chinese that of its characters, otherwise the first.
+        """
+        probabilities = dict(self._model.rank(text))
+        names = [_variety([name for name in self.languages if code(name) == each], text) for each in self.codes]
+        every = [(name, float(probabilities[code(name)])) for name in names]
+        return sorted(every, key=lambda each: (-each[1], self.languages.index(each[0])))
 
     def wrong(self, text: str, language: str) -> bool:
         """Whether a text is in another language. False in doubt, for instance for a name or a number."""
         found = dict(self._model.rank(text))
         return bool(max(found.values()) > DOUBT * found[code(language)])
+
+
+def _variety(names: Sequence[str], text: str) -> str:
+    """The first of several varieties of a language that has the characters of a text: traditional ones, which GB 2312
+    has not, or simplified ones, which Big5 has not.
+    """
+    traditional = len(text.encode("big5", "ignore")) > len(text.encode("gb2312", "ignore"))
+    suited = (name for name in names if (_TRADITIONAL.search(name) is not None) == traditional)
+    return next(suited, names[0]) if code(names[0]) == "zh" else names[0]
 
 
 def code(name: str) -> str:

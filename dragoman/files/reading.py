@@ -30,13 +30,15 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     Only a newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage return
     before it is dropped, as is a byte order mark at the start of the file. A line with more than `most` characters is
     cut after `most` + 1, so that the caller can recognise it; the rest is never held in memory. Raises UserError if the
-    file is missing or unreadable, a folder, a damaged or truncated .gz, or not UTF-8 (with line, byte value and column
-    in bytes).
+    file is missing or unreadable, a folder, a damaged or truncated .gz, not UTF-8 (with line, byte value and column in
+    bytes), or has carriage returns and no newline.
     """
     name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
     with _readable(name), _open(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
             whole = len(line) != size or line.endswith(b"\n")
+            if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
+                raise UserError(f"{name}:1: expected lines that end in newlines, found carriage returns alone")
             yield _decode(line, name, number, ends=True, whole=whole)[: None if most is None else most + 1]
             while not whole:
                 rest = file.readline(CHUNK)

@@ -215,6 +215,26 @@ def test_a_page_in_another_encoding_is_written_in_utf_8(declared: str, word: str
     assert made.decode() == '<?xml version="1.0" encoding="UTF-8"?><p>TWO ONE</p>'
 
 
+@pytest.mark.parametrize(
+    ("html", "target", "expected"),
+    [
+        ('<html lang="en">', "fr", '<html lang="fr">'),
+        ("<html class=x xml:lang='en-US' lang=EN>", "pt_BR", "<html class=x xml:lang='pt-BR' lang=pt-BR>"),
+        ('<p lang="de">', "fr", '<p lang="de">'),
+        ('<p lang="en" translate="no">', "fr", '<p lang="en" translate="no">'),
+        ('<p data-lang="en" hreflang="en">', "fr", '<p data-lang="en" hreflang="en">'),
+        ('<html lang="en">', "ar", '<html dir="rtl" lang="ar">'),
+        ('<html dir="ltr" lang="en">', "he", '<html dir="rtl" lang="he">'),
+        ('<html dir="rtl" lang="en">', "fr", '<html dir="ltr" lang="fr">'),
+        ('<html lang="en">', "all of them", '<html lang="en">'),
+    ],
+)
+def test_a_page_says_the_language_of_its_translation(html: str, target: str, expected: str) -> None:
+    made = spoken(Html(File("x.html", f"{html}one two".encode(), ("en", target)))).decode()
+    assert made.startswith(expected)
+    assert spoken(Page(f"{html}one")).decode().startswith(html)
+
+
 def _depths(html: str) -> list[str]:
     """Pairs of tags that a browser would make of those in one line, as far as elements are closed in order."""
     stack, pairs = list[str](), list[str]()

@@ -35,6 +35,21 @@ def test_names_of_languages_may_have_a_region() -> None:
     assert [code(name) for name in ("de", "de-AT", "pt_BR", "FR")] == ["de", "de", "pt", "fr"]
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("他喜欢书和车。", "zh-CN"),
+        ("他喜歡書和車。", "zh-TW"),
+        ("The old teacher is here.", "en-GB"),
+    ],
+)
+def test_a_language_in_several_varieties_is_detected_once(text: str, first: str) -> None:
+    pytest.importorskip("py3langid")
+    ranked = Identifier(("zh-CN", "zh-TW", "en-GB", "en-US")).ranked(text)
+    assert ranked[0][0] == first
+    assert sum(probability for _, probability in ranked) == pytest.approx(1)
+
+
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     pytest.importorskip("py3langid")
     with pytest.raises(UserError) as raised:
