@@ -1,8 +1,10 @@
 """Lines are split at newlines alone, faults are told by file and line, and a file is whole or not there."""
 
+import bz2
 import errno
 import gzip
 import io
+import lzma
 import os
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from typing import IO, Any, Literal
 
 import pytest
 
+from dragoman.documents.document import File
 from dragoman.errors import UserError
 from dragoman.files import reading
 from dragoman.files.reading import read_lines, read_sentences, read_words
@@ -533,3 +536,28 @@ def test_a_pipe_has_no_parts(tmp_path: Path) -> None:
             file.write("one\n")
         assert reading.communicate()[0] == b"one\n"
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (lzma.compress(b"one two"), "xz"),
+        (bytes.fromhex("28b52ffd") + b"one", "zstd"),
+        (bz2.compress(b"one two"), "bzip2"),
+        (gzip.compress(b"one two"), "gzip"),
+        (b"PK\x03\x04one", "zip"),
+        (b"7z\xbc\xaf'\x1cone", "7-Zip"),
+        (b"%PDF-1.7\n", "PDF"),
+    ],
+)
+def test_files_in_another_form_are_named(data: bytes, kind: str, tmp_path: Path, golden: Golden) -> None:
+    """Whatever the end of their names, and by documents, too."""
+    path = tmp_path / "one.txt"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=f"one.txt: is .*{kind}") as raised:
+        list(read_lines(path))
+    golden(str(raised.value), kind)
+    with pytest.raises(UserError, match=f"one.txt: is .*{kind}"):
+        list(read_words(path))
+    with pytest.raises(UserError, match=f"one.txt: is .*{kind}"):
+        _ = File("one.txt", data, ("en", "fr")).text

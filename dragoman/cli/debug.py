@@ -94,11 +94,12 @@ def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[st
 def _load(file: Path, given: Mapping[str, str]) -> "Config":
     """A configuration. What seems to be no name of one may be meant for a corpus."""
     from dragoman.configuration import document
+    from dragoman.corpus.presence import missing_files
     from dragoman.run.folder import RunFolder
 
     RunFolder.check_config(file)
     try:
-        return document.load(file, given)
+        return document.load(file, given, [missing_files])
     except UserError as error:
         if file.suffix in (".yaml", ".yml") or str(file) == "-":
             raise

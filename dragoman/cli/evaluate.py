@@ -46,6 +46,9 @@ def evaluate(options: Options) -> None:
     evaluate_options.check(options)
     from dragoman.cli import scores
 
+    for path in (*options.references, *(options.translations or ())):
+        if str(path) in scores.KINDS and not path.exists():
+            raise typer.BadParameter(f"{path}: no such file; several metrics are written --metrics bleu,{path}")
     metrics = scores.measures(options.metrics, options.of_metrics())
     if options.json and (options.by or len(options.translations or ()) > 1):
         scores.distinct(metrics)

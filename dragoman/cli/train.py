@@ -127,7 +127,7 @@ def _configured(words: list[str]) -> "Config":
     file, given = overrides(words)
     from dragoman.training import checks
 
-    return checks.load_config(file, given)
+    return checks.load_config(file, given, files=True)
 
 
 def _started(start: str, words: list[str], seeds: int | None) -> "Config":

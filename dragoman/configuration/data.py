@@ -55,7 +55,9 @@ class DataConfig(Section):
     train: Annotated[tuple[Text, ...], Several] = Field(
         (), description="prefix of the training files, or a .tsv, .csv or .jsonl with such columns"
     )
-    dev: Maybe = Field("", description="the same for the pairs that training is judged by")
+    dev: Maybe = Field(
+        "", description="prefix of the development files, or a file of columns; their scores select the weights"
+    )
     pairs: tuple[PairConfig, ...] = Field(
         (), description="instead of these four, a list of {source, target, train, dev}, for one model of many languages"
     )

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic_core import ErrorDetails
 
+from dragoman.configuration.synonyms import own_name
+
 MOST = 20  # names that are listed
 LIMITS = {
     "greater_than": ("more than", "gt"),
@@ -64,6 +66,8 @@ def nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _close(name: str, names: Sequence[str]) -> str | None:
+    if synonym := own_name(name, names):
+        return synonym
     lower = {str(each).lower(): str(each) for each in names}
     found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     return lower[found[0]] if found else None

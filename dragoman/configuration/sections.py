@@ -12,6 +12,7 @@ from pydantic_core import CoreSchema, ErrorDetails
 
 from dragoman.configuration.components import Path, Problem, Spec, complete, plain
 from dragoman.configuration.messages import explain, nearest, shown
+from dragoman.configuration.synonyms import own_name, place
 
 
 class Section(BaseModel):
@@ -88,6 +89,14 @@ def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
     return root, path[-1:]
 
 
+def keys_of(root: type[Section], prefix: str = "") -> Iterator[str]:
+    """Yield the dotted keys of a section, and those of the sections in it."""
+    for name, field in root.model_fields.items():
+        yield f"{prefix}{name}"
+        if inner := _inner(field):
+            yield from keys_of(inner, f"{prefix}{name}.")
+
+
 def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Problem], bool]:
     """The problems of values that should be a section, and whether any is more than an unknown key."""
     try:
@@ -120,7 +129,10 @@ def _told(root: type[Section], path: Path, errors: list[ErrorDetails], value: An
     section, (name, *_) = _holder(root, path)
     field = section.model_fields.get(str(name))
     if field is None:
-        return [f"unknown key, {nearest(str(name), section.model_fields)}"]
+        synonym = own_name(str(name), section.model_fields)
+        elsewhere = None if synonym else place(str(name), list(keys_of(root)))
+        hint = f"did you mean '{elsewhere}'?" if elsewhere else nearest(str(name), section.model_fields)
+        return [f"unknown key, {hint}"]
     if errors[0]["type"] == "missing":
         return [f"required: {field.description}"]
     inner = _inner(field)

@@ -15,7 +15,7 @@ from dragoman.corpus.corpora import Corpora, corpora, side_by_side
 from dragoman.corpus.dev_split import PARTS, copy
 from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
 from dragoman.corpus.sample import look
-from dragoman.corpus.sizes import DEFAULTS, Corpus, InitOptions, choose
+from dragoman.corpus.sizes import DEFAULTS, FEW, Corpus, InitOptions, choose
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines, shown
 from dragoman.files.writing import write_atomically
@@ -56,7 +56,20 @@ def initialise(
         sample = look(corpus.train, corpus.source, corpus.target)
         about = [str(sample), told, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)
-    return about
+    return [*about, *_advice(corpus, sample.pairs, str(source))]
+
+
+def _advice(corpus: Corpus, pairs: int, file: str) -> list[str]:
+    """Return what to do with few pairs: start from a run that was trained on many others."""
+    if pairs >= FEW:
+        return []
+    prepare = "a run that was trained on many other pairs"
+    if corpus.source == "en":
+        prepare += f", such as those of this machine's programs (dragoman corpus --installed {corpus.target})"
+    few = (
+        f"{pairs:,} pairs are few: a model of these alone is often no better than looking up the most similar of them."
+    )
+    return [f"{few} Start from {prepare}: dragoman train --start RUN {shlex.quote(file)}"]
 
 
 def _check(source: Path, target: Path | None, config: Path) -> None:

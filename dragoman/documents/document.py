@@ -10,6 +10,7 @@ from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, Part
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
+from dragoman.files.reading import LONGEST_SIGNATURE, check_plain
 
 # Top-level keys of JSON and YAML with the language of the file.
 LOCALE_KEYS = ("@@locale", "locale", "lang", "language")
@@ -28,6 +29,7 @@ class File(NamedTuple):
     @property
     def text(self) -> str:
         """What is in it, as text. UserError where it is not UTF-8, or UTF-16 that says so."""
+        check_plain(self.data[:LONGEST_SIGNATURE], self.name)
         encoding = "utf-16" if self.data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
         try:
             return self.data.decode(encoding)

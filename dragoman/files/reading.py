@@ -23,6 +23,20 @@ UNITS = (".po", ".pot", ".tmx", ".xliff", ".xlf")  # endings of files of units, 
 LONGEST_TEXT = 50_000  # characters; a limit for the time and memory that segmenting a text takes
 
 
+# How files begin that hold texts in another form.
+SIGNATURES = {
+    b"\xfd7zXZ\x00": "compressed with xz",
+    b"(\xb5/\xfd": "compressed with zstd",
+    b"BZh9": "compressed with bzip2",
+    b"\x04\x22\x4d\x18": "compressed with lz4",
+    b"7z\xbc\xaf'\x1c": "an archive of 7-Zip",
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "compressed with gzip (name it .gz)",
+    b"%PDF-": "a PDF",
+}
+LONGEST_SIGNATURE = max(map(len, SIGNATURES))
+
+
 def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     """Yield the lines of a UTF-8 file without their line ends. `-` is standard input, a `.gz` file is decompressed, and
     if the file is missing, `FILE.gz` is read instead if it exists.
@@ -138,7 +152,15 @@ def _open(path: str | Path) -> Iterator[io.BufferedReader]:
             yield cast(io.BufferedReader, packed)
     else:
         with open(path, "rb") as plain:
+            check_plain(plain.peek(LONGEST_SIGNATURE), str(path))
             yield plain
+
+
+def check_plain(data: bytes, name: str) -> None:
+    """Raise UserError if a file begins as archives and files compressed by other programs than gzip do."""
+    kind = next((kind for signature, kind in SIGNATURES.items() if data.startswith(signature)), None)
+    if kind:
+        raise UserError(f"{name}: is {kind}, expected text (of compressed texts, only .gz is read)")
 
 
 def _decode(data: bytes, name: str, number: int, before: int = 0, *, ends: bool, whole: bool) -> str:

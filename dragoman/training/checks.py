@@ -14,6 +14,7 @@ from dragoman.configuration.messages import nearest
 from dragoman.corpus import tables
 from dragoman.corpus.formats import ENDINGS
 from dragoman.corpus.memory import MEMORIES
+from dragoman.corpus.presence import missing_files
 from dragoman.data.denoising import NOISES
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
@@ -307,9 +308,9 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
 CHECKS = (build.problems, problems)
 
 
-def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
-    """Load a configuration and check every option; UserError with a line for each problem, or if it is that of a run
-    which this version cannot read.
+def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None, *, files: bool = False) -> Config:
+    """Load a configuration and check every option, and with `files` that the corpora of a new run are there. UserError
+    with a line for each problem, or if the configuration is that of a run which this version cannot read.
 
     `overrides` sets dotted keys: `{"training.epochs": 5, "model.attention.score": {"kind": "dot"}}`. A text is YAML, as
     on the command line; other values are plain ones of Python, paths or Specs. TypeError if one is something else.
@@ -318,7 +319,7 @@ def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
     for key in given:
         arguments.checked(key, "a key of overrides", str)
     RunFolder.check_config(arguments.path(path, "path"))
-    return document.load(path, given, checks=CHECKS)
+    return document.load(path, given, checks=(*CHECKS, missing_files) if files else CHECKS)
 
 
 def schema() -> dict[str, Any]:

@@ -49,7 +49,7 @@ def train(config: Config | str | Path, *, quiet: bool = False) -> RunFolder:
     with everything saved.
     """
     arguments.checked(config, "config", Config, str, Path)
-    config = config if isinstance(config, Config) else load_config(config)
+    config = config if isinstance(config, Config) else load_config(config, files=True)
     document.check(config, CHECKS)
     config = complete(config)
     folder = RunFolder(Path(config.run))

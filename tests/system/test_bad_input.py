@@ -178,7 +178,7 @@ def test_one_line_tells_what_is_wrong(words: str, place: str, copied: Shell, gol
 @pytest.mark.parametrize(
     ("words", "place"),
     [
-        ("--data.train=nothing", "nothing.en"),
+        ("--data.train=nothing", "--data.train: nothing.en"),
         ("--data.train=uneven", "uneven.en"),
         ("--data.train=latin", "latin.en:1"),
         ("--data.train=empty", "empty"),

@@ -491,9 +491,11 @@ def test_debug_data_tells_what_needs_no_model_and_how_long_training_takes(shell:
 
 
 def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
-    *_, baselines, duration, _, _, _ = shell(
+    *_, advice, _, baselines, duration, _, _, _ = shell(
         "init", "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"
     ).err.split("\n")[:-1]
+    assert advice.startswith("80 pairs are few")
+    assert advice.endswith("(dragoman corpus --installed fr): dragoman train --start RUN train.en")
     assert baselines.startswith("without a model: copying en chrF2 ")
     assert re.match(r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 100 passes", duration)
 

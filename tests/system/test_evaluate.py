@@ -34,6 +34,14 @@ def test_translations_as_json_are_no_texts(scored: Shell) -> None:
     assert told == "json: has translations as JSON, expected texts; `jq -r .text` writes those"
 
 
+def test_several_metrics_are_separated_by_commas(scored: Shell) -> None:
+    outcome = scored("evaluate", "ref", "-i", "good", "--metrics", "bleu", "chrf")
+    assert outcome.code == 2
+    assert "--metrics bleu,chrf" in " ".join(outcome.err.replace("│", " ").split())
+    scored.write("chrf", (scored.folder / "ref").read_text())
+    assert scored("evaluate", "ref", "-i", "good", "--metrics", "bleu", "chrf").code == 0
+
+
 @pytest.mark.spec("H13")
 def test_a_score_has_an_interval(scored: Shell) -> None:
     (line,) = scored("evaluate", "ref", "-i", "good", "--metrics=wer", "--confidence").lines
