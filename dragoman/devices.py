@@ -6,6 +6,7 @@ import platform
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -32,6 +33,8 @@ EXPECTED = (
 # million multiplications, each takes a fifth of a millisecond. Waking another thread takes as long, and ten times
 # longer if it has to wait for a core.
 SMALL = 200_000_000
+
+GROWN = 512 << 20  # bytes by which a training may grow before freed memory is returned
 
 
 # Instructions that add 8-bit products in 32 bits. Without one of them, x86 processors add pairs of products in 16 bits,
@@ -160,8 +163,33 @@ def switches() -> Switches:
     )
 
 
-def release_memory() -> None:
-    """Return freed memory to the system: glibc keeps most of it, in pieces too small for the next batch."""
+class FreedMemory:
+    """Freed memory that the process keeps: glibc holds most of it, in pieces too small for the next batch.
+
+    `release` returns it to the system once the process has grown by GROWN bytes since the last release. Asking for the
+    size takes microseconds, and a training whose batches have similar sizes hardly ever releases.
+    """
+
+    def __init__(self) -> None:
+        self._released = resident_memory()  # bytes of the process after the last release
+
+    def release(self) -> None:
+        if resident_memory() - self._released > GROWN:
+            trim_heap()
+            self._released = resident_memory()
+
+
+def resident_memory() -> int:
+    """Return the memory of this process in bytes, or 0 on systems other than Linux."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text("utf-8").split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def trim_heap() -> None:
+    """Return all freed memory to the system, if the C library is glibc."""
     with suppress(AttributeError, OSError, TypeError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)
 

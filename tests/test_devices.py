@@ -215,7 +215,7 @@ def test_caches_are_small_unless_the_user_says_otherwise(monkeypatch: pytest.Mon
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
 def test_freed_memory_goes_back_to_the_system() -> None:
     code = """
-from dragoman.devices import release_memory
+from dragoman.devices import trim_heap
 from tests.golden import Golden
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
@@ -223,11 +223,30 @@ blocks = [bytearray(100_000) for _ in range(1000)]
 kept = blocks[::10]  # between the freed ones, so that none of those is at the end of the heap
 del blocks
 before = resident()
-release_memory()
+trim_heap()
 print(before - resident())
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(found.stdout) > 50
+
+
+def test_freed_memory_is_returned_whenever_the_process_has_grown_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = [100, 100 + devices.GROWN, 101 + devices.GROWN, 300, 300 + devices.GROWN, 301 + devices.GROWN, 200]
+    trimmed = list[int]()
+    monkeypatch.setattr(devices, "resident_memory", lambda: sizes.pop(0))
+    monkeypatch.setattr(devices, "trim_heap", lambda: trimmed.append(len(sizes)))
+    freed = devices.FreedMemory()
+    for _ in range(4):
+        freed.release()
+    assert trimmed == [4, 1]  # after the second and the fourth growth, which are larger than the limit
+    assert not sizes
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="only Linux tells the memory of a process in /proc")
+def test_the_memory_of_the_process_is_known() -> None:
+    before = devices.resident_memory()
+    held = bytearray(b"x" * 50_000_000)
+    assert devices.resident_memory() - before > 0.8 * len(held)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -17,6 +17,8 @@ from dragoman.text.tokenise import bleu_tokenisation, punctuation
 
 SAMPLED = 200_000  # number of pairs that are analysed
 BYTES = 256  # symbols that every inventory of subwords has, besides one for the space
+EXAMPLES = 20_000  # number of these pairs that are kept, at most,
+EXAMPLE_CHARACTERS = 2_000  # up to this length of each side, which limits memory
 
 LOOKED = 20_000  # number of pairs in which protected spans are looked for
 SPANS = ("placeholders", "tags", "urls", "emails")  # numbers are not: what they are says how their words end
@@ -77,6 +79,7 @@ class Sample(NamedTuple):
     both: Inventory
     shared: float  # overlap of the two languages' letter frequencies, from 0 to 1
     tokenised: bool  # punctuation is separated from words
+    examples: Sequence[Pair]  # some of the pairs, spread over the sample and normalised
     blank: int = 0  # pairs that have an empty side, beside the others
     spans: tuple[str, ...] = ()  # kinds of protected spans that both sides share
     tokenise: str | None = None  # how BLEU should separate words of a target without spaces
@@ -125,7 +128,7 @@ def look(where: str, source: str, target: str) -> Sample:
     normalise = Normaliser(lowercase=False)
     words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     lengths = array("i")
-    apart = together = pairs = blank = 0
+    apart = together = blank = 0
     shared = SharedSpans()
 
     def usable() -> Iterator[Pair]:
@@ -136,16 +139,21 @@ def look(where: str, source: str, target: str) -> Sample:
             else:
                 yield pair
 
+    def analysed() -> Iterator[Pair]:
+        nonlocal apart, together
+        for pair in islice(stream, SAMPLED):
+            shared.add(pair)
+            normalised = Pair(*map(normalise, pair))
+            for side, text in enumerate(normalised):
+                found = [text[begin:end] for begin, end in punctuation(text)]
+                words[side].update(found)
+                lengths.append(len(found))
+                apart += len(APART.findall(text))
+                together += len(TOGETHER.findall(text))
+            yield Pair(*(text[:EXAMPLE_CHARACTERS] for text in normalised))
+
     stream = usable()
-    for pair in islice(stream, SAMPLED):
-        pairs += 1
-        shared.add(pair)
-        for side, text in enumerate(map(normalise, pair)):
-            found = [text[begin:end] for begin, end in punctuation(text)]
-            words[side].update(found)
-            lengths.append(len(found))
-            apart += len(APART.findall(text))
-            together += len(TOGETHER.findall(text))
+    examples, pairs = spread(analysed(), EXAMPLES)
     if not all(words):
         raise UserError(f"{where}: the corpus is empty (a side has no words)")
     letters = [_letters(side) for side in words]
@@ -159,6 +167,7 @@ def look(where: str, source: str, target: str) -> Sample:
         both=Inventory.of(words[0].keys() | words[1].keys()),
         shared=sum(min(share, letters[1].get(letter, 0.0)) for letter, share in letters[0].items()),
         tokenised=apart > together,
+        examples=examples,
         blank=blank,
         spans=shared.kinds,
         tokenise=bleu_tokenisation(letters[1]),

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
+from dragoman.corpus.pair_length import mean_length
 from dragoman.corpus.sample import Sample
 
 FEW = 10_000  # pairs below which BLEU is near 0, or jumps about, for much of a training: chrF decides there
@@ -75,6 +76,11 @@ def choose(
     schedule = Spec("cosine", {"warmup": 0.1}) if options.epochs else Spec("plateau", {"warmup": 300})
     memory = {"memory": Spec("nearest", {"threshold": 0.4})} if options.memory else {}
     rest = {"layers": 1, "dropout": dropout}
+    max_length = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
+    # As many symbols as `size.batch` sentences have on average: about as many steps as with batches of sentences, and
+    # the longest sentences, many times longer than the mean in catalogues, take no more memory than others.
+    counts = [text[side]["unit"].options["size"] for side in ("source", "target")]
+    length = mean_length(sample.examples, counts[:1] if text["joint"] else counts, max_length)
     looks = {"attend": "between", "feed": "nothing", "features": "deep"}
     tokenise = "none" if sample.tokenised else sample.tokenise
     bleu, chrf = Spec("bleu", {"tokenise": tokenise} if tokenise else {}), Spec("chrf")
@@ -82,7 +88,7 @@ def choose(
     return Config.model_validate(
         {
             "run": run,
-            "data": {**corpus._asdict(), **memory, "max_length": max(100, 50 * round(1 + 1.6 * sample.longest / 50))},
+            "data": {**corpus._asdict(), **memory, "max_length": max_length},
             "text": {**text, "protect": () if options.memory else tuple(map(Spec, sample.spans))},
             "model": {
                 "embedding": {"size": size.embedding, "dropout": embedded, "tie": "all" if text["joint"] else "output"},
@@ -93,7 +99,7 @@ def choose(
             },
             "training": {
                 "epochs": epochs,
-                "batch": {"size": size.batch},
+                "batch": {"size": 10 * round(size.batch * length / 10), "unit": "symbols"},
                 "optimiser": Spec("adam", {"learning_rate": size.rate}),
                 "schedule": schedule,
                 "validate_every": 2_000 if sample.pairs > 200_000 else None,

@@ -9,7 +9,6 @@ from statistics import fmean
 
 import torch
 
-from dragoman import devices
 from dragoman.configuration.config import TrainingConfig
 from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
@@ -136,6 +135,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     run.objective.after_step(finite)
     if finite and run.average:
         run.average.update(progress.step - progress.skipped)
+    run.freed.release()
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, found.norm)
@@ -162,7 +162,6 @@ def _log(run: Training, norm: float) -> None:
         each.journal.row(progress, figures)
     progress.loss = progress.symbols = progress.target_symbols = progress.updating = 0.0
     progress.parts = []
-    devices.release_memory()
 
 
 def _count_time(run: Training) -> None:

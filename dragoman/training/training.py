@@ -8,7 +8,7 @@ from torch import nn
 
 from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
-from dragoman.devices import Device
+from dragoman.devices import Device, FreedMemory
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.cuda_graphs import CudaGraphs
@@ -52,6 +52,7 @@ class Training(Direction):
     graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
+    freed: FreedMemory = field(default_factory=FreedMemory)
 
     @property
     def directions(self) -> list[Direction]:

@@ -17,8 +17,9 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import cleaning, initialise
 from dragoman.corpus.corpora import side_by_side
 from dragoman.corpus.examples import Pair, read_development, read_pairs
+from dragoman.corpus.pair_length import mean_length
 from dragoman.corpus.sample import Inventory, Sample
-from dragoman.corpus.sizes import Corpus, InitOptions, choose
+from dragoman.corpus.sizes import Corpus, InitOptions, choose, sizes
 from dragoman.errors import UserError
 from dragoman.training import checks, session
 from dragoman.translation.loading import load
@@ -36,7 +37,8 @@ def write(prefix: Path, sources: list[str], targets: list[str], suffixes: tuple[
 
 def sample(pairs: int = 10_000, shared: float = 0.9, tokenised: bool = False, longest: int = 20) -> Sample:
     one, both = Inventory(5_000, 80, 5_000), Inventory(8_000, 90, 8_000)
-    return Sample(pairs, 10.0, longest, one, one, both, shared, tokenised)
+    examples = [Pair(f"one two three {number}", f"un deux trois {number}") for number in range(40)]
+    return Sample(pairs, 10.0, longest, one, one, both, shared, tokenised, examples)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +282,21 @@ def test_sizes_grow_with_the_corpus() -> None:
     assert chosen[-1].training.validate_every == 2_000
 
 
+def test_batches_have_the_symbols_of_so_many_sentences() -> None:
+    """Whatever the lengths of the sentences: batches of the longest ones would need many times the memory."""
+    words = ["open the file", "close the window", "save a file", "print the window"]
+    short = [Pair(source, target) for source in words for target in words]
+    long = [Pair(" ".join([source] * 4), " ".join([target] * 4)) for source, target in short]
+    for size in (sizes(1), sizes(10**5)):
+        for examples in (short, long):
+            seen = sample()._replace(examples=examples)
+            chosen = choose(CORPUS, seen, "r", size=size)
+            length = mean_length(examples, [chosen.text.source.unit.options["size"]], chosen.data.max_length)
+            assert chosen.training.batch.unit == "symbols"
+            assert chosen.training.batch.size == pytest.approx(size.batch * length, abs=5)
+    assert mean_length(long, [400], 1000) > 3 * mean_length(short, [400], 1000)
+
+
 @pytest.mark.parametrize(("pairs", "kinds"), [(9_999, ["chrf", "bleu"]), (10_000, ["bleu", "chrf"])])
 def test_chrf_decides_where_pairs_are_few(pairs: int, kinds: list[str]) -> None:
     chosen = choose(CORPUS, sample(pairs), "r")
@@ -315,8 +332,8 @@ def test_what_was_seen_decides_the_rest() -> None:
     assert other.metrics[0].options == {"tokenise": "none"}
     chinese = choose(CORPUS, sample()._replace(tokenise="zh"), "r").metrics
     assert (chinese[0], plain.metrics[0]) == (Spec("bleu", {"tokenise": "zh"}), Spec("bleu"))
-    apart = choose(CORPUS, sample(tokenised=True)._replace(tokenise="zh"), "r")
-    assert apart.metrics[0].options == {"tokenise": "none"}
+    spaced = choose(CORPUS, sample(tokenised=True)._replace(tokenise="zh"), "r")
+    assert spaced.metrics[0].options == {"tokenise": "none"}
     assert (plain.data.max_length, other.data.max_length) == (100, 350)
     few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.unit.options["size"]
     assert few == 256 + 1 + 90 + 50
