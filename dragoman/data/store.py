@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -256,8 +257,11 @@ class ColumnWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._values.close()
-        self._offsets.close()
+        with self._values, self._offsets:
+            if error is None:  # after a power failure, a header must not name values that are not on the disk
+                for file in (self._values, self._offsets):
+                    file.flush()
+                    os.fsync(file.fileno())
 
     def append(self, rows: Rows) -> None:
         """Append rows of values. ValueError if the column's type cannot hold them."""

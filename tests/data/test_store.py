@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.data.store import HEADER, Rows, Store, new_store
 from dragoman.errors import UserError
+from tests import disk
 from tests.golden import Golden
 
 ROWS = [[4, 5, 3], [3], [65535, 3]]
@@ -101,6 +102,21 @@ def fail_halfway(folder: Path) -> None:
     with new_store(folder, {"source": np.uint16}) as store:
         store.append({"source": flat([[1]])})
         raise KeyError
+
+
+def test_values_are_on_the_disk_before_the_header_that_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = disk.record(monkeypatch)
+    written(tmp_path / "data")
+    files = {path.stat() for path in (tmp_path / "data").iterdir() if path.name != HEADER}
+    header = (tmp_path / "data" / HEADER).stat()
+    assert len(files) == 6
+    *values, last, named = calls
+    assert set(values) == {disk.Synchronised(each.st_ino, each.st_size) for each in files}
+    assert last == disk.Synchronised(header.st_ino, header.st_size)
+    assert isinstance(named, disk.Replaced)
+    assert (named.inode, named.target.name) == (header.st_ino, HEADER)
 
 
 def test_a_writer_that_fails_leaves_the_old_store(tmp_path: Path) -> None:
