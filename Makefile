@@ -38,6 +38,7 @@ soak: $(DEV)
 
 fuzz: $(DEV)
 	FUZZ_REQUESTS=$(or $(REQUESTS),10000) $(BIN)/python -m pytest tests/serving/test_fuzz.py
+	$(BIN)/python -m tests.serving.hostile $(OPTIONS)
 
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants $(OPTIONS)

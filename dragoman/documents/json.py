@@ -33,9 +33,13 @@ def load_json(name: str, text: str) -> Any:
     """Return what is in a file of JSON. UserError with the line where it is none."""
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        line, what = (error.lineno, error.msg) if isinstance(error, json.JSONDecodeError) else (1, "too deep")
-        raise UserError(f"{name}:{line}: is no JSON ({what})") from None
+    except json.JSONDecodeError as error:
+        line, what = error.lineno, error.msg
+    except RecursionError:
+        line, what = 1, "too deep"
+    except ValueError:  # Python reads no integers of more than 4,300 digits
+        line, what = 1, "a number has too many digits"
+    raise UserError(f"{name}:{line}: is no JSON ({what})") from None
 
 
 def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:

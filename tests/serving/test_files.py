@@ -68,6 +68,8 @@ def test_the_glossary_of_a_request_applies_to_a_file(client: TestClient) -> None
         ("a.txt", b"one\n\xff", {}, "Cannot translate file: a.txt:2: is not UTF-8"),
         ("../../etc/a.json", b"{", {}, "Cannot translate file: a.json:1: "),
         ("a.json", b"[" * 4_000, {}, "Cannot translate file: "),
+        ("a.json", b"1" * 5_000, {}, "Cannot translate file: a.json:1: is no JSON (a number has too many digits)"),
+        ("a.json", b"\n-" + b"1" * 5_000, {"glossary": "[]"}, "Cannot translate file: a.json:1: is no JSON (a number"),
         ("a.yaml", b"[" * 400, {}, "Cannot translate file: "),
         ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: is no document of Office"),
         ("a.txt", b"one " * 700, {}, "Invalid request: request (2794) exceeds text limit (2500)"),
