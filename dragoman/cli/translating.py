@@ -144,6 +144,8 @@ def translated(
     for place, translation in zip(places, found, strict=True):
         if translation.withheld is not None and (confidence := translation.confidence):
             tell(f"{place}: left empty, its confidence is {confidence.sentence:.3f}")
+        elif translation.withheld is not None and translation.doubt:
+            tell(f"{place}: left empty, {translation.doubt}")
         missing = [each.text for each in translation.spans if each.target is None]
         if options.glossary_weight is None:
             missing += [each.text for each in translation.terms if each.target is None]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
 from dragoman.translation.attended import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
 from dragoman.translation.explanation import Explanation
+from dragoman.translation.repetition import doubt
 from dragoman.visualisation import heatmap
 
 NO_MODEL = "explain: a translation that was read from a file, unpickled or copied has no model; score the pair with one"
@@ -128,18 +130,37 @@ class Translation:
 
     @property
     def confidence(self) -> Confidence | None:
-        """None if the run is not calibrated (`dragoman calibrate`), and of a blank text."""
-        log_probs = [step.calibrated for step in self.steps if step.calibrated is not None]
-        if not log_probs or len(log_probs) < len(self.steps):
+        """None if the run is not calibrated (`dragoman calibrate`), of a blank text, and where there is `doubt`."""
+        log_probs = self._calibrated
+        if not log_probs or self.doubt:
             return None
         words = np.exp(_by_word(self.steps, log_probs, len(self.words)).clip(max=0.0))
         said = sorted({step.word for step in self.steps if step.word is not None})
         return Confidence(float(np.mean([*words[said], math.exp(min(0.0, log_probs[-1]))])), words)
 
+    @property
+    def _calibrated(self) -> list[float]:
+        """The calibrated log-probabilities of all steps; none if any step has none."""
+        log_probs = [step.calibrated for step in self.steps if step.calibrated is not None]
+        return log_probs if len(log_probs) == len(self.steps) else []
+
+    @cached_property
+    def doubt(self) -> str | None:
+        """Why a calibrated run has no confidence in this translation, whatever its probability: it repeats itself, or
+        is far too long. None otherwise.
+        """
+        if not self._calibrated:
+            return None
+        text = self.text if self.withheld is None else self.withheld
+        return doubt(text, [source.text for source in self.sources if not source.regions])
+
     def trusted(self, least: float) -> "Translation":
-        """This translation if its confidence is as high, or not known; else an empty one, with this as `withheld`."""
+        """This translation if its confidence is as high, or not known; else an empty one, with this as `withheld`. So
+        it is where there is `doubt`, however low `least` is.
+        """
         confidence = self.confidence
-        if self.withheld is not None or confidence is None or confidence.sentence >= least:
+        known = confidence.sentence >= least if confidence else self.doubt is None
+        if self.withheld is not None or known:
             return self
         return replace(self, text="", withheld=self.text)
 
