@@ -17,16 +17,39 @@ SHORT = Repr()  # abbreviates texts in `__repr__`
 SHORT.maxstring = 60
 
 
+class SymbolWeights(NamedTuple):
+    """The attention to a source by symbols, as the model computed it: `weights` (target symbols, source symbols), and
+    the names of the source symbols, of which the last is the end symbol.
+    """
+
+    symbols: list[str]
+    weights: NDArray[np.float64]
+
+    def beside(self, other: "SymbolWeights | None") -> "SymbolWeights | None":
+        """The sum with another model's weights; None if that read other symbols."""
+        if other is None or other.symbols != self.symbols:
+            return None
+        return self._replace(weights=self.weights + other.weights)
+
+    @property
+    def bounded(self) -> "SymbolWeights":
+        """The same with the weights of each target symbol divided by their sum where that is more than 1."""
+        return self._replace(weights=self.weights / np.maximum(self.weights.sum(1, keepdims=True), 1))
+
+
 class SourceAttention(NamedTuple):
     """A source of a target sentence: its language, text and words, and the attention to it.
 
     `attention` (target words, source words) holds the weights of each target word. They sum to 1 less the attention to
     other sources and to positions that are no words (the end symbol, and the mark that names the target language).
-    `share` (target words,) is the attention to the whole source. The words of a numeric source are its `regions`,
+    `share` (target words,) is the attention to the whole source, `end_share` (target words,) the part of it that no
+    word has. The words of a numeric source are its `regions`,
     numbered from 1, and its text is the name of its file, if it has one. A source that only initialises the decoder has
     no words. `end_attention` (target words,) is the attention to the end symbol, if the model was taught to attend to
     it from words without a counterpart (`unlinked: end`). `match` is there if the text is from a translation memory:
-    the source that it translates there, and how similar that is.
+    the source that it translates there, and how similar that is. `by_symbol` has the weights before they are summed
+    over the symbols of a source word and averaged over those of a target word; None of regions, where models of an
+    ensemble read other symbols, and of a translation that was read from a file.
     """
 
     name: str
@@ -37,6 +60,7 @@ class SourceAttention(NamedTuple):
     end_attention: NDArray[np.float64] | None = None
     regions: bool = False
     match: Match | None = None
+    by_symbol: SymbolWeights | None = None
 
     def __repr__(self) -> str:
         target, source = self.attention.shape
@@ -51,14 +75,30 @@ class SourceAttention(NamedTuple):
         fewer, more = sorted((self, other), key=lambda seen: len(seen.words))
         attention = more.attention.copy()
         attention[:, : len(fewer.words)] += fewer.attention
-        return more._replace(attention=attention, share=self.share + other.share, end_attention=end)
+        by_symbol = self.by_symbol and self.by_symbol.beside(other.by_symbol)
+        return more._replace(
+            attention=attention, share=self.share + other.share, end_attention=end, by_symbol=by_symbol
+        )
 
     @property
     def bounded(self) -> "SourceAttention":
         """The same with the weights of each target word divided by their sum where that is more than 1."""
         total = np.maximum(self.share, 1)
         end = None if self.end_attention is None else self.end_attention / total
-        return self._replace(attention=self.attention / total[:, None], share=self.share / total, end_attention=end)
+        return self._replace(
+            attention=self.attention / total[:, None],
+            share=self.share / total,
+            end_attention=end,
+            by_symbol=self.by_symbol and self.by_symbol.bounded,
+        )
+
+    @property
+    def end_share(self) -> NDArray[np.float64]:
+        """The attention of each target word (target words,) to the end symbol, and to the mark that names the target
+        language if there is one: with it, a row of `attention` sums to `share`.
+        """
+        rest: NDArray[np.float64] = self.share - self.attention.sum(1)
+        return rest.clip(min=0.0)
 
     @property
     def label(self) -> str:

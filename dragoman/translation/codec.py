@@ -307,7 +307,7 @@ class Codec:
             marked.words([other.get(number, word) for number, word in enumerate(words.words)]),
             hypothesis.score,
             hypothesis.log_prob,
-            steps(list(map(spans.name, said)), words.word_of, hypothesis.log_probs, figures, sure),
+            steps(list(map(inputs.symbol_name, said)), words.word_of, hypothesis.log_probs, figures, sure),
             sentinel,
             left_out=inputs.left_out(sentence.given, zip(self.reading.read, encoded, strict=True)),
             replaced=tuple(replacement for _, replacement in found.values()),
@@ -332,7 +332,7 @@ class Codec:
             pair.marked.seen(seen),
             pair.marked.text(self.target.text.decode(written)),
             pair.marked.words(words.words),
-            steps(list(map(spans.name, pair.target)), words.word_of, log_probs.tolist(), figures, sure),
+            steps(list(map(inputs.symbol_name, pair.target)), words.word_of, log_probs.tolist(), figures, sure),
             sentinel,
             tuple(pair.target),
         )

@@ -118,7 +118,9 @@ class Detached:
         sources = list(found.sources)
         for number, each in enumerate(sources):
             sources[number] = each._replace(attention=np.zeros((1, len(each.words))), share=np.zeros(1))
-        sources[self.number] = sources[self.number]._replace(words=[text], attention=np.ones((1, 1)), share=np.ones(1))
+        sources[self.number] = sources[self.number]._replace(
+            words=[text], attention=np.ones((1, 1)), share=np.ones(1), by_symbol=None
+        )
         spans = tuple(KeptSpan(text[slice(*span)], self.name, span, span) for span in self.spans)
         return replace(found, sources=tuple(sources), text=text, words=[text], spans=spans)
 

@@ -17,6 +17,7 @@ from dragoman.data.language import Language
 from dragoman.data.recall import Recall, Recalled
 from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
+from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.evaluation import alignment
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
@@ -24,7 +25,7 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS, SPACE
 from dragoman.text.units import GLUE
-from dragoman.translation.attended import SourceAttention, by_words
+from dragoman.translation.attended import SourceAttention, SymbolWeights, by_words
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
 # characters is not even segmented.
@@ -145,7 +146,12 @@ class ModelInputs:
         else:  # this source is missing
             between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
         share = between.sum(1) + end
-        seen = SourceAttention(source.name, text, words.words, between, share, end if self.taught_end else None)
+        by_symbol = None
+        if len(encoded) or len(self.sources) == 1:
+            names = [*map(symbol_name, encoded), SPECIALS[EOS]]
+            by_symbol = SymbolWeights(names, np.array(read))
+        taught = end if self.taught_end else None
+        seen = SourceAttention(source.name, text, words.words, between, share, taught, by_symbol=by_symbol)
         return seen if self.competing else seen.bounded
 
     def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
@@ -313,6 +319,11 @@ def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: 
     found = numbered(rows, repeat(language.vocabulary))
     extended = None if words is None else numbered(rows, words).ids
     return found._replace(extended=extended, spelled=batches.spelled(rows, language) if spells else None)
+
+
+def symbol_name(symbol: Symbol) -> str:
+    """A symbol as results show it."""
+    return f"<span{1 + MARKS.index(symbol)}>" if symbol in MARKS else str(symbol)
 
 
 def _name(given: Given) -> str:

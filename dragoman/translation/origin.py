@@ -9,11 +9,11 @@ from dragoman.corpus.memory import Match
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.search.tree import SearchTree
-from dragoman.translation import spans
 from dragoman.translation.codec import Pair, listed
 from dragoman.translation.explaining import contrasted, explained
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
+from dragoman.translation.inputs import symbol_name
 from dragoman.translation.rest import without
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.translation import NO_MODEL, Translation
@@ -70,7 +70,7 @@ class Origin:
             written = str(symbol) if each.surface is None else each.surface
             said.append([*([] if each.parent is None else said[each.parent]), written])
             text = "" if each.symbol == EOS else codec.target.text.unit.surfaces(said[-1])[-1]
-            shown = str(spans.name(symbol)) if each.surface is None else each.surface
+            shown = symbol_name(symbol) if each.surface is None else each.surface
             nodes.append(BeamNode(each.parent, shown, text, *each[3:6], str(each.fate), each.score))
         return tuple(nodes)
 

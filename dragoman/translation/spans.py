@@ -184,8 +184,3 @@ def spelled(target: Language, ids: Sequence[int], said: Sequence[Symbol]) -> lis
     """What each symbol of a translation spells; a word for what is unknown."""
     written = [WORD if number == UNK else str(symbol) for number, symbol in zip(ids, said, strict=True)]
     return target.text.unit.surfaces(written)
-
-
-def name(symbol: Symbol) -> Symbol:
-    """A symbol as results show it."""
-    return f"<span{1 + MARKS.index(symbol)}>" if symbol in MARKS else symbol

@@ -35,6 +35,17 @@ class Step(NamedTuple):
     calibrated: float | None = None
 
 
+class SymbolAttention(NamedTuple):
+    """Attention between symbols, as the model computed it: `weights` (T, S + 1), the column of the source's end symbol
+    last, and the names of the target's and the source's symbols. Rows sum to 1 if the model reads one source and has
+    no sentinel.
+    """
+
+    target: list[str]
+    source: list[str]
+    weights: NDArray[np.float64]
+
+
 class Confidence(NamedTuple):
     """How sure a calibrated model is of a translation, from 0 to 1.
 
@@ -85,20 +96,21 @@ class AppliedTerm(NamedTuple):
 class Translation:
     """A translation with the model's attention.
 
-    `sources` are what was translated; `source`, `source_words`, `attention`, `end_attention` and `alignment` are those
-    of the only source, or of the first. `words` are the translated words; `sentinel` (target words,) is the attention
-    to the sentinel instead of a source, if the model has one. `score` is the rank of the search (log-probability under
-    its length normalisation), `log_prob` the plain log P(y | x) in nats: the sum over `steps`, of which the last is the
-    end symbol; `log_probs` (target words,) are the sums for each word, `figures` the means of further probabilities of
-    the steps, by name. `replaced` tells which words stand for `<unk>`; the steps keep that name. `alternatives` are the
-    next best translations, as many as requested; `n_best` is this one followed by those, each text once. `left_out`
-    counts the symbols at the end of overlong sources that were not read; text after the first 50,000 characters is not
-    segmented, so there it counts characters. `spans` are the protected ones of the source, `terms` those of a glossary
-    in it. `proved` tells whether exhaustive search has shown that none is more probable than this and those before it;
-    None of other searches. `said` are the symbols that the model said, without the end. `explanation` is there if one
-    was asked for. `withheld` is the translation where it is not trusted, and `text` is empty then. `criteria` are what
-    it was reranked by, by name, and `score` is their weighted sum then. `dragoman.Result` writes and reads a
-    translation as JSON, but for `said` and what `explain` needs; pickles and copies lack `explainer` alone.
+    `sources` are what was translated; `source`, `source_words`, `attention`, `end_share`, `end_attention`,
+    `symbol_attention` and `alignment` are those of the only source, or of the first. `words` are the translated words;
+    `sentinel` (target words,) is the attention to the sentinel instead of a source, if the model has one. `score` is
+    the rank of the search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats:
+    the sum over `steps`, of which the last is the end symbol; `log_probs` (target words,) are the sums for each word,
+    `figures` the means of further probabilities of the steps, by name. `replaced` tells which words stand for `<unk>`;
+    the steps keep that name. `alternatives` are the next best translations, as many as requested; `n_best` is this one
+    followed by those, each text once. `left_out` counts the symbols at the end of overlong sources that were not read;
+    text after the first 50,000 characters is not segmented, so there it counts characters. `spans` are the protected
+    ones of the source, `terms` those of a glossary in it. `proved` tells whether exhaustive search has shown that none
+    is more probable than this and those before it; None of other searches. `said` are the symbols that the model said,
+    without the end. `explanation` is there if one was asked for. `withheld` is the translation where it is not trusted,
+    and `text` is empty then. `criteria` are what it was reranked by, by name, and `score` is their weighted sum then.
+    `dragoman.Result` writes and reads a translation as JSON, but for `said`, `symbol_attention` and what `explain`
+    needs; pickles and copies lack `explainer` alone.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -180,6 +192,14 @@ class Translation:
     @property
     def attention(self) -> NDArray[np.float64]:
         return self.sources[0].attention
+
+    @property
+    def end_share(self) -> NDArray[np.float64]:
+        return self.sources[0].end_share
+
+    @property
+    def symbol_attention(self) -> SymbolAttention | None:
+        return symbol_attention(self.sources[0], self.steps)
 
     @property
     def end_attention(self) -> NDArray[np.float64] | None:
@@ -285,12 +305,27 @@ class Scored(NamedTuple):
         return self.sources[0].attention
 
     @property
+    def end_share(self) -> NDArray[np.float64]:
+        return self.sources[0].end_share
+
+    @property
+    def symbol_attention(self) -> SymbolAttention | None:
+        return symbol_attention(self.sources[0], self.steps)
+
+    @property
     def end_attention(self) -> NDArray[np.float64] | None:
         return self.sources[0].end_attention
 
     @property
     def alignment(self) -> Links:
         return self.sources[0].alignment
+
+
+def symbol_attention(source: SourceAttention, steps: Sequence[Step]) -> SymbolAttention | None:
+    """The attention of the symbols of a translation to those of one of its sources, if it is known."""
+    if source.by_symbol is None:
+        return None
+    return SymbolAttention([step.symbol for step in steps[:-1]], *source.by_symbol)
 
 
 def _by_word(steps: Sequence[Step], values: Sequence[float], words: int) -> NDArray[np.float64]:

@@ -1,15 +1,30 @@
 """Attention between symbols as attention between words."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import dragoman
+from dragoman.data.batch import Batch, pad
 from dragoman.text.pipeline import WordsOf
+from dragoman.text.protection import Protection
 from dragoman.training import session
-from dragoman.translation.attended import by_words
+from dragoman.translation.attended import SymbolWeights, by_words
+from dragoman.translation.lexical import LexicalConstraints
 from tests import toy
+
+ONE_STEP = {"training.steps": 1}
+
+
+@pytest.fixture(scope="module")
+def subwords(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of subwords that has learnt nothing, so that its attention is spread."""
+    folder = tmp_path_factory.mktemp("subwords")
+    config = toy.config(toy.corpus(folder), folder / "run", {"training.epochs": None, **toy.SUBWORDS, **ONE_STEP})
+    return session.train(config, quiet=True).path
 
 
 def words(*word_of: int) -> WordsOf:
@@ -53,3 +68,68 @@ def test_gradients_of_symbols_add_up_whatever_the_weights(tmp_path: Path) -> Non
     again = translator.score([source], [target])[0].translation.explain()
     for one, other in zip(found.sources, again.sources, strict=True):
         np.testing.assert_array_equal(one.gradient, other.gradient)
+
+
+def test_attention_by_symbols_is_that_of_the_model_and_its_rows_sum_to_1(subwords: Path) -> None:
+    """By words it is the sum over the symbols of a source word and the mean over those of a target word."""
+    translator = dragoman.load(subwords)
+    source, target = toy.pairs(1, 3)[0]
+    (scored,) = translator.score([source], [target])
+    (searched,) = translator.translate([source])
+    batch = Batch((pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64))
+    with torch.no_grad():
+        _, _, (weights,), _ = translator.model.score(batch)
+    assert scored.symbol_attention is not None
+    np.testing.assert_allclose(scored.symbol_attention.weights, weights[0, :-1].numpy(), atol=1e-6)
+    for found in (scored.translation, searched):
+        attention = found.symbol_attention
+        assert attention is not None
+        assert attention.source == [*translator.source.text.encode(source), "</s>"]
+        assert attention.target == [step.symbol for step in found.steps[:-1]]
+        assert len(attention.source) > len(found.source_words) + 1
+        assert attention.weights.shape == (len(attention.target), len(attention.source))
+        np.testing.assert_allclose(attention.weights.sum(1), 1, atol=1e-6)
+        np.testing.assert_allclose(found.attention.sum(1) + found.end_share, 1, atol=1e-6)
+        ends = [
+            attention.weights[[number for number, step in enumerate(found.steps) if step.word == word], -1].mean()
+            for word in range(len(found.words))
+        ]
+        np.testing.assert_allclose(found.end_share, ends, atol=1e-6)
+
+
+def test_an_ensemble_has_the_sum_of_its_models_by_symbols(subwords: Path) -> None:
+    source, target = toy.pairs(1, 3)[0]
+    one, both = (
+        dragoman.load(each).score([source], [target])[0].symbol_attention for each in (subwords, [subwords] * 2)
+    )
+    assert one is not None
+    assert both is not None
+    assert (one.source, one.target) == (both.source, both.target)
+    np.testing.assert_allclose(both.weights, one.weights, atol=1e-6)
+    first, second = SymbolWeights(["a", "</s>"], np.array([[0.5, 0.0]])), SymbolWeights(["b", "</s>"], np.ones((1, 2)))
+    assert first.beside(second) is None
+    assert first.beside(None) is None
+
+
+def test_spans_that_no_model_reads_have_no_symbols(subwords: Path) -> None:
+    translator = dragoman.load(subwords)
+    found, plain, bare = translator.translate(
+        ["one {name} two", "one two", "{name}"],
+        constraints=LexicalConstraints(protection=Protection.named(["placeholders"])),
+    )
+    assert found.symbol_attention is not None
+    assert plain.symbol_attention is not None
+    assert "{name}" in found.source_words
+    assert not any("{" in symbol for symbol in found.symbol_attention.source)
+    assert len(found.symbol_attention.target) == len(found.steps) - 1
+    assert bare.symbol_attention is None
+
+
+def test_attention_by_symbols_is_not_in_json_and_comes_through_pickles(subwords: Path) -> None:
+    (found,) = dragoman.load(subwords).translate(["one two"])
+    assert found.symbol_attention is not None
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.symbol_attention.weights, found.symbol_attention.weights)
+    read = dragoman.Result.from_json(dragoman.Result(found).json()).translation
+    assert read.symbol_attention is None
+    np.testing.assert_allclose(read.end_share, found.end_share, atol=1e-5)
