@@ -1,15 +1,18 @@
 """Markdown (extra `documents`): paragraphs, headings, items and cells are translated; code, links and layout stay."""
 
+import heapq
 import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 import tree_sitter_markdown
 from tree_sitter import Language, Node, Parser
 
+from dragoman.documents.dialects import ATTRIBUTES, STAYING, hide_extensions
 from dragoman.documents.document import File, Text
 from dragoman.documents.html import parts, tag
 from dragoman.documents.kept import PLACEHOLDER, Kept
@@ -25,11 +28,13 @@ EMPHASIS = ("emphasis", "strong_emphasis", "strikethrough")
 DELIMITERS = "*_~"  # that emphasis begins and ends with
 LINKS = ("inline_link", "full_reference_link")
 SHORT_LINKS = ("collapsed_reference_link", "shortcut_link")  # the text of which names what it leads to
+ATTRIBUTED = (*EMPHASIS, *LINKS, *SHORT_LINKS, "image", "code_span")  # what attributes may stand behind: `*a*{.b}`
 BREAK = "br"
-STAYING = ("code_span", "latex_block", "uri_autolink", "email_autolink")
+CODES = ("code_span", "latex_block", "uri_autolink", "email_autolink")
 
 _FIRST = re.compile(rb"\[\^[^\]\s]+\]:\s*|\[![A-Z]+\]\s*")  # of a footnote, of a note
 _CLOSING = re.compile(rb"[ \t]+#+[ \t]*$")  # of a heading
+_LAST_ATTRIBUTES = re.compile(rb"(?<!\S)" + ATTRIBUTES.pattern + rb"[ \t]*$")  # `## Title {#id}`
 _BLOCK = re.compile(r"(?=#{1,6}\s|[>+-]\s|[=-]+$)")
 _NUMBERED = re.compile(r"^(\d+)([.)]\s)")
 # tree-sitter's grammar follows all ways to pair delimiters at once: a time and memory that grow with their square.
@@ -45,9 +50,11 @@ class Markdown(Text):
 
     def __init__(self, file: File) -> None:
         data = file.text.encode()
-        root = BLOCKS.parse(data).root_node
+        parsable = hide_extensions(data)
+        root = BLOCKS.parse(parsable.data).root_node
         kept = Kept(file.text)
-        super().__init__(_Blocks(file.name, data, kept, frozenset(_labels(root, data))).parts(root), kept)
+        blocks = _Blocks(file.name, data, kept, frozenset(_labels(root, data)))
+        super().__init__(blocks.parts(root, parsable.titles), kept)
 
 
 def _labels(root: Node, data: bytes) -> Iterator[str]:
@@ -70,17 +77,31 @@ class _Blocks(NamedTuple):
     kept: Kept
     labels: frozenset[str]
 
-    def parts(self, root: Node) -> Iterator[Part]:
-        """Yield the texts, and what stands between them."""
+    def parts(self, root: Node, titles: Sequence[tuple[int, int]]) -> Iterator[Part]:
+        """Yield the texts, and what stands between them. Titles stand outside of all blocks."""
+        nodes = ((node.start_byte, node.end_byte, node) for node in _walk(root, (*TEXTS, HTML)))
+        spans = ((*title, None) for title in titles)
         end = 0
-        for node in _walk(root, (*TEXTS, HTML)):
-            yield self._raw(end, node.start_byte)
-            end = node.end_byte
-            if node.type == HTML:
+        for begin, behind, node in heapq.merge(nodes, spans, key=itemgetter(0)):
+            if begin < end:
+                continue
+            yield self._raw(end, begin)
+            end = behind
+            if node is None:
+                yield from self._title(begin, end)
+            elif node.type == HTML:
                 yield from parts(self._raw(node.start_byte, end), self.kept)
             else:
                 yield from self._block(node)
         yield self._raw(end, len(self.data))
+
+    def _title(self, begin: int, end: int) -> Iterator[Part]:
+        """Yield a title, which may stand in quotation marks."""
+        quoted = self.data[begin - 1 : begin] == b'"'
+        for part in _lines(self.data[begin:end], self, self._raw(begin, end), "", cell=False):
+            if isinstance(part, Line):
+                part.quoted = _unquoted if quoted else str
+            yield part
 
     def _block(self, node: Node) -> Iterator[Part]:
         """Yield the text of a block, and what stands before and behind it. What each of its lines begins with, such as
@@ -94,6 +115,8 @@ class _Blocks(NamedTuple):
         heading = node.parent is not None and node.parent.type == "atx_heading"
         closing = _CLOSING.search(self.data, begin, node.end_byte) if heading else None
         end = closing.start() if closing else node.end_byte
+        attributes = _LAST_ATTRIBUTES.search(self.data, begin, end)
+        end = attributes.start() if attributes else end
         begins, ends = [begin, *(each.end_byte for each in indents)], [*(each.start_byte for each in indents), end]
         text = b"".join(self.data[a:b] for a, b in zip(begins, ends, strict=True))
         if _count_delimiters(text) > MOST_DELIMITERS:
@@ -131,7 +154,7 @@ def _count_delimiters(text: bytes) -> int:
 
 def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool) -> Iterator[Part]:
     """Yield the text of a block, which a line break may cut in several, and the space around them."""
-    root = INLINE.parse(data).root_node
+    root = INLINE.parse(STAYING.sub(lambda match: b"x" * len(match[0]), data)).root_node
     nodes, breaks = root.named_children, list(_breaks(root.named_children, data))
     begins, ends = [0, *(each.end_byte for each in breaks)], [*(each.start_byte for each in breaks), len(data)]
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
@@ -174,13 +197,23 @@ class _Inline:
         for child in children:
             if begin > child.start_byte:
                 continue
-            self.line.say(self._raw(begin, child.start_byte))
+            self._say(begin, child.start_byte)
             begin = closing.get(child.start_byte, child.end_byte)
+            if child.type in ATTRIBUTED and (attributes := ATTRIBUTES.match(self.data, begin, end)):
+                begin = attributes.end()
             raw = self._raw(child.start_byte, begin)
             if child.start_byte in closing:
                 self.line.text += self.blocks.kept.placeholder(raw)
             else:
-                self._add(child, raw)
+                self._add(child, raw, begin)
+        self._say(begin, end)
+
+    def _say(self, begin: int, end: int) -> None:
+        """Add text, in which extensions such as wiki links stay."""
+        for match in STAYING.finditer(self.data, begin, end):
+            self.line.say(self._raw(begin, match.start()))
+            self.line.text += self.blocks.kept.placeholder(self._raw(*match.span()))
+            begin = match.end()
         self.line.say(self._raw(begin, end))
 
     def _closing(self, nodes: Sequence[Node]) -> dict[int, int]:
@@ -196,22 +229,23 @@ class _Inline:
                     found[begin] = node.end_byte
         return found
 
-    def _add(self, node: Node, raw: str) -> None:
+    def _add(self, node: Node, raw: str, behind: int) -> None:
+        """Add a node, which ends with its attributes, if it has any, at `behind`."""
         if node.type in EMPHASIS:
             delimiters = [child for child in node.children if child.type == "emphasis_delimiter"]
             half = len(delimiters) // 2
-            self._around(node, delimiters[half - 1].end_byte, delimiters[half].start_byte)
+            self._around(node, delimiters[half - 1].end_byte, delimiters[half].start_byte, behind)
         elif node.type in LINKS + SHORT_LINKS and (text := _child(node, "link_text")):
             label = self._raw(text.start_byte, text.end_byte)
-            if node.type in LINKS:
-                self._around(node, text.start_byte, text.end_byte)
+            if node.type in LINKS or behind > node.end_byte:  # `[text]{.class}` is a span
+                self._around(node, text.start_byte, text.end_byte, behind)
             elif _label(label) in self.blocks.labels:
-                self._around(node, text.start_byte, text.end_byte, f"][{' '.join(label.split())}]")
+                self._around(node, text.start_byte, text.end_byte, behind, f"][{' '.join(label.split())}]")
             elif label.startswith("^"):  # a footnote
                 self.line.mark(raw)
             else:
                 self.read(node.named_children, node.start_byte, node.end_byte)
-        elif node.type in STAYING:
+        elif node.type in CODES:
             self.line.text += self.blocks.kept.placeholder(raw)
         elif node.type in ("backslash_escape", "entity_reference", "numeric_character_reference"):
             self.line.text += raw[1:] if raw.startswith("\\") else html.unescape(raw)
@@ -224,14 +258,18 @@ class _Inline:
         else:
             self.read(node.named_children, node.start_byte, node.end_byte)
 
-    def _around(self, node: Node, begin: int, end: int, close: str | None = None) -> None:
-        """Add what is between `begin` and `end`, with the rest of a node as the tags around it."""
+    def _around(self, node: Node, begin: int, end: int, behind: int, close: str | None = None) -> None:
+        """Add what is between `begin` and `end`, with the rest of a node up to `behind` as the tags around it."""
         self.line.mark(self._raw(node.start_byte, begin), "open", node.type)
         self.read(node.named_children, begin, end)
-        self.line.mark(self._raw(end, node.end_byte) if close is None else close, "close", node.type)
+        self.line.mark(self._raw(end, behind) if close is None else close, "close", node.type)
 
     def _raw(self, begin: int, end: int) -> str:
         return self.data[begin:end].decode()
+
+
+def _unquoted(text: str) -> str:
+    return text.replace('"', "&quot;")
 
 
 def _child(node: Node, kind: str) -> Node | None:

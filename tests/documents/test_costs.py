@@ -86,8 +86,18 @@ MARKDOWN: dict[str, Callable[[int], str]] = {
     **{sign: partial(repeated, sign) for sign in ("*a ", "_a ", "**a ", "~~a ", "*a **b _c ", "*a* ", "***")},
     **{sign: partial(repeated, sign) for sign in ("[a", "[a]", "![", "[a](", "`a ", "<a ", "<!--", "$a ", "\\*")},
     **{sign: partial(repeated, sign, end="a") for sign in ("> ", "- ", "1. ", "> - ", "  ", "(", "{", "&", "|")},
-    **{sign: partial(repeated, sign) for sign in ("a\n", "a b\n\n", "# a\n", "```\n", "<div>\na\n\n", ":::a\n")},
+    **{sign: partial(repeated, sign) for sign in ("a\n", "a b\n\n", "# a\n", "```\n", "<div>\na\n\n")},
     **{sign: partial(repeated, sign) for sign in ("a<br>", "a <b>", "<code>b ", "[a](b) ", "[^a]: b\n\n")},
+    **{
+        sign: partial(repeated, sign)
+        for sign in ("!!! a\n", "    !!! a\n", "{: .a }\n", "a\n: b\n\n", "[[a]] ", "{{<", ":::a\n")
+    },
+    **{sign: partial(repeated, sign, end="?") for sign in ("{ #a", " .a", "\\abc{", "[[a", "import 'a", "{% ")},
+    "directive": partial(repeated, " ", start="::: a b", end="{"),
+    "admonition": partial(repeated, " ", start="!!! a", end="!"),
+    "attributes": partial(repeated, " .a ", start="a { .b ", end="?"),
+    "spaces": partial(repeated, " ", start="a { .b ", end="?"),
+    "deep admonitions": lambda n: "".join(f"{'    ' * depth}!!! a\n" for depth in range(int(n**0.5))),
     "columns": lambda n: "|a" * n + "|\n" + "|-" * n + "|\n" + "|b" * n + "|\n",
     "rows": lambda n: "|a|b|\n|-|-|\n" + "|a|b|\n" * n,
     "references": lambda n: "".join(f"[a{m}]: x\n" for m in range(n)) + "".join(f"[a{m}] " for m in range(n)),

@@ -73,6 +73,59 @@ def test_layout_comes_through(text: str, expected: str) -> None:
     assert written(text, nothing) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('!!! note "one two"\n    six nine\n\nten one\n', '!!! note "TWO ONE"\n    NINE SIX\n\nONE TEN\n'),
+        ("!!! note\n\n    one two\n\n    - six nine\n\n        ten one\n\n    a b\n",
+         "!!! note\n\n    TWO ONE\n\n    - NINE SIX\n\n        ONE TEN\n\n    B A\n"),
+        ('??? tip "one"\n    two six\n    nine\n', '??? tip "ONE"\n    NINE SIX TWO\n'),
+        ('=== "one two"\n\n    six nine\n', '=== "TWO ONE"\n\n    NINE SIX\n'),
+        ('!!! note "a"\n    one two\n\n    !!! tip inline "b c"\n        six nine\n\n    ten one\n',
+         '!!! note "A"\n    TWO ONE\n\n    !!! tip inline "C B"\n        NINE SIX\n\n    ONE TEN\n'),
+        ("!!! note\n    one two\n\n    ```\n    six nine\n    ```\n\n        ten one\n",
+         "!!! note\n    TWO ONE\n\n    ```\n    six nine\n    ```\n\n        ten one\n"),
+        ("- one\n\n    !!! note\n        two six\n", "- ONE\n\n    !!! note\n        SIX TWO\n"),
+        (":::tip\none two\n:::\n", ":::tip\nTWO ONE\n:::\n"),
+        (":::tip[one two]\n\nsix nine\n\n:::\n", ":::tip[TWO ONE]\n\nNINE SIX\n\n:::\n"),
+        ("::: tip one two\nsix nine\n:::\n", "::: tip TWO ONE\nNINE SIX\n:::\n"),
+        ("::: {.note #a}\none two\n::::\n", "::: {.note #a}\nTWO ONE\n::::\n"),
+        ("## one two { #one .wide }\n", "## TWO ONE { #one .wide }\n"),
+        ("one two\n{: .note }\n", "TWO ONE\n{: .note }\n"),
+        ("{: .note }\none two\n", "{: .note }\nTWO ONE\n"),
+        ("one [two](x){ .wide } *six*{: #a} nine\n", "NINE *SIX*{: #a} [TWO](x){ .wide } ONE\n"),
+        ("one [two six]{.small} nine\n", "NINE [SIX TWO]{.small} ONE\n"),
+        ("one {name} two\n", "TWO {NAME} ONE\n"),
+        ('import Tabs from "x";\nimport {\n  a,\n} from "y"\n\none two\n',
+         'import Tabs from "x";\nimport {\n  a,\n} from "y"\n\nTWO ONE\n'),
+        ("export const one = {\n  two: 1,\n};\n\nsix nine\n", "export const one = {\n  two: 1,\n};\n\nNINE SIX\n"),
+        ("import one\n\nexport two from six\n", "ONE IMPORT\n\nSIX FROM TWO EXPORT\n"),
+        ("one\n:   two six\n\n    nine ten\n\none two\n", "ONE\n:   SIX TWO\n\n    TEN NINE\n\nTWO ONE\n"),
+        ("one two\n\n*[HTML]: six nine\n", "TWO ONE\n\n*[HTML]: NINE SIX\n"),
+        ("one [[two six]] nine\n", "NINE [[two six]] ONE\n"),
+        ("[toc]\n\n[TOC]\n\n[[_TOC_]]\n\none two\n", "[toc]\n\n[TOC]\n\n[[_TOC_]]\n\nTWO ONE\n"),
+        ("one two\n\\newpage\nsix nine\n", "TWO ONE\n\\newpage\nNINE SIX\n"),
+        ("one \\textbf{two six} nine\n", "NINE \\textbf{two six} ONE\n"),
+        ('{{< note "a b" >}}\none two\n{{< /note >}}\n', '{{< note "a b" >}}\nTWO ONE\n{{< /note >}}\n'),
+        ("one {{< ref two >}} six {% raw %} nine\n", "NINE {% raw %} SIX {{< ref two >}} ONE\n"),
+        ('```\n!!! note "one"\n    two\n:::tip[six nine]\n```\n',
+         '```\n!!! note "one"\n    two\n:::tip[six nine]\n```\n'),
+        ("one\n\n    :::tip[six nine]\n", "ONE\n\n    :::tip[six nine]\n"),
+        ("> :::tip\n> one two\n> :::\n", "> :::tip\n> TWO ONE\n> :::\n"),
+        ('!!! note "one two"\r\n    six nine\r\n\r\nten one\r\n',
+         '!!! note "TWO ONE"\r\n    NINE SIX\r\n\r\nONE TEN\r\n'),
+    ],
+)  # fmt: skip
+def test_extensions_of_markdown_stay_and_their_texts_are_translated(text: str, expected: str) -> None:
+    assert written(text) == expected
+    assert written(text, nothing) == text
+
+
+def test_quotation_marks_in_the_title_of_an_admonition_are_entities() -> None:
+    document = Markdown(File("x.md", b'!!! note "one"\n', ("en", "fr")))
+    assert document.written([same('a "b" c')]) == b'!!! note "a &quot;b&quot; c"\n'
+
+
 def first_word(text: str) -> Translated:
     passage, words = split(text, "en", sentences=False), text.split()
     seen = SourceAttention("en", text, words, np.eye(1, len(words)), np.ones(1))
