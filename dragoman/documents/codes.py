@@ -23,7 +23,8 @@ BYTE_ORDER = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 _TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 _PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL)
-_EPILOG = re.compile(r"</[^<>]*>((?:\s|<!--.*?-->|<\?.*?\?>)*)", re.DOTALL)
+# Atomic, since there are exponentially many ways to read comments that turn out to be in a processing instruction.
+_EPILOG = re.compile(r"</[^<>]*>((?>\s|<!--.*?-->|<\?.*?\?>)*+)", re.DOTALL)
 
 
 def parsed(name: str, data: bytes) -> Any:

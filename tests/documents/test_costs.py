@@ -128,6 +128,15 @@ KINDS: dict[str, tuple[str, Make]] = {
 }
 
 
+def test_what_stands_behind_the_root_takes_no_longer_than_other_markup() -> None:
+    """Comments within a processing instruction, behind what looks like the end of the document."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        text = f'<w:document xmlns:w="{WORD}"><w:p>{run("one")}</w:p></w:document>'
+        archive.writestr("word/document.xml", f"{text}<?x </w:document>{'<!--a-->' * 23}b?>")
+    assert seconds(".docx", stream.getvalue()) < 1
+
+
 def seconds(ending: str, data: bytes) -> float:
     """The processor time to read a document and write it, or to refuse it, which is the smaller of two."""
 
