@@ -24,8 +24,10 @@ from dragoman.search.limits import FORCED
 from dragoman.search.table import SEARCHES, has_beam, with_beam
 from dragoman.search.tempered import NORMALISER, Tempered
 from dragoman.text.mark import Mark
+from dragoman.text.protection import Protection
 from dragoman.translation import inputs
 from dragoman.translation.attended import SHORT
+from dragoman.translation.capitals import read_capitals, write_capitals
 from dragoman.translation.codec import Codec, Pair, listed
 from dragoman.translation.criteria import Candidates
 from dragoman.translation.explanation import Explanation
@@ -151,6 +153,9 @@ class Translator:
         `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
         not begin with its prefix); its attention is that of forced decoding.
 
+        A text in capitals, such as a heading, is read in the letter case that the model knows better, if it does, and
+        translated in capitals; not with `prefix`, `exact` or several sources.
+
         `constraints`: terms of a glossary, and what is protected though the run knows no marks for it: no model reads
         such spans, and attention tells where they stand in the translation. A text without a letter or digit beside
         them stays as it is. `Translation.terms` and `spans` tell what came of it.
@@ -182,6 +187,8 @@ class Translator:
         if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")
         prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")
+        capitals = {} if exact or prefix else self._capitals(texts, constraints)
+        texts = [capitals.get(number, text) for number, text in enumerate(texts)]
         sentences = self._sentences(texts, task.mark, prefixes, constraints)
         found = self._remembered(sentences, prefixes, to) if exact else {}
         read = [each for each in sentences if not each.stays]
@@ -191,12 +198,28 @@ class Translator:
         found |= self._translated(task, searched, choose)
         if rerank:
             found |= _reranked(searched, found, rerank, n_best)
-        return [
+        translations = [
             told(found[each.number], each.constraints)
             if each.number in found
             else self._completed(self.codec.nothing(each), each)
             for each in sentences
         ]
+        written = to or self.target.name
+        return [
+            write_capitals(each, written) if number in capitals else each for number, each in enumerate(translations)
+        ]
+
+    def _capitals(self, texts: Sequence[Text], constraints: LexicalConstraints) -> dict[int, str]:
+        """How texts in capitals are read, by their numbers; those of several sources, and of edits, as they are."""
+        if len(self.sources) > 1 or self.edited is not None or not isinstance(self.sources[0], Language):
+            return {}
+        patterns = [each.patterns for each in (self.codec.reading.protection, constraints.protection) if each]
+        protection = Protection([pattern for each in patterns for pattern in each]) if patterns else None
+        source = self.sources[0]
+        alone = (text[0] if isinstance(text, tuple | list) and len(text) == 1 else text for text in texts)
+        every = ((number, text) for number, text in enumerate(alone) if isinstance(text, str))
+        read = ((number, read_capitals(source, text, protection)) for number, text in every)
+        return {number: text for number, text in read if text is not None}
 
     def _translated(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
         """The translations of these sentences by their numbers. Those that lack terms are searched for again, until the
