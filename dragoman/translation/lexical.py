@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 from dragoman.data.language import Language
 from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
+from dragoman.errors import UserError
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.phrase_bonus import bonuses
 from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases
@@ -17,12 +18,13 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span, of_word, spaceless
 from dragoman.translation import terms
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attended import SHORT, SourceAttention
 from dragoman.translation.spans import spelled
 from dragoman.translation.translation import AppliedTerm, Translation
 
 Forms: TypeAlias = tuple[str, ...]
 
+MOST_TERMS, MOST_FORMS = 50, 500  # of a text: the time of a search grows with them
 OPEN, CLINGING = range(CLASSES)  # what may stand before a phrase
 
 
@@ -121,6 +123,7 @@ class SentenceConstraints:
         self.terms = [each for each in self._found(text) if not _over(given.place((each.begin, each.end)), given.spans)]
         self._lost = [each for each in self._found(given.text) if _cut(each, given.spans)] if given.spans else []
         every = dict.fromkeys(term.forms for term in self.terms)
+        _check_cost(given.text, list(every))
         hard = [each for each in every if not constraints.weight and (searched is None or each in searched)]
         self.required = self._phrases(hard)
         self.favoured = self._phrases(list(every) if constraints.weight else [])
@@ -227,6 +230,19 @@ class SentenceConstraints:
             for (place, each), target in zip(there, [*own, *lost], strict=True)
         ]
         return tuple(sorted(every, key=lambda each: each.place))
+
+
+def _check_cost(text: str, terms: Sequence[Forms]) -> None:
+    """Raises UserError for a text with so many terms that its search would take minutes."""
+    for count, most, what in (
+        (len(terms), MOST_TERMS, "terms of the glossary"),
+        (sum(map(len, terms)), MOST_FORMS, "translations of terms in the glossary"),
+    ):
+        if count > most:
+            raise UserError(
+                f"{SHORT.repr(text)}: has {count:,} {what}, and a sentence may have {most:,}; "
+                "leave some out, or split it"
+            )
 
 
 def _over(place: Span, spans: Collection[Span]) -> bool:

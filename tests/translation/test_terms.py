@@ -12,6 +12,7 @@ from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import Vocabulary
+from dragoman.errors import UserError
 from dragoman.search.limits import FORCED
 from dragoman.text.glossary import FoundTerm, Glossary, Term, Wholes
 from dragoman.text.pipeline import TextPipeline, WordsOf
@@ -24,6 +25,7 @@ from dragoman.translation.lexical import CLINGING, OPEN, LexicalConstraints, Pie
 from dragoman.translation.terms import placed, read, said
 from dragoman.translation.translator import Translator, worse
 from tests import toy
+from tests.golden import Golden
 
 OF_WORDS = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
 TEXT = "nous vendons l' armoire"
@@ -305,3 +307,25 @@ def test_a_form_with_a_protected_span_is_not_searched_for(translator: Translator
         constraints = translator.codec.sentence(0, ("one two",), constraints=lexical).constraints
         assert constraints
         assert (constraints.searching(found) is not None) == searched
+
+
+@pytest.mark.parametrize(
+    ("terms", "text"),
+    [
+        ([Term(f"one{number}", (f"un{number}",)) for number in range(51)], " ".join(f"one{n}" for n in range(51))),
+        ([Term("one", tuple(f"un{number}" for number in range(501)))], "two one"),
+    ],
+    ids=["terms", "forms"],
+)
+def test_a_sentence_with_too_many_terms_is_refused_in_one_line(
+    terms: list[Term], text: str, translator: Translator, golden: Golden
+) -> None:
+    """One with as many as it may have is not; and the whole glossary may be larger."""
+    with pytest.raises(UserError, match=r"of the glossary|in the glossary") as raised:
+        translator.translate(["two", text], constraints=LexicalConstraints(Glossary(terms)))
+    golden(str(raised.value))
+    fewer = Glossary([*(term._replace(forms=term.forms[:500]) for term in terms[:50]), *terms[50:]])
+    (found,) = translator.translate(
+        [text.rpartition(" ")[0] if len(terms) > 1 else text], constraints=LexicalConstraints(fewer)
+    )
+    assert len(found.terms) == min(50, len(terms))
