@@ -1,7 +1,9 @@
-"""Logging during training: metrics.jsonl, TensorBoard if installed, and a progress bar on stderr."""
+"""Logging during training: metrics.jsonl, TensorBoard if installed, and a progress bar, or lines, on stderr."""
 
 import json
 import math
+import time
+from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +17,36 @@ from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
 from dragoman.training.progress import Progress
+
+EVERY = 30.0  # seconds between two lines of progress where there is no bar
+
+
+class ProgressLines:
+    """Lines of progress for a log file or a notebook, which have no progress bar."""
+
+    def __init__(self, begun: int, steps: int) -> None:
+        self._begun, self._steps = begun, steps
+        self._since = self._printed = time.monotonic()
+        self._loss, self._symbols, self._counted = math.nan, 0.0, 0.0
+
+    def advance(self, progress: Progress) -> str:
+        """Count a step. Return a line if the last one is EVERY seconds old, otherwise nothing."""
+        # The sums begin again at 0 after each row of metrics.
+        more = progress.target_symbols - self._counted
+        self._symbols += more if more >= 0 else progress.target_symbols
+        self._counted = progress.target_symbols
+        if progress.symbols:
+            self._loss = progress.loss / progress.symbols
+        now = time.monotonic()
+        if now - self._printed < EVERY:
+            return ""
+        speed, left = self._symbols / (now - self._printed), max(0, self._steps - progress.step)
+        seconds = left * (now - self._since) / max(1, progress.step - self._begun)
+        self._printed, self._symbols = now, 0.0
+        return (
+            f"step {progress.step:>7,} of {self._steps:,}  epoch {progress.epochs_begun}  loss {self._loss:.4g}  "
+            f"{speed:,.0f} symbols/s  {timedelta(seconds=round(seconds))} left"
+        )
 
 
 class Journal:
@@ -33,6 +65,7 @@ class Journal:
             transient=True,
         )
         self._task: TaskID | None = None
+        self._lines: ProgressLines | None = None
         self._board: Any = None
 
     def __enter__(self) -> "Journal":
@@ -46,6 +79,8 @@ class Journal:
         self._board = _board(self.folder, progress.step)
         if self.console.is_interactive and not self.console.quiet:
             self._bar.start()
+        elif not self.console.quiet:
+            self._lines = ProgressLines(progress.step, steps)
         epoch = progress.epochs_begun
         self._task = self._bar.add_task("", total=steps, completed=progress.step, epoch=epoch, loss="-", speed="-")
 
@@ -76,7 +111,9 @@ class Journal:
         return rows
 
     def step(self, progress: Progress) -> None:
-        """Advance the progress bar."""
+        """Advance the progress bar or, where there is none, print a line now and then."""
+        if self._lines and (line := self._lines.advance(progress)):
+            self.say(line)
         if self._task is not None:
             self._bar.update(self._task, completed=progress.step, epoch=progress.epochs_begun)
 

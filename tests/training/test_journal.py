@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -159,3 +160,33 @@ def test_a_worker_that_does_not_lead_writes_and_says_nothing(
         journal.row(Progress(step=2), TRAIN)
         journal.say("nothing")
     assert (list(folder.path.iterdir()), board, *capsys.readouterr()) == ([], [], "", "")
+
+
+def test_without_a_terminal_a_line_tells_the_progress_now_and_then(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    progress = Progress(step=10, epoch=1)
+    with Journal(folder) as journal:
+        journal.open(progress, 110)
+        for _ in range(40):
+            now += 1.0
+            progress.step += 1
+            progress.loss, progress.symbols = progress.loss + 6.0, progress.symbols + 4
+            progress.target_symbols += 5
+            journal.step(progress)
+            if progress.step == 30:  # a row of metrics
+                progress.loss = progress.symbols = progress.target_symbols = 0.0
+    assert capsys.readouterr().err == "step      40 of 110  epoch 1  loss 1.5  5 symbols/s  0:01:10 left\n"
+
+
+def test_quiet_training_tells_no_progress(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = iter(range(0, 10_000, 100))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+    with Journal(folder, quiet=True) as journal:
+        journal.open(Progress(), 10)
+        journal.step(Progress(step=1))
+    assert capsys.readouterr().err == ""
