@@ -42,6 +42,7 @@ WRONG = [
     *(f"load_config('toy.yaml', overrides={each})" for each in ("'seed'", "{5: 5}")),
     *(f"load_config(run + '/config.yaml', {{'seed': {each}}})" for each in ("object()", "[{1}]", "{1: 2}")),
     *(f"train(config={each})" for each in ("{}", "None")),
+    *(f"train(load_config(run + '/config.yaml'), train={each})" for each in ("5", "'one un'", "[('one', 1)]")),
     "RunFolder(path=5)",
 ]
 CALLS = """

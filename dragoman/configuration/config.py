@@ -1,10 +1,12 @@
 """The options of a run: one typed tree."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from dragoman.configuration import sections, yaml
 from dragoman.configuration.components import Spec
 from dragoman.configuration.data import DataConfig
 from dragoman.configuration.sections import Section
@@ -184,6 +186,12 @@ class Config(Section):
         (Spec("bleu"), Spec("chrf")),
         description="what translations are scored by",
     )
+
+    def __repr__(self) -> str:
+        """The keys that are not as by default, as YAML."""
+        return "Config\n" + textwrap.indent(yaml.write(sections.changed_values(self)), "  ").rstrip()
+
+    __str__ = __repr__
 
     @property
     def combines(self) -> bool:

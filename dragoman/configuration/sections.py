@@ -178,6 +178,16 @@ def tree(value: Any) -> Any:
     return value.kind if isinstance(value, Spec) and not value.options else plain(value)
 
 
+def changed_values(section: Section) -> dict[str, Any]:
+    """The values of a section that differ from the defaults, as plain values; inner sections with theirs alone."""
+    changed: dict[str, Any] = {}
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        if value != field.get_default(call_default_factory=True):
+            changed[name] = changed_values(value) if isinstance(value, Section) else tree(value)
+    return changed
+
+
 def at(section: Section, path: Path) -> Any:
     """The value at a path."""
     found: Any = section

@@ -28,14 +28,16 @@ reverse/                  the run of the other direction, where both were traine
 import json
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.configuration import arguments
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
+from dragoman.files.reading import read_lines
 
 PROGRAM = "dragoman"
 # The form of a run folder: it rises when one version cannot read what another wrote.
@@ -58,6 +60,16 @@ PARTS = re.compile(
 def data_folder(run: str) -> Path:
     """The folder beside that of a run, which may end with a slash, for texts that are written for its training."""
     return Path(f"{run.rstrip('/')}-data")
+
+
+class History(NamedTuple):
+    """The figures of a training by step, with their names: `training[50]["loss"]` is the mean of the steps since the
+    last row, `validation[976]["bleu"]` a score of the development data; `final` are those of the weights to use.
+    """
+
+    training: Mapping[int, Mapping[str, float]]
+    validation: Mapping[int, Mapping[str, float]]
+    final: Mapping[str, float]
 
 
 @dataclass(frozen=True, init=False)
@@ -86,6 +98,20 @@ class RunFolder:
     @property
     def metrics(self) -> Path:
         return self.path / "metrics.jsonl"
+
+    @property
+    def history(self) -> History:
+        """Losses, scores and speed by step, from `metrics`; empty where nothing was trained."""
+        parts: dict[str, dict[int, dict[str, float]]] = {"train": {}, "valid": {}, "final": {}}
+        for line in read_lines(self.metrics) if self.metrics.is_file() else ():
+            with suppress(ValueError):  # a last line that a killed process left half-written
+                row = json.loads(line)
+                for name, value in row.items():
+                    part, _, figure_name = name.partition("/")
+                    if part in parts and isinstance(value, int | float):
+                        parts[part].setdefault(row["step"], {})[figure_name] = value
+        final = list(parts["final"].values())
+        return History(parts["train"], parts["valid"], final[-1] if final else {})
 
     @property
     def validation(self) -> Path:

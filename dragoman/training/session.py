@@ -16,8 +16,8 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_shapes
 from dragoman.run.folder import RunFolder
-from dragoman.training import baselines, checkpoint, pretrained
-from dragoman.training.checks import CHECKS, complete, load_config
+from dragoman.training import baselines, checkpoint, own_pairs, pretrained
+from dragoman.training.checks import CHECKS, complete
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
@@ -29,6 +29,7 @@ from dragoman.training.objectives.objective import MakePasses, Objective, Object
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.own_pairs import Pairs
 from dragoman.training.plan import drawn, length
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
@@ -41,15 +42,20 @@ from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
 
 
-def train(config: Config | str | Path, *, quiet: bool = False) -> RunFolder:
-    """Train, or resume, the run that `config` describes to its end; the folder then holds the finished model. The path
-    of a configuration is as good; `load_config` reads one with other values.
+def train(
+    config: Config | str | Path, *, train: Pairs | None = None, dev: Pairs | None = None, quiet: bool = False
+) -> RunFolder:
+    """Train, or resume, the run that `config` describes to its end; the folder then holds the finished model, and its
+    `history` the losses and scores. The path of a configuration is as good; `load_config` reads one with other values.
+
+    `train` and `dev` are pairs of texts in memory, a source and its target each (with several sources, a text for each
+    of them first), in place of the files of `data.train` and `data.dev`; they are kept in `RUN-data`.
 
     Under torchrun every worker calls this. UserError for faults that the user can fix; KeyboardInterrupt after Ctrl-C,
     with everything saved.
     """
     arguments.checked(config, "config", Config, str, Path)
-    config = config if isinstance(config, Config) else load_config(config, files=True)
+    config = own_pairs.configure(config, {"train": train, "dev": dev})
     document.check(config, CHECKS)
     config = complete(config)
     folder = RunFolder(Path(config.run))

@@ -97,3 +97,26 @@ def test_reading_a_configuration_needs_no_torch() -> None:
     )
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert outcome.stdout == "[]\n"
+
+
+def test_the_representation_has_the_keys_that_are_not_as_by_default() -> None:
+    config = Config.model_validate(
+        {
+            "data": {"source": "en", "target": "fr", "train": "t", "dev": "d"},
+            "training": {"batch": {"size": 9}},
+            "search": {"kind": "beam", "size": 3},
+        }
+    )
+    text = """Config
+  data:
+    source: [en]
+    target: fr
+    train: [t]
+    dev: d
+  training:
+    batch:
+      size: 9
+  search:
+    kind: beam
+    size: 3"""
+    assert repr(config) == str(config) == text
