@@ -52,6 +52,11 @@ def prepare(
     _write(data, text, sources, fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
 
 
+def is_current(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, surfaces: bool = False) -> bool:
+    """Whether the store in `folder` was made from the files as they are now. UserError if one of them is missing."""
+    return _fingerprint_of(folder / STORE) == _fingerprint(data, text, seed, surfaces)
+
+
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
     """The sources of a run by side, target last. UserError if a file is missing or damaged."""
     return {

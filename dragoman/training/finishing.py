@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
+from dragoman.data.preparation import STORE, is_current
+from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import higher_is_better
+from dragoman.model import build
 from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, told
 from dragoman.training import baselines, card, checkpoint
@@ -121,7 +125,20 @@ def finished(config: Config, folder: RunFolder) -> str:
     return (
         f"{folder.path}: is finished, by {at}, after {progress.step:,} steps; nothing is left to do. "
         f"Raise it ({more}) to go on; another --run begins anew{_search_stays(config, folder)}"
+        f"{_describe_changed_data(config, folder)}"
     )
+
+
+def _describe_changed_data(config: Config, folder: RunFolder) -> str:
+    """What to do about training files that were written since a finished run read them."""
+    if not (folder.path / STORE).is_dir():  # removed, so that nothing is known
+        return ""
+    with suppress(UserError, OSError):  # a file that is missing, which a finished run does not need
+        surfaces = any(build.surfaces(config.model))
+        if is_current(config.data, config.text, config.seed, folder.path, surfaces=surfaces):
+            return ""
+        return ". The files of data.train were written again since: this model has not seen them as they are now"
+    return ""
 
 
 def _search_stays(config: Config, folder: RunFolder) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,8 +125,15 @@ def _check_same(folder: RunFolder, config: Config) -> None:
         more = f" and {others} other option{'s' * (others > 1)}" if others else ""
         raise UserError(
             f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
-            "with --run, or remove this one"
+            f"with --run, or remove this one{_advise_start(folder, changed)}"
         )
+
+
+def _advise_start(folder: RunFolder, changed: Sequence[tuple[str | int, ...]]) -> str:
+    """How to train on from the weights of a run with other options, where its model stays as it is."""
+    if not folder.weights().is_file() or any(key[0] in ("text", "model") for key in changed):
+        return ""
+    return f"; another run can go on from its weights (--training.start {folder.path} --run NEW)"
 
 
 def _write(path: Path, text: str) -> None:

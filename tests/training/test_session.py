@@ -9,12 +9,13 @@ import pytest
 
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
+from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.files.writing import alone
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
-from dragoman.training import session
+from dragoman.training import checks, session
 from tests import toy
 
 Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
@@ -129,6 +130,69 @@ def test_a_run_with_another_configuration_is_refused(
     assert f"{tmp_path / 'run'}: was begun with another {key};" in refused(made({key: value}))
     assert "begun with another seed and 1 other option;" in refused(made({"seed": 77, "training.clip": 3.0}))
     assert (folder.config.read_bytes(), folder.last_state.read_bytes()) == before
+
+
+def test_another_training_option_is_refused_with_the_way_to_train_on(made: Callable[..., Config]) -> None:
+    folder = session.train(made(), quiet=True)
+    way = f"(--training.start {folder.path} --run NEW)"
+    assert way in refused(made({"training.optimiser": {"kind": "adam", "learning_rate": 0.5}}))
+    assert way not in refused(made({"model.decoder": {"kind": "rnn", "size": 20}}))
+    folder.weights().unlink()
+    assert way not in refused(made({"training.clip": 3.0}))
+
+
+def test_a_finished_run_says_that_its_training_files_were_written_again(
+    made: Callable[..., Config], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
+    own = {"data.train": str(tmp_path / "mine")}
+    session.train(made(own), quiet=True)
+    session.train(made(own))
+    told = capsys.readouterr().err
+    assert "is finished" in told
+    assert "data.train" not in told
+    toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
+    session.train(made(own))
+    assert "The files of data.train were written again since" in capsys.readouterr().err
+    for path in tmp_path.glob("mine.*"):
+        path.unlink()
+    session.train(made(own))
+    assert "data.train" not in capsys.readouterr().err
+
+
+PAIRS = [("a b", "b a"), ("c d", "d c"), ("a\nc", "c\ta"), ("b d", "d b"), ("a d c", "c d a")] * 8
+
+
+def test_pairs_may_come_from_memory(made: Callable[..., Config], tmp_path: Path) -> None:
+    config = made()
+    folder = session.train(config, train=iter(PAIRS), dev=[list(pair) for pair in PAIRS[:3]], quiet=True)
+    kept = checks.load_config(folder.config).data
+    (source,) = kept.source
+    read = [tuple(pair) for pair in read_pairs(kept.train, source, kept.target)]
+    assert [pair for pair in read if "a c" not in pair] == [pair for pair in PAIRS if pair[0] != "a\nc"]
+    assert len(read) == len(PAIRS)
+    assert (kept.train, kept.dev) == ((f"{config.run}-data/train.jsonl",), f"{config.run}-data/dev.jsonl")
+    again = session.train(config, train=PAIRS, dev=PAIRS[:3], quiet=True)  # is finished
+    assert again.history == folder.history
+    with pytest.raises(UserError, match="other pairs"):
+        session.train(config, train=PAIRS[:30], dev=PAIRS[:3], quiet=True)
+    path = tmp_path / "own.yaml"
+    path.write_text(folder.config.read_text("utf-8").replace(f'"{config.run}"', f'"{config.run}2"'), encoding="utf-8")
+    other = session.train(path, train=PAIRS, quiet=True)  # with the development pairs of the configuration
+    assert other.history.final["loss"] == folder.history.final["loss"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error"),
+    [
+        ([("a", "b"), ("a",)], r"^train\[1\]: expected 2 texts"),
+        (["ab"], r"^train\[0\]: "),
+    ],
+)
+def test_pairs_that_are_none_are_told(made: Callable[..., Config], pairs: Any, error: str, tmp_path: Path) -> None:
+    with pytest.raises((UserError, TypeError), match=error):
+        session.train(made(), train=pairs, quiet=True)
+    assert not (tmp_path / "run-data").exists()
 
 
 FREE = {
