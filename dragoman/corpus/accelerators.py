@@ -20,6 +20,7 @@ _ENDED = re.compile(r"[.!?]\s*$")  # as sentences are, and labels are not, but f
 _ELLIPSIS = re.compile(r"(?:\.{3}|…)\s*$")
 _TRAILING = re.compile(r"[\s.…:：。]*$")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # kana, ideographs, Hangul
+_ENTITY = re.compile(r"&(?:[a-zA-Z]\w{1,30}|#\w{1,7});")
 _NAME = re.compile(rf"[A-Za-z0-9]*[{MARKS}][A-Za-z0-9]+")
 
 
@@ -43,16 +44,17 @@ class Accelerator(NamedTuple):
     def insertion(self, text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[int, str]:
         """Return where to put what into a translation without the mark, outside spans that are taken: the mark before
         the same letter, of a word's beginning if possible, or else before the first letter; in Chinese, Japanese and
-        Korean the letter in brackets behind the text, `(_F)`. Nothing is put where there is no place.
+        Korean the letter in brackets behind the text, `(_F)`. Nothing is put where no place is, or a mark already.
         """
+        free = "".join(
+            " " if any(begin <= place < end for begin, end in taken) else sign for place, sign in enumerate(text)
+        )
+        if re.search(rf"{re.escape(self.mark)}[^\W\d_]", free):
+            return 0, ""
         if _EAST_ASIAN.search(text):
             trailing = _TRAILING.search(text)
             return trailing.start() if trailing else len(text), f"({self.mark}{self.letter.upper()})"
-        letters = [
-            place
-            for place, sign in enumerate(text)
-            if sign.isalpha() and not any(begin <= place < end for begin, end in taken)
-        ]
+        letters = [place for place, sign in enumerate(free) if sign.isalpha()]
         same = [place for place in letters if text[place].casefold() == self.letter.casefold()]
         initial = [place for place in same if not text[:place][-1:].isalnum()]
         place = next(iter(initial or same or letters), None)
@@ -68,7 +70,8 @@ def find_accelerator(text: str) -> Accelerator | None:
         return None
     if bracketed := _BEHIND.search(text):
         return Accelerator(bracketed[0][-3], bracketed[0][-2], *bracketed.span())
-    text = text.replace(" & ", " + ")  # a word, and no mark
+    # An ampersand between spaces is a word, and an entity no mark.
+    text = _ENTITY.sub(lambda entity: "+" * len(entity[0]), text.replace(" & ", " + "))
     here = _mark(text)
     if here is None or len(text.split()) > LABEL or (_ENDED.search(text) and not _ELLIPSIS.search(text)):
         return None

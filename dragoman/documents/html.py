@@ -35,6 +35,8 @@ EMPTY = frozenset("area base br col embed hr img input link meta param source tr
 
 # React's translations have tags with a number for a name and nothing else: <1>here</1>, <0/>.
 _TAG = re.compile(
+    # The name in a conversion of Ruby is no tag: %<count>d
+    r"""(?!(?<=%)(?<!\d%)<\w+>[-+0#]*\d*(?:\.\d+)?[a-zA-Z](?![a-zA-Z]))"""
     r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>"']*+|[0-9]++(?=\s*/?>))(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*+)>"""
 )
 _PAIRS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">"))
@@ -165,8 +167,9 @@ def inline(text: str) -> Line:
 
 
 class Entities:
-    """The characters that a text of a program writes as HTML does, such as `&amp;`, wherever it has them. Others are
-    written as they are.
+    """The characters that a text of a program writes as HTML does, such as `&eacute;`, wherever it has them. Others are
+    written as they are, and entities of symbols that stand alone (`&amp;` between spaces) are read as they are, since a
+    model may leave a symbol out.
     """
 
     def __init__(self, text: str) -> None:
@@ -174,7 +177,8 @@ class Entities:
         bare = set[str]()
         for token in _tokens(text) if entities else ():
             bare.update(_ENTITY.sub("", token.raw) if token.kind == "text" else "")
-        found = ((html.unescape(each), each) for each in entities)
+        self._lone = [entity for entity in entities if _is_lone_symbol(entity, text)]
+        found = ((html.unescape(each), each) for each in entities if each not in self._lone)
         known = [each for each in found if len(each[0]) == 1 and each[0] not in bare and category(each[0])[0] != "C"]
         self._raw = {said: each for said, each in reversed(known) if said != "\ufffd"}
         self._said = {each: said for said, each in known}
@@ -185,7 +189,16 @@ class Entities:
 
     def escaped(self, text: str) -> str:
         """A text with its characters written as before."""
-        return text.translate(str.maketrans(self._raw))
+        signs = "|".join(map(re.escape, (*self._lone, *self._raw)))
+        return re.sub(signs, lambda sign: self._raw.get(sign[0], sign[0]), text) if self._raw else text
+
+
+def _is_lone_symbol(entity: str, text: str) -> bool:
+    """Whether an entity stands for a symbol, and beside no letter or digit anywhere in a text."""
+    symbol = html.unescape(entity)
+    if len(symbol) != 1 or not (symbol in "&•§¶†‡" or category(symbol)[0] == "S"):
+        return False
+    return len(re.findall(rf"(?<!\w){re.escape(entity)}(?!\w)", text)) == text.count(entity)
 
 
 def _escaped(text: str) -> str:

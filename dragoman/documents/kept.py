@@ -6,9 +6,11 @@ from itertools import count
 from dragoman.text.protection import KINDS, Protection
 
 NUMBERED = r"</?\d+\s*/?>"  # the tags of React's translations: <1>here</1>, <0/>
+# An entity that stands alone: of a symbol (&amp;, &copy;), or one that a program replaces (&brandName;).
+ENTITY = r"(?<!\w)&(?:[a-zA-Z]\w{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});(?!\w)"
 NAMED = ("placeholders", "urls", "emails")
-WITHIN = (*NAMED, f"pattern={NUMBERED}")  # what is protected in documents, and by a service
-PROTECTED = Protection([*(KINDS[kind]() for kind in NAMED), re.compile(NUMBERED)])
+WITHIN = (*NAMED, f"pattern={NUMBERED}", f"pattern={ENTITY}")  # what is protected in documents, and by a service
+PROTECTED = Protection([*(KINDS[kind]() for kind in NAMED), re.compile(NUMBERED), re.compile(ENTITY)])
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 

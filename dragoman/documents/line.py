@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dragoman.corpus.accelerators import Accelerator, find_accelerator
-from dragoman.documents.kept import PLACEHOLDER, PROTECTED
+from dragoman.documents.kept import ENTITY, PLACEHOLDER, PROTECTED
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 from dragoman.text.tokenise import CJK
@@ -14,6 +14,7 @@ from dragoman.translation.placing import Placed
 
 _SIGN = re.compile(r"[\s\d,;*†‡§¶®©™()\[\]–-]+")
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[^\w\s])$")  # the end of a word, or a punctuation mark
+_ENTITY = re.compile(ENTITY)
 _SPACE = re.compile(r"\s+")
 _WRAPPED = re.compile(rf"(?<=[{CJK}])[ \t]*\r?\n\s*(?=[{CJK}])")  # a line of Chinese or Japanese, without a space
 _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
@@ -72,7 +73,7 @@ class Line:
     @property
     def worded(self) -> bool:
         """Whether there is anything to translate in it."""
-        return any(map(str.isalpha, PLACEHOLDER.sub("", self.text)))
+        return any(map(str.isalpha, _ENTITY.sub("", PLACEHOLDER.sub("", self.text))))
 
     def written(self, translated: Translated) -> str:
         """The translation of the line with its tags, or the line as it is if there is none."""
@@ -81,7 +82,7 @@ class Line:
         text = translated.text
         found, last = list[str](), 0
         tags = placed(self.marks, self.text, translated)
-        if self.accelerator and self.accelerator.mark not in text:
+        if self.accelerator:
             place, mark = self.accelerator.insertion(text, PROTECTED.find(text))
             tags = sorted([*tags, Placed(self.escape(mark), place)], key=lambda tag: tag.offset)
         for tag in tags:

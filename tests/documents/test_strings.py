@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.errors import UserError
-from tests.documents.speaking import Say, backwards, nothing, replaced, same, spoken
+from tests.documents.speaking import Say, backwards, nothing, protected, replaced, same, spoken
 
 JSON = r"""{
     "title": "one two",
@@ -93,9 +93,26 @@ def test_entities_and_lone_tags_of_strings_come_through() -> None:
     """Entities are read as what they stand for, and written as they were."""
     given = r"""{"a": "one&nbsp;two &lt;3 &copy; A&amp;B", "b": "is <icon/> two", "c": "AT&T &amp; x?a=1&b=2"}"""
     document = table.document(File("x.json", given.encode(), ("en", "fr")))
-    assert [line.text for line in document.lines] == ["one\u00a0two <3 © A&B", "is two", "AT&T &amp; x?a=1&b=2"]
+    assert [line.text for line in document.lines] == ["one\u00a0two <3 &copy; A&B", "is two", "AT&T &amp; x?a=1&b=2"]
     assert written("x.json", given, same) == given
-    assert json.loads(written("x.json", given))["a"] == "A&amp;B &copy; &lt;3 TWO ONE"
+    found = json.loads(written("x.json", given.replace("&copy;", "&eacute;")))
+    assert found["a"] == "A&amp;B É &lt;3 TWO ONE"
+
+
+@pytest.mark.parametrize("entity", ["&amp;", "&copy;", "&#8482;", "&#x3e;", "&brandName;"])
+def test_entities_of_symbols_are_read_by_no_model(entity: str) -> None:
+    """And so are those that a program replaces; an entity alone is no text."""
+    assert written("x.json", f'{{"a": "one {entity} two", "b": "{entity}"}}', protected) == (
+        f'{{"a": "{entity} TWO ONE", "b": "{entity}"}}'
+    )
+    document = table.document(File("x.json", f'{{"a": "one {entity} two", "b": "{entity}"}}'.encode(), ("en", "fr")))
+    assert [line.text for line in document.lines] == [f"one {entity} two"]
+
+
+def test_a_conversion_of_ruby_is_no_tag() -> None:
+    document = table.document(File("x.json", b'{"a": "one %<count>d two, 50%<b>six</b>"}', ("en", "fr")))
+    assert [line.text for line in document.lines] == ["one %<count>d two, 50%six"]
+    assert "%<count>d" in spoken(document, protected).decode()
 
 
 @pytest.mark.parametrize(
