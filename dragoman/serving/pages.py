@@ -19,6 +19,7 @@ FILES = {
     "/word.js": ("word.js", "text/javascript"),
     "/files.js": ("files.js", "text/javascript"),
 }
+DOCUMENTATION = "docs.html"  # a template
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -30,7 +31,7 @@ HEADERS = {
 
 def routes(describe: Callable[[], dict[str, Any]]) -> list[Route]:
     """The page and its parts, and the documentation of the API, by its description (OpenAPI)."""
-    page = Template(_read("docs.html").decode())
+    page = Template(_read(DOCUMENTATION).decode())
 
     async def documentation(request: Request) -> Response:
         endpoints = "\n".join(_endpoints(describe()))
