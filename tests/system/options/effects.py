@@ -139,7 +139,8 @@ class Workshop:
             self.done[key] = done
         if effect.seen != "code" and not callable(effect.seen):
             assert done.outcome.code == 0, done.outcome
-        return view(effect.seen, done)
+        with chdir(done.folder):  # names of files are those of the command
+            return view(effect.seen, done)
 
 
 _read = cache(yaml.read)
