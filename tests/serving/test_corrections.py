@@ -165,6 +165,8 @@ def test_the_index_is_renewed_in_the_background(tmp_path: Path, monkeypatch: pyt
         kept.add(PAIR, correction)
         assert found(number) == f"{number}"
     waited(kept)
+    assert kept._similar is not None
+    assert len(kept._similar._large[PAIR].nearest) > 30
     kept.add(PAIR, sentences(4)[3]._replace(correction="again"))
     assert (found(3), found(29), found(49)) == ("again", "29", "49")
     for number in (3, 49):
