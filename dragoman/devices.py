@@ -34,9 +34,8 @@ EXPECTED = (
 # longer if it has to wait for a core.
 SMALL = 200_000_000
 
-GROWN = (
-    1 << 30
-)  # bytes by which a training may grow before freed memory is returned; half of it costs time at most steps
+# Bytes by which a training may grow before freed memory is returned to the system.
+GROWN = 1 << 30
 
 
 # Instructions that add 8-bit products in 32 bits. Without one of them, x86 processors add pairs of products in 16 bits,
