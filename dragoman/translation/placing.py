@@ -122,6 +122,8 @@ class Ends:
         outside = _WORD.search(self.text, read[0], node.begin) or _WORD.search(self.text, end, read[1])
         if end > node.begin and not outside:
             return self._spaced(node, end, self._words(room), room)
+        if copied := self._copied(node.begin, end):
+            return copied
         first, behind = bisect_right(self._ends, node.begin), bisect_left(self._begins, end)
         while first < behind and not self._within(first, node.begin, end):
             first += 1
@@ -135,6 +137,17 @@ class Ends:
         begin = min(max(self._point(node.begin, read, room), room[0]), room[1])
         within = self.text[node.begin : end]  # white space at most
         return begin, begin + len(within) if self.translation.startswith(within, begin, room[1]) else begin
+
+    def _copied(self, begin: int, end: int) -> Span | None:
+        """The same characters of the translation, for a part of a word that was copied."""
+        first = bisect_right(self._ends, begin)
+        if begin >= end or first == len(self.links):
+            return None
+        word, there = self.links[first]
+        copied = self.text[slice(*word)] == self.translation[slice(*there)]
+        if not copied or word[0] > begin or end > word[1] or word == (begin, end):
+            return None
+        return begin + there[0] - word[0], end + there[0] - word[0]
 
     def _in_part(self, begin: int, end: int) -> Span | None:
         """What became of a part of the text that has no more than half of any linked word: its share of what that word

@@ -63,9 +63,11 @@ def protected(text: str) -> Translated:
 
 
 def _protected(sentence: Detached) -> Sentence:
-    (done,) = backwards(sentence.source.text).sentences if sentence.worded else (Sentence(""),)
-    if done.whole is None:
+    if not sentence.worded:
         return Sentence(str(sentence.given[0]))
+    text = sentence.source.text
+    done = _sentence(text, [word.upper() for word in text.split()][::-1], -1)
+    assert done.whole
     whole = sentence.attached(done.whole, 0)
     return Sentence(whole.text, whole)
 

@@ -220,3 +220,9 @@ def _block(generator: random.Random, depth: int) -> str:
     if kind == "code":
         return f"```\n{words()}\n```\n"
     return words() + "\n"
+
+
+def test_an_element_within_a_word_that_is_copied_stays_where_it_is() -> None:
+    """Strikethrough of GitHub may begin and end within a word, such as a version."""
+    for text in ("one 1:2023~dfsg-1.1~deb12u1 two\n", "one un*believ*able two\n", "a**long**est\n"):
+        assert spoken(Markdown(File("x.md", text.encode(), ("en", "fr"))), same).decode() == text
