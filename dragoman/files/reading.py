@@ -48,7 +48,7 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     bytes), or has carriage returns and no newline.
     """
     name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
-    with _readable(name), _open(path) as file:
+    with _readable(name), _open(path, text=True) as file:
         for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
             whole = len(line) != size or line.endswith(b"\n")
             if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
@@ -80,7 +80,7 @@ def read_words(path: str | Path) -> Iterator[str]:
     """
     name, size = shown(path), _bytes_of(LONGEST_TEXT + 1)
     rest, number, column = b"", 1, 0
-    with _readable(name), _open(path) as file:
+    with _readable(name), _open(path, text=True) as file:
         while data := file.read1(CHUNK):
             *pieces, rest = re.split(rb"([ \t\n])", rest + data)
             for word, mark in zip(pieces[::2], pieces[1::2], strict=True):
@@ -144,7 +144,7 @@ def _readable(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _open(path: str | Path) -> Iterator[io.BufferedReader]:
+def _open(path: str | Path, *, text: bool = False) -> Iterator[io.BufferedReader]:
     if str(path) == "-":
         yield cast(io.BufferedReader, sys.stdin.buffer)  # not ours to close
     elif (path := existing(path)).suffix == ".gz":
@@ -152,7 +152,8 @@ def _open(path: str | Path) -> Iterator[io.BufferedReader]:
             yield cast(io.BufferedReader, packed)
     else:
         with open(path, "rb") as plain:
-            check_plain(plain.peek(LONGEST_SIGNATURE), str(path))
+            if text:
+                check_plain(plain.peek(LONGEST_SIGNATURE), str(path))
             yield plain
 
 
