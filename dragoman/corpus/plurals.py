@@ -6,7 +6,7 @@ from gettext import c2py
 from typing import NamedTuple
 
 COUNTED = 200  # numbers from 0 on that show which forms a rule has, and whether that of 1 has other numbers
-_HEADER = re.compile(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]*)")
+_HEADER = re.compile(r"nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;]*)")
 
 
 class PluralRule(NamedTuple):

@@ -1,7 +1,6 @@
 """Message catalogues (`.po`): messages without a translation get one, which is marked as fuzzy."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,13 +10,11 @@ from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plurals import Forms, plural_rule, read_forms
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
-from dragoman.documents.kept import Kept
+from dragoman.documents.kept import Kept, lacks_placeholder
 from dragoman.documents.line import Line
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
-from dragoman.text.protection import KINDS, Protection
 
-PLACEHOLDERS = Protection([KINDS["placeholders"]()])
 FUZZY = "fuzzy"
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
 _COLOUR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
@@ -69,10 +66,12 @@ class Catalogue(Document):
             yield from [Gap(entry, None, entry.msgid)] if not entry.msgstr.strip() else []
             return
         forms: dict[int, str] = entry.msgstr_plural
-        count, singular, alone = self._forms or Forms(max(1, *forms) + 1, 0, alone=True)
+        count, singular, alone = self._forms or Forms(max([1, *forms]) + 1, 0, alone=True)
         for form in range(count):
             if not forms.get(form, "").strip():
-                one = form == singular and count > 1 and (alone or not _lacks_placeholder(entry))
+                one = (
+                    form == singular and count > 1 and (alone or not lacks_placeholder(entry.msgid, entry.msgid_plural))
+                )
                 yield Gap(entry, form, entry.msgid if one else entry.msgid_plural)
 
     def _read_forms(self, target: str) -> Forms | None:
@@ -113,14 +112,6 @@ class Catalogue(Document):
 def _is_begun(entry: Any) -> bool:
     """Whether a message has a translation, or a form of one."""
     return any(text.strip() for text in (entry.msgstr, *entry.msgstr_plural.values()))
-
-
-def _lacks_placeholder(entry: Any) -> bool:
-    """Whether the singular of a message lacks a placeholder of its plural."""
-    singular, plural = (
-        Counter(text[slice(*span)] for span in PLACEHOLDERS.find(text)) for text in (entry.msgid, entry.msgid_plural)
-    )
-    return bool(plural - singular)
 
 
 def _line(text: str) -> Line:

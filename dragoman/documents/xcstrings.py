@@ -10,12 +10,11 @@ from dragoman.corpus.plurals import plural_rule, read_forms
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
 from dragoman.documents.json import load_json
+from dragoman.documents.kept import lacks_placeholder
 from dragoman.documents.line import Line, whole
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
-from dragoman.text.protection import KINDS, Protection
 
-PLACEHOLDERS = Protection([KINDS["placeholders"]()])
 UNIT, REVIEW = "stringUnit", "needs_review"
 UNTRANSLATED = ("", "new")  # states of a unit that is no translation yet
 DESCRIPTIONS = ("argNum", "formatSpecifier")  # of a substitution: which argument it stands for
@@ -127,14 +126,14 @@ def _plurals(sources: Node, language: str) -> Node:
     forms = read_forms(rule.header)
     shared = forms is not None and not forms.alone
     nodes = {category: sources.get(category, other) for category in dict.fromkeys((*rule.categories, "other"))}
-    if shared and "one" in nodes and _lacks_placeholder(nodes["one"], other):
+    if shared and "one" in nodes and lacks_placeholder(_value(nodes["one"]), _value(other)):
         nodes["one"] = other
     return nodes
 
 
-def _lacks_placeholder(node: Node, other: Node) -> bool:
-    one, many = (str(each.get(UNIT, {}).get("value", "")) for each in (node, other))
-    return len(PLACEHOLDERS.find(one)) < len(PLACEHOLDERS.find(many))
+def _value(node: Node) -> str:
+    """The text of a node; empty if the node has variations instead."""
+    return str(node.get(UNIT, {}).get("value", ""))
 
 
 def _is_translated(node: Node) -> bool:

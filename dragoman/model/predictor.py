@@ -49,12 +49,6 @@ class Prediction(Generic[Tree]):
         columns, known = self.columns_or_none(symbols)
         return self.log_probs.gather(1, columns).masked_fill(~known, float("-inf"))
 
-    def columns_of(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "P"], Int[Tensor, "P"]]:
-        """The rows and columns of the symbols given for each row, of those that have a column."""
-        columns, known = self.columns_or_none(symbols)
-        rows, places = known.nonzero(as_tuple=True)
-        return rows, columns[rows, places]
-
     def columns_or_none(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "R K"], Bool[Tensor, "R K"]]:
         """A column for each of these symbols, and whether it is that of the symbol, which may have none."""
         here = self.symbols

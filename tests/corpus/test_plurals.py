@@ -42,7 +42,15 @@ def test_numbers_have_their_categories(language: str, numbers: list[int], catego
 
 
 @pytest.mark.parametrize(
-    "header", ["", "nplurals=2", "nplurals=x; plural=n;", "nplurals=1; plural=n;", "nplurals=2; plural=("]
+    "header",
+    [
+        "",
+        "nplurals=2",
+        "nplurals=x; plural=n;",
+        "nplurals=1; plural=n;",
+        "nplurals=2; plural=(",
+        f"nplurals={'1' * 5000}; plural=0;",
+    ],
 )
 def test_what_declares_no_forms_is_none(header: str) -> None:
     assert read_forms(header) is None

@@ -168,6 +168,12 @@ def test_a_header_without_forms_gets_those_of_its_language(header: str, target: 
     }
 
 
+def test_a_plural_without_any_form_gets_two_where_nothing_is_known_of_the_language() -> None:
+    text = 'msgid ""\nmsgstr ""\n\nmsgid "one"\nmsgid_plural "many"\nmsgstr ""\n'
+    catalogue = Catalogue(File("x.po", text.encode(), ("en", "xx")))
+    assert polib.pofile(filled(catalogue))[0].msgstr_plural == {0: "<one>", 1: "<many>"}
+
+
 def test_accelerators_of_labels_are_carried_over() -> None:
     text = 'msgid ""\nmsgstr ""\n"Language: fr\\n"\n\nmsgid "_Save &amp; close"\nmsgstr ""\n'
     catalogue = Catalogue(File("x.po", text.encode(), ("en", "fr")))

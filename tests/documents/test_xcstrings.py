@@ -128,6 +128,11 @@ def test_a_singular_without_its_number_is_for_one_alone(language: str, expected:
     assert forms["one"]["stringUnit"]["value"] == expected
 
 
+def test_another_placeholder_is_none_of_the_number() -> None:
+    forms = translated(plural(one="one of %@", other="two %lld"))["variations"]["plural"]
+    assert forms["one"]["stringUnit"]["value"] == "%LLD TWO"
+
+
 def test_devices_and_substitutions_are_as_in_the_source() -> None:
     arguments = {"argNum": 1, "formatSpecifier": "lld"}
     source = {
