@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dragoman.corpus.memory import Match
 from dragoman.documents.passages import Passage
 from dragoman.text.glossary import FoundTerm
+from dragoman.text.protection import only_branches
 from dragoman.translation.translation import Translation
 
 
@@ -95,8 +96,11 @@ class Translated(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether every sentence has a translation."""
-        return bool(self.sentences) and all(each.text.strip() for each in self.sentences)
+        """Whether every sentence has a translation. A copy of a message of ICU, which no model reads, is none."""
+        pairs = zip(self.sentences, self.passage.sentences, strict=True)
+        return bool(self.sentences) and all(
+            sentence.text.strip() and not (sentence.text == text and only_branches(text)) for sentence, text in pairs
+        )
 
     @property
     def quality(self) -> float | None:

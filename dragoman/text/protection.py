@@ -45,7 +45,16 @@ _PATH = rf"(?<![A-Za-z0-9])[A-Za-z]:\\(?:{_IN_PATH}|\\|(?<![.,;:!?])[ ](?={_IN_P
 _MESSAGE = "[^{}]*+"  # of ICU: text with braces in braces, seven deep, which is a message in a message in another
 for _ in range(6):
     _MESSAGE = rf"(?:[^{{}}]++|\{{{_MESSAGE}\}})*+"
+_BRANCHES = rf"\{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
 _IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on behind it without a space
+
+
+_ONLY_BRANCHES = re.compile(rf"\s*{_BRANCHES}\s*")
+
+
+def only_branches(text: str) -> bool:
+    """Whether a text is a message of ICU with branches and nothing else. No model translates those."""
+    return _ONLY_BRANCHES.fullmatch(text) is not None
 
 
 def placeholders() -> Pattern:
@@ -60,7 +69,7 @@ def placeholders() -> Pattern:
         r"(?=[%{$\#[\\<:@!]|[A-Za-z]:\\) (?:"  # nothing is tried where none of them begins
         rf"{_PATH} | <%(?:[^%<]|%(?!>)|<(?!%))*+%>"  # C:\new <%= x %>
         rf"| %[A-Za-z_]\w+%(?![%\w]) | %% | {_NAMED} | {_PRINTF} | %\d{{1,2}}"  # %name% %1
-        rf"| \{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
+        rf"| {_BRANCHES}"
         r"""
       | \{%[^{}]*%\}                                                          # {% if x %}
       | \{\{\{[^{}]*\}\}\} | [$\#%]?\{\{[^{}]*\}\} | [$\#%]?\{[^{}\s]*\}          # {{{x}}} {{ x }} {x} ${x}

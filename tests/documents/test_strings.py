@@ -356,3 +356,16 @@ def test_bytes_that_are_no_text_are_told_with_their_line() -> None:
 def test_aliases_of_aliases_take_no_longer_than_what_is_written() -> None:
     lines = ["a0: &a0 [one, two]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
     assert "a0: &a0 [ONE, TWO]" in written("x.yaml", "\n".join(lines))
+
+
+def test_a_copied_message_of_icu_is_no_translation() -> None:
+    """Nobody has translated its branches. Beside other text it is a span of it."""
+    message = "{n, plural, one {# file} other {# files in {m, plural, other {# folders}}}}"
+    (line,) = table.document(File("x.json", json.dumps({"a": message}).encode(), ("en", "fr"))).lines
+    assert not same(line.text).complete
+    assert replaced("{n, plural, one {# Datei} other {# Dateien}}", message).complete
+    assert not replaced("", message).complete
+    assert same(f"Total: {message}").complete
+    assert same("{name}").complete
+    catalogue = f'msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "{message}"\nmsgstr ""\n'
+    assert written("x.po", catalogue, same).endswith('msgstr ""\n')
