@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import multiprocessing
+import signal
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from threading import Lock
+from threading import Event, Lock
 
 from dragoman.documents.document import File
 from dragoman.documents.translated import Translated
@@ -19,6 +20,10 @@ from dragoman.serving.document_worker import Answer, Content, Failure, Job, Read
 log = logging.getLogger("dragoman.serving")
 
 WAIT = 60  # seconds after which clients are asked to try again while other documents are read
+# How a process ends that takes too much: by the limit of processor time, by the system that lacks memory, or by a
+# library that gets none.
+COSTLY_SIGNALS = tuple(getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL", "SIGABRT"))
+EXIT_SECONDS = 1.0  # that a process whose connection has closed may take to end
 
 
 class CostlyError(Exception):
@@ -69,12 +74,15 @@ class DocumentProcess:
         except TimeoutError:
             raise BusyError("other files are read", WAIT) from None
         try:
-            work = asyncio.ensure_future(asyncio.to_thread(self._exchange, job, until))
+            left = Event()
+            work = asyncio.ensure_future(asyncio.to_thread(self._exchange, job, until, left))
             try:
                 answer = await asyncio.shield(work)
             except asyncio.CancelledError:  # the client has left
+                left.set()  # before the end of the process, so that no other one is started for the job
                 self._end()
                 await asyncio.wait({work})
+                work.exception()  # nobody else takes note of it
                 raise
         finally:
             self._turn.release()
@@ -85,14 +93,14 @@ class DocumentProcess:
             raise RuntimeError("a document could not be read or written")
         raise CostlyError(answer.line) if answer.costly else UserError(answer.line)
 
-    def _exchange(self, job: Job, until: float) -> Reading | bytes | list[str] | Failure:
-        """Send a job to the process, and wait for the answer."""
-        connection = self._started()
+    def _exchange(self, job: Job, until: float, left: Event) -> Reading | bytes | list[str] | Failure:
+        """Send a job to the process, and wait for the answer. BusyError if the client has left before it was sent."""
+        connection = self._started(left)
         try:
             connection.send(job)
         except OSError:  # it has been ended meanwhile, by the system for instance
             self._end()
-            connection = self._started()
+            connection = self._started(left)
             connection.send(job)
         try:
             if not connection.poll(max(0.0, until - time.monotonic())):
@@ -100,19 +108,19 @@ class DocumentProcess:
                 raise BusyError("not read in time", WAIT)
             answer: Answer = connection.recv()
         except (EOFError, OSError):
-            self._end()
+            code = self._end(EXIT_SECONDS)
             if self._stopped:
                 raise BusyError("the service is stopping") from None
-            return Failure("it takes too much time or memory for its size", costly=True)
+            return _failure(code)
         if answer.last:
             self._end()
         return answer.result
 
-    def _started(self) -> Connection:
+    def _started(self, left: Event) -> Connection:
         """The connection to the process, which is started if there is none."""
         with self._changing:
-            if self._stopped:
-                raise BusyError("the service is stopping")
+            if self._stopped or left.is_set():
+                raise BusyError("the service is stopping" if self._stopped else "the client has left")
             if self._connection is None:
                 context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
                 self._connection, other = context.Pipe()
@@ -121,15 +129,28 @@ class DocumentProcess:
                 other.close()
             return self._connection
 
-    def _end(self) -> None:
-        """End the process, if there is one. A thread that waits for its answer holds the connection, and reads its end;
-        nobody else does, and it is closed.
+    def _end(self, seconds: float = 0.0) -> int | None:
+        """End the process, if there is one that does not end by itself in so many seconds, and return its exit code. A
+        thread that waits for its answer holds the connection, and reads its end; nobody else does, and it is closed.
         """
         with self._changing:
             process, self._process, self._connection = self._process, None, None
-        if process is not None:
-            process.kill()
-            process.join()
+        if process is None:
+            return None
+        process.join(seconds)
+        process.kill()
+        process.join()
+        return process.exitcode
+
+
+def _failure(code: int | None) -> Failure:
+    """Why a process ended that has not answered, by its exit code. BusyError if somebody ended it."""
+    number = -(code or 0)
+    if number == signal.SIGTERM:
+        raise BusyError("the process that reads files was ended", WAIT)
+    if number in COSTLY_SIGNALS:
+        return Failure("it takes too much time or memory for its size", costly=True)
+    return Failure(trace=f"the process that reads and writes documents ended with exit code {code}")
 
 
 def _write_job(content: Content, translated: Sequence[Translated]) -> WriteJob:

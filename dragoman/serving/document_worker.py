@@ -95,6 +95,9 @@ class Failure:
     costly: bool = False
 
 
+OUT_OF_MEMORY = Failure("it takes too much memory for its size", costly=True)
+
+
 @dataclass(frozen=True)
 class Answer:
     """The result of a job, and whether the process ends behind it."""
@@ -124,10 +127,19 @@ def serve(connection: Connection) -> None:
         limit(job.size)
         result = documents.answer(job)
         last = (isinstance(result, Failure) and result.costly) or _resident() - first > GROWN
-        connection.send(Answer(result, last))
+        send(connection, Answer(result, last))
         if last:
             return
         lift_limits()
+
+
+def send(connection: Connection, answer: Answer) -> None:
+    """Send an answer, or that there is not enough memory to send it."""
+    try:
+        connection.send(answer)
+    except MemoryError:
+        lift_limits()
+        connection.send(Answer(OUT_OF_MEMORY, last=True))
 
 
 class Documents:
@@ -143,7 +155,7 @@ class Documents:
         except (UserError, RecursionError) as error:
             return Failure(str(error))
         except MemoryError:
-            return Failure("it takes too much memory for its size", costly=True)
+            return OUT_OF_MEMORY
         except Exception as error:
             return Failure(trace=trace_of(error))
 

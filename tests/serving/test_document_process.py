@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Coroutine
+from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from dragoman.errors import UserError
 from dragoman.serving import document_worker
 from dragoman.serving.batching import BusyError
 from dragoman.serving.document_process import CostlyError, DocumentProcess
-from dragoman.serving.document_worker import Documents, Failure, ReadJob, WriteJob
+from dragoman.serving.document_worker import OUT_OF_MEMORY, Answer, Documents, Failure, ReadJob, WriteJob
 from tests.serving.conftest import Open
 
 resource = pytest.importorskip("resource")
@@ -51,6 +53,17 @@ class Faulty(File):
     @property
     def text(self) -> str:
         raise KeyError("a secret")
+
+
+class Ending(File):
+    """A file with which the process ends: by a signal, or with an exit code."""
+
+    @property
+    def text(self) -> str:
+        if (number := int(self.data)) < 0:
+            os.kill(os.getpid(), -number)
+            time.sleep(10)
+        os._exit(number)
 
 
 def run(test: Coroutine[Any, Any, Any]) -> Any:
@@ -152,6 +165,58 @@ def test_there_is_a_deadline_and_a_client_may_leave() -> None:
             await stopped
 
     run(test())
+
+
+def test_a_job_is_not_sent_again_when_the_client_has_left() -> None:
+    async def test() -> None:
+        documents = DocumentProcess()
+        await read(documents)
+        assert documents._process is not None
+        os.kill(documents._process.pid or 0, signal.SIGSTOP)
+        leaving = asyncio.create_task(read(documents, FILE._replace(data=b"one\n" * 2**20)))
+        await asyncio.sleep(0.3)  # most of it is not sent yet
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        assert documents._process is None
+        documents.stop()
+
+    run(test())
+
+
+@pytest.mark.slow
+def test_how_the_process_ends_decides_the_answer(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        documents = DocumentProcess()
+        for code in (-signal.SIGXCPU, -signal.SIGKILL, -signal.SIGABRT):
+            with pytest.raises(CostlyError, match="too much time or memory"):
+                await read(documents, Ending("a.txt", b"%d" % code, ("en", "fr")))
+        with pytest.raises(BusyError) as busy:
+            await read(documents, Ending("a.txt", b"%d" % -signal.SIGTERM, ("en", "fr")))
+        assert busy.value.retry_after == 60
+        assert not caplog.records
+        for code in (-signal.SIGSEGV, 3):
+            with pytest.raises(RuntimeError):
+                await read(documents, Ending("a.txt", b"%d" % code, ("en", "fr")))
+        documents.stop()
+
+    run(test())
+    traces = [vars(record)["request"]["trace"].split()[-1] for record in caplog.records]
+    assert traces == ["-11", "3"]
+
+
+def test_an_answer_that_there_is_no_memory_for_is_a_costly_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, other = multiprocessing.Pipe()
+    really = Connection.send
+
+    def send(self: Connection, answer: Answer) -> None:
+        if answer.result == b"one":
+            raise MemoryError
+        really(self, answer)
+
+    monkeypatch.setattr(Connection, "send", send)
+    document_worker.send(connection, Answer(b"one"))
+    assert other.recv() == Answer(OUT_OF_MEMORY, last=True)
 
 
 def test_a_process_that_the_system_ends_is_replaced() -> None:
