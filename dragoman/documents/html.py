@@ -49,8 +49,12 @@ _UNTRANSLATED = re.compile(
 # Languages that are written from right to left.
 RIGHT_TO_LEFT = frozenset("ar arc ckb dv fa he iw ks ps sd ug ur yi".split())
 _CODE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
-_LANGUAGE = re.compile(r"""((?<![\w:-])(?:xml:)?lang\s*=\s*["']?)([a-z][\w-]*)""", re.IGNORECASE)
-_DIRECTION = re.compile(r"""((?<![\w:-])dir\s*=\s*["']?)(?:ltr|rtl)""", re.IGNORECASE)
+# The attributes of a tag that say its language and direction. The quoted values of others are skipped.
+_ATTRIBUTE = re.compile(
+    r"""(?P<begin>(?<=\s)(?:(?:xml:)?lang|(?P<direction>dir))\s*=\s*(?P<quote>["']?))(?P<value>[a-z][\w-]*)(?P=quote)"""
+    r"""|"[^"]*"|'[^']*'""",
+    re.IGNORECASE,
+)
 
 
 class Token(NamedTuple):
@@ -289,19 +293,28 @@ def parts(text: str, kept: Kept, languages: tuple[str, str] | None = None) -> It
 
 def _in_language(token: Token, source: str, target: str) -> str:
     """A tag with the target language and its direction, if it says that it is in the source language."""
-    code = target.replace("_", "-")
+    attributes = [match for match in _ATTRIBUTE.finditer(token.raw) if match["begin"]]
+    directions = [match for match in attributes if match["direction"]]
+    languages = [match for match in attributes if _says_language(match, source)]
+    if not languages or not _CODE.fullmatch(target):
+        return token.raw
+    direction = "rtl" if _main_code(target) in RIGHT_TO_LEFT else "ltr"
 
     def replaced(attribute: re.Match[str]) -> str:
-        return attribute[1] + code if _main_code(attribute[2]) == _main_code(source) else attribute[0]
+        begin, quote = attribute["begin"], attribute["quote"]
+        if begin and _says_language(attribute, source):
+            return begin + target.replace("_", "-") + quote
+        is_fixed = attribute["direction"] and attribute["value"].lower() in ("ltr", "rtl")
+        return begin + direction + quote if is_fixed else attribute[0]
 
-    raw = _LANGUAGE.sub(replaced, token.raw)
-    if raw == token.raw or not _CODE.fullmatch(target):
-        return token.raw
-    leftwards = _main_code(target) in RIGHT_TO_LEFT
-    if leftwards and not _DIRECTION.search(raw):
-        end = len(token.name) + 1
-        return f'{raw[:end]} dir="rtl"{raw[end:]}'
-    return _DIRECTION.sub(rf"\g<1>{'rtl' if leftwards else 'ltr'}", raw)
+    raw = _ATTRIBUTE.sub(replaced, token.raw)
+    end = len(token.name) + 1
+    return f'{raw[:end]} dir="rtl"{raw[end:]}' if direction == "rtl" and not directions else raw
+
+
+def _says_language(attribute: re.Match[str], language: str) -> bool:
+    """Whether an attribute says that its element is in a language."""
+    return not attribute["direction"] and _main_code(attribute["value"]) == _main_code(language)
 
 
 def _main_code(language: str) -> str:

@@ -5,7 +5,7 @@ A file is scanned line by line, in time proportional to its size.
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -19,13 +19,14 @@ from dragoman.errors import UserError
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _TIME = r"(?:\d++:)?\d++:\d++(?:[.,]\d++)?"
 _ARROW = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)")
+_MISWRITTEN = re.compile(r"\d(?=[^\r\n]*-->)[^\r\n]*:")  # what looks like times
 _COMMA = re.compile(rf"\s*{_TIME},{_TIME}\s*$")
 _BREAK = re.compile(r"(\r\n|\r|\n|\\N)")
 _BREAK_ASS = re.compile(r"(\\[Nn])")
 _TAG_OR_SPACE = re.compile(r"<[^<>]*+>| ")
 # What is no word and no tag of HTML: override codes of ASS, times within a cue, and `<!--`, which marks those here.
 _CODE = re.compile(r"\{\\[^{}]*+\}|<\d++:[\d:.]++>|\\h|<!--")
-_MARK = re.compile(r"<!--(\d+)-->")
+_MARK = re.compile(r"<!--\d+-->")
 # The beginning of a line that is no part of the sentence: its position, and the dash of a speaker, maybe in italics.
 _PREFIX = re.compile(r"(?:\{\\[^{}]*+\})*+(?P<speaker>(?P<tags>(?:<[a-zA-Z][^<>]*+>)*+)[-–—]+(?!\d)\s*+)?")
 _NAME = re.compile(r"<(\w+)")
@@ -113,7 +114,7 @@ def _spoken(lines: Sequence[str], notation: Notation, name: str) -> list[bool]:
                     outside.pop()
         elif not bare:
             within = within and not notation.closed
-        elif not notation.closed and "-->" in line:
+        elif not notation.closed and _MISWRITTEN.match(bare):
             raise UserError(
                 f"{name}:{number + 1}: is no subtitle (expected times such as 00:00:01,000 --> 00:00:02,000)"
             )
@@ -180,7 +181,7 @@ class _Layout:
 
     before: str
     behind: str
-    codes: Sequence[str]
+    codes: Mapping[str, str]
     breaks: Sequence[str]
 
     def written(self, text: str) -> str:
@@ -198,7 +199,7 @@ class _Layout:
             parts += [text[begin:cut], line_break]
             begin = cut + 1
         written = "".join([*parts, text[begin:], self.behind])
-        return _MARK.sub(lambda match: self.codes[int(match[1])], written)
+        return _MARK.sub(lambda match: self.codes.get(match[0], match[0]), written)
 
 
 def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
@@ -211,11 +212,12 @@ def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
     for tag in reversed(_NAME.findall(prefix["tags"] or "")):  # an element around the dash is around all of the text
         if text.endswith(f"</{tag}>"):
             text, behind = text.removesuffix(f"</{tag}>"), f"</{tag}>{behind}"
-    codes = list[str]()
+    codes = dict[str, str]()
 
     def mark(match: re.Match[str]) -> str:
-        codes.append(match[0])
-        return f"<!--{len(codes) - 1}-->"
+        place = f"<!--{len(codes)}-->"
+        codes[place] = match[0]
+        return place
 
     line = inline(_CODE.sub(mark, text))
     line.raw, line.quoted = raw, partial(_Layout.written, _Layout(before, behind, codes, breaks))

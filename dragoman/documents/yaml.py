@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
@@ -48,20 +49,25 @@ def _reader() -> YAML:
 
 
 def _parts(text: str, nodes: list[Any], languages: tuple[str, str]) -> Iterator[Part]:
-    end, seen = 0, set[int]()
+    end = 0
     for root in nodes:
-        for node, code in _codes(root, languages):
-            # Without quotes, many readers take the code of Norwegian for a truth value.
-            quote = node.style or ('"' if _BOOLEAN.fullmatch(code) else "")
-            yield text[end : _begin(text, node)] + quote + code + quote
-            end = node.end_mark.index
-            seen.add(id(node))
-        for scalar in _scalars(root, seen):
-            begin, line = _line(text, scalar)
-            if line.worded:
-                yield from (text[end:begin], line)
-                end = begin + len(line.raw)
+        for begin, behind, part in sorted(_replacements(text, root, languages), key=itemgetter(0)):
+            yield from (text[end:begin], part)
+            end = behind
     yield text[end:]
+
+
+def _replacements(text: str, root: Any, languages: tuple[str, str]) -> Iterator[tuple[int, int, Part]]:
+    """Yield what changes in a document of YAML, in any order: where it begins and ends, and what takes its place."""
+    codes = {id(node): (node, code) for node, code in _codes(root, languages)}  # an alias is the node of its anchor
+    for node, code in codes.values():
+        # Without quotes, many readers take the code of Norwegian for a truth value.
+        quote = node.style or ('"' if _BOOLEAN.fullmatch(code) else "")
+        yield _begin(text, node), node.end_mark.index, quote + code + quote
+    for scalar in _scalars(root, set(codes)):
+        begin, line = _line(text, scalar)
+        if line.worded:
+            yield begin, begin + len(line.raw), line
 
 
 def _codes(root: Any, languages: tuple[str, str]) -> Iterator[tuple[Any, str]]:

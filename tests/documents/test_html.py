@@ -227,6 +227,13 @@ def test_a_page_in_another_encoding_is_written_in_utf_8(declared: str, word: str
         ('<html dir="ltr" lang="en">', "he", '<html dir="rtl" lang="he">'),
         ('<html dir="rtl" lang="en">', "fr", '<html dir="ltr" lang="fr">'),
         ('<html lang="en">', "all of them", '<html lang="en">'),
+        ('<html lang="en" title="x" xml:lang="en">', "fr", '<html lang="fr" title="x" xml:lang="fr">'),
+        ('<form action="/s?lang=en">', "ar", '<form action="/s?lang=en">'),
+        ("<form action=/s?lang=en>", "ar", "<form action=/s?lang=en>"),
+        ('<p title="lang=en" data-x="a&lang=en dir=ltr">', "ar", '<p title="lang=en" data-x="a&lang=en dir=ltr">'),
+        ('<p title="x lang=en">', "ar", '<p title="x lang=en">'),
+        ('<p title="x dir=ltr" lang="en">', "ar", '<p dir="rtl" title="x dir=ltr" lang="ar">'),
+        ('<p dir="auto" lang="en">', "ar", '<p dir="auto" lang="ar">'),
     ],
 )
 def test_a_page_says_the_language_of_its_translation(html: str, target: str, expected: str) -> None:

@@ -250,6 +250,20 @@ def test_the_language_that_a_file_says_it_is_in_becomes_the_target(name: str) ->
             assert written(name, text.replace("en-GB", "one two")) == expected.replace("fr", "TWO ONE")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("title: one two\nlocale: en\nother: six\n", "title: TWO ONE\nlocale: fr\nother: SIX\n"),
+        ("locale: &l en\nlang: *l\ntitle: one two\n", "locale: &l fr\nlang: *l\ntitle: TWO ONE\n"),
+        ("title: one\nlang: en\na: [one, {language: one}]\nlocale: 'en'\n",
+         "title: ONE\nlang: fr\na: [ONE, {language: ONE}]\nlocale: 'fr'\n"),
+        ("a: one\nlang: en\n---\nb: two\nlang: en\n", "a: ONE\nlang: fr\n---\nb: TWO\nlang: fr\n"),
+    ],
+)  # fmt: skip
+def test_the_language_of_a_file_of_yaml_may_stand_anywhere(text: str, expected: str) -> None:
+    assert written("x.yaml", text) == expected
+
+
 def test_what_other_readers_take_for_a_truth_value_is_quoted() -> None:
     document = table.document(File("x.yml", b"key: one", ("en", "it")))
     assert document.written([same("no")]) == b'key: "no"'

@@ -1,6 +1,7 @@
 """Subtitles: the text is translated, and every other byte stays; a file is scanned in linear time."""
 
 import time
+from functools import partial
 
 import pytest
 
@@ -110,9 +111,15 @@ def test_lines_of_srt_keep_their_speakers_codes_and_breaks() -> None:
     ]
 
 
+def test_an_arrow_among_words_is_text() -> None:
+    srt = "1\n00:00:01,000 --> 00:00:02,000\none --> two\n3 --> one\nnote: one --> two\n"
+    expected = srt.replace("one --> two\n3 --> one\nnote: one --> two", "TWO --> ONE\nNOTE: ONE -->\n3 TWO --> ONE")
+    assert spoken(read("x.srt", srt)).decode() == expected
+
+
 def test_headers_notes_names_and_voices_of_vtt_stay() -> None:
     document = read("x.vtt", VTT)
-    assert [line.text for line in document.lines] == ["one two six & seven", "nine"]
+    assert [line.text for line in document.lines] == ["one two six &amp; seven", "nine"]
     written = spoken(document).decode()
     assert "SEVEN &amp; <00:01.500>SIX <v Ann Lee>TWO ONE</v>\n" in written
     assert "<c.red>NINE</c>\n" in written
@@ -131,6 +138,12 @@ def test_a_translation_with_too_few_spaces_has_fewer_lines() -> None:
     assert spoken(read("x.srt", text), lambda line: replaced("sieben <acht", line)).decode() == text.replace(
         "one\ntwo\nsix", "sieben\n<acht"
     )
+
+
+@pytest.mark.parametrize("translation", ["ONE <!--3--> TWO", f"ONE <!--{'9' * 5000}--> TWO"])
+def test_a_comment_in_a_translation_stands_for_no_code(translation: str) -> None:
+    srt = "1\n00:00:01,000 --> 00:00:02,000\none two\n"
+    assert spoken(read("x.srt", srt), partial(replaced, translation)).decode() == srt.replace("one two", translation)
 
 
 @pytest.mark.parametrize(
