@@ -83,6 +83,21 @@ def test_a_file_whose_lines_end_in_carriage_returns_is_told(tmp_path: Path, gold
         list(read_lines(tmp_path / "text"))
     golden(str(raised.value))
     assert lines_of(tmp_path, b"a\r") == ["a"]
+    assert lines_of(tmp_path, b"a\rb") == ["a\rb"]
+
+
+@pytest.mark.parametrize("chunk", [7, reading.CHUNK])
+def test_carriage_returns_of_a_cut_line_are_text_if_a_newline_follows(
+    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "CHUNK", chunk)
+    progress = b"".join(b"%d%%\r" % number for number in range(1000))
+    (tmp_path / "text").write_bytes(progress + b"\nsecond line\n")
+    first, second = read_lines(tmp_path / "text", 100)
+    assert (first, second) == (progress[:101].decode(), "second line")
+    (tmp_path / "text").write_bytes(progress)
+    with pytest.raises(UserError, match="carriage returns alone"):
+        list(read_lines(tmp_path / "text", 100))
 
 
 def test_a_word_in_another_encoding_is_told_with_line_and_byte(tmp_path: Path, golden: Golden) -> None:

@@ -14,6 +14,7 @@ PART = (
 )
 _MARKED = re.compile(rf"(?<!\S)[^\w\s{MARKS}]*?((?:\w{COMBINING}*)*?)([{MARKS}])([^\W\d_][^\s{MARKS}]*)(?!\S)")
 _BEHIND = re.compile(rf"\s*\([{MARKS}]\w\)")  # in scripts without letters on the keyboard
+_BEHIND_LABEL = re.compile(rf"\s*\([{MARKS}][^\W\d_]\)(?=\s*(?:\.{{3}}|…)?\s*[:：]?\s*$)")
 _CODE = re.compile(r"[<>{}$%=/\\@#\d]|&[\w-]+;|\w\(|\.\w")  # placeholders, markup, paths, calls: no words of a label
 _LETTERS = re.compile(r"[\w-]+")
 _ENDED = re.compile(r"[.!?]\s*$")  # as sentences are, and labels are not, but for an ellipsis
@@ -21,6 +22,8 @@ _ELLIPSIS = re.compile(r"(?:\.{3}|…)\s*$")
 _TRAILING = re.compile(r"[\s.…:：。]*$")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # kana, ideographs, Hangul
 _ENTITY = re.compile(r"&(?:[a-zA-Z]\w{1,30}|#\w{1,7});")
+# A capital and a consonant with which hardly any word begins, unlike Cl, Kn, Ps, St or Wh.
+_VARIABLE = re.compile("[BCDFHJLMNQRTVWX][^aeiouyhlrw\\W\\d_]", re.ASCII)
 _NAME = re.compile(rf"[A-Za-z0-9]*[{MARKS}][A-Za-z0-9]+")
 
 
@@ -68,22 +71,28 @@ def find_accelerator(text: str) -> Accelerator | None:
     """
     if len(text) > LONGEST_LABEL or "\n" in text:
         return None
-    if bracketed := _BEHIND.search(text):
-        return Accelerator(bracketed[0][-3], bracketed[0][-2], *bracketed.span())
+    if _BEHIND.search(text):  # elsewhere than at the end, it is a figure or name: (~8), (_i)
+        bracketed = _BEHIND_LABEL.search(text)
+        return Accelerator(bracketed[0][-3], bracketed[0][-2], *bracketed.span()) if bracketed else None
     # An ampersand between spaces is a word, and an entity no mark.
     text = _ENTITY.sub(lambda entity: "+" * len(entity[0]), text.replace(" & ", " + "))
     here = _mark(text)
     if here is None or len(text.split()) > LABEL or (_ENDED.search(text) and not _ELLIPSIS.search(text)):
         return None
     first = next(filter(str.isalpha, text), "")
-    if first.islower() or (here.mark == "_" and here.before and not _divides_label(here.before)):
+    if first.islower() or (here.mark == "_" and here.before and not _divides_label(here)):
         return None
     place = text.index(here.mark)
     return Accelerator(here.mark, here.behind[0], place, place + 1)
 
 
-def _divides_label(before: str) -> bool:
-    """Whether an underline behind these letters of a word is an accelerator's, and no part of an identifier."""
+def _divides_label(mark: _Mark) -> bool:
+    """Return whether an underline inside a word is an accelerator's (E_xit, C_lose) and no part of an identifier: that
+    may be a variable with an index (T_max, X_train), whose letters no word begins with.
+    """
+    before = mark.before
+    if _VARIABLE.fullmatch(before + mark.behind[:1]):
+        return False
     return before[:1].isupper() or len(before) == 1
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,18 +46,38 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     before it is dropped, as is a byte order mark at the start of the file. A line with more than `most` characters is
     cut after `most` + 1, so that the caller can recognise it; the rest is never held in memory. Raises UserError if the
     file is missing or unreadable, a folder, a damaged or truncated .gz, not UTF-8 (with line, byte value and column in
-    bytes), or has carriage returns and no newline.
+    bytes), or has several carriage returns and no newline.
     """
     name, size = shown(path), -1 if most is None else _bytes_of(most + 1)
     with _readable(name), _open(path, text=True) as file:
         for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
             whole = len(line) != size or line.endswith(b"\n")
-            if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
-                raise UserError(f"{name}:1: expected lines that end in newlines, found carriage returns alone")
+            rest = iter(()) if whole else _rest_of_line(file)
+            if number == 1 and b"\r" in line and not line.endswith(b"\n"):
+                _check_returns(line, rest, name)
             yield _decode(line, name, number, ends=True, whole=whole)[: None if most is None else most + 1]
-            while not whole:
-                rest = file.readline(CHUNK)
-                whole = not rest or rest.endswith(b"\n")
+            deque(rest, maxlen=0)
+
+
+def _rest_of_line(file: io.BufferedReader) -> Iterator[bytes]:
+    """Read the rest of a line that was cut, one chunk at a time."""
+    while chunk := file.readline(CHUNK):
+        yield chunk
+        if chunk.endswith(b"\n"):
+            return
+
+
+def _check_returns(line: bytes, rest: Iterator[bytes], name: str) -> None:
+    """Raise UserError if the first line of a file is all of it, and carriage returns end the lines in it. The rest of
+    the line is read until a newline shows that a cut line has carriage returns as text.
+    """
+    returns = line.count(b"\r")
+    for chunk in rest:
+        if chunk.endswith(b"\n"):
+            return
+        returns += chunk.count(b"\r")
+    if returns > 1:
+        raise UserError(f"{name}:1: expected lines that end in newlines, found carriage returns alone")
 
 
 def read_sentences(path: str | Path) -> Iterator[str]:

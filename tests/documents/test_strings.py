@@ -323,6 +323,10 @@ def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, told: s
         ("&Close", "Close", "닫기", "닫기(&C)"),
         ("Close (&C)", "Close", "Fermer", "&Fermer"),
         ("閉じる(_C)", "閉じる", "Close", "_Close"),
+        ("开 (&O)...", "开...", "Open...", "&Open..."),
+        ("Name (&N):", "Name:", "Nom :", "&Nom :"),
+        ("S_ave as", "Save as", "Sauver", "S_auver"),
+        ("C_lear", "Clear", "Vider la cour", "Vider _la cour"),
         ("_Delete %d", "Delete %d", "%d x", "%d _x"),
         ("_File", "File", "_Fichier", "_Fichier"),
         ("_File", "File", "123", "123"),
@@ -350,6 +354,12 @@ def test_an_accelerator_is_carried_over(label: str, read: str, said: str, expect
         "Tom & Jerry",
         "__init__",
         "A && B",
+        "Players (~8)",
+        "Tiles (&8)",
+        "Use (_i) here",
+        "Use (_i).",
+        "T_max value",
+        "X_train shape",
     ],
 )
 def test_a_mark_of_an_identifier_is_no_accelerator(text: str) -> None:
