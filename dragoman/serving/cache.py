@@ -2,15 +2,18 @@
 
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Hashable
+from dataclasses import replace
 
 from dragoman.translation.translation import Translation
 
-ENTRY = 500  # bytes of an entry beside its key and translation
+# Bytes, as measured with 64-bit CPython:
+ENTRY = 500  # of an entry beside its translation and the texts of its key
+OBJECT = 500  # of a translation, a source or a span with its empty lists and small numbers
+ARRAY = 120  # of an array beside its values
+NAME = 60  # of a word or symbol in a list, beside its characters
+STEP = 250  # of a step with the name of its symbol and its probabilities
+FIGURES, FIGURE = 180, 24  # of the figures of a step, and of each
 
 
 class TranslationCache:
@@ -41,7 +44,7 @@ class TranslationCache:
         if key in self._entries:
             return
         translation = without_model(translation)
-        size = ENTRY + size_of((key, translation))
+        size = ENTRY + estimate_size(translation)
         if size > self._most:
             return
         self._entries[key] = translation, size
@@ -57,21 +60,20 @@ def without_model(translation: Translation) -> Translation:
     return replace(translation, alternatives=others, explainer=None)
 
 
-def size_of(value: Any) -> int:
-    """About how many bytes a value occupies with all that it consists of, each part once."""
-    seen, size, waiting = set[int](), 0, [value]
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen or isinstance(part, type):
-            continue
-        seen.add(id(part))
-        size += sys.getsizeof(part)
-        if isinstance(part, np.ndarray):
-            size += part.nbytes if part.base is not None else 0  # a view counts as what it shows
-        elif isinstance(part, Mapping):
-            waiting += [*part.keys(), *part.values()]
-        elif is_dataclass(part):
-            waiting += [getattr(part, field.name) for field in fields(part)]
-        elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
-            waiting += part
-    return size
+def estimate_size(translation: Translation) -> int:
+    """About how many bytes a translation occupies, with the texts of its key, in a time that does not depend on its
+    length: the bytes of arrays, and constants for objects, whose texts are as long as the whole text.
+    """
+    texts = [translation.text, *(source.text for source in translation.sources)]
+    size = OBJECT + 2 * sum(map(sys.getsizeof, texts))
+    figures = len(translation.steps[0].figures) if translation.steps else 0
+    size += len(translation.steps) * (STEP + (FIGURES + FIGURE * figures if figures else 0))
+    size += NAME * (len(translation.words) + len(translation.said))
+    size += OBJECT * sum(map(len, (translation.replaced, translation.spans, translation.terms)))
+    for source in translation.sources:
+        weights = source.by_symbol
+        size += OBJECT + NAME * (len(source.words) + (len(weights.symbols) if weights else 0))
+        arrays = (source.attention, source.share, source.end_attention, weights and weights.weights)
+        size += sum(ARRAY + array.nbytes for array in arrays if array is not None)
+    size += 0 if translation.sentinel is None else ARRAY + translation.sentinel.nbytes
+    return size + sum(map(estimate_size, translation.alternatives))

@@ -1,13 +1,16 @@
 """Translations that are remembered."""
 
-import sys
+import cProfile
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pytest
 
-from dragoman.serving.cache import TranslationCache, size_of
-from dragoman.translation.attended import SourceAttention
+from dragoman.serving.cache import ENTRY, TranslationCache, estimate_size
+from dragoman.translation.attended import SourceAttention, SymbolWeights
 from dragoman.translation.translation import Step, Translation
 
 
@@ -21,7 +24,7 @@ def translation(words: int, alternatives: int = 0) -> Translation:
 
 
 def test_those_that_were_not_used_for_longest_go() -> None:
-    size = size_of(("a", translation(10))) + 500
+    size = ENTRY + estimate_size(translation(10))
     cache = TranslationCache(3 * size + size // 2)
     for key in "abc":
         assert cache.get(key) is None
@@ -45,16 +48,35 @@ def test_one_that_is_larger_than_all_may_be_is_not_kept() -> None:
     assert len(nothing) == nothing.bytes == 0
 
 
-def test_bytes_are_about_those_that_are_occupied() -> None:
+def complete(words: int) -> Translation:
+    """A translation with all that a calibrated model that copies reports, of a text that is not Latin."""
+    plain = translation(words)
+    names = [f"слово {number} из {words}" for number in range(words)]
+    weights = SymbolWeights([f"{name}_" for name in (*names, "end")], np.ones((words, words + 1)))
+    source = plain.sources[0]._replace(text=" ".join(names), words=names, by_symbol=weights)
+    steps = tuple(step._replace(figures={"copied": 0.1 + step.log_prob}, calibrated=-0.3) for step in plain.steps)
+    return replace(plain, sources=(source,), steps=steps, said=tuple(f"{name}__" for name in names))
+
+
+@pytest.mark.parametrize("words", [3, 10, 25, 60, 200])
+@pytest.mark.parametrize("build", [translation, partial(translation, alternatives=2), complete])
+def test_bytes_are_about_those_that_are_occupied(words: int, build: Callable[[int], Translation]) -> None:
+    build(words)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    made = [translation(words, alternatives=2) for words in (10, 50, 200)]
+    made = build(words)
     occupied = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert 0.6 * occupied < size_of(made) < 1.6 * occupied
-    view = np.ones(10_000)[:5_000]
-    assert size_of(view) >= view.nbytes
-    assert size_of([view, view]) < 1.5 * size_of(view) + sys.getsizeof([view, view])
+    assert occupied / 2 < estimate_size(made) < 2 * occupied
+
+
+def test_the_time_of_an_estimate_does_not_depend_on_the_length() -> None:
+    counts = []
+    for words in (5, 500):
+        made, profile = complete(words), cProfile.Profile()
+        profile.runcall(estimate_size, made)
+        counts.append(sum(entry.callcount for entry in profile.getstats()))
+    assert counts[0] == counts[1] < 100
 
 
 def test_what_only_explain_needs_is_not_kept() -> None:
