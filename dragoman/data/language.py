@@ -46,6 +46,11 @@ class Language:
         known = sorted(set().union(*self.vocabulary.symbols(range(first, size))))
         return Alphabet(self.characters or known, first)
 
+    @cached_property
+    def symbol_count(self) -> int:
+        """The number of symbols of the training corpus."""
+        return sum(self.counts)
+
     def ids(self, text: str, sample: int | None = None) -> list[int]:
         """The ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
         return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]

@@ -57,3 +57,8 @@ def _check(row: Sequence[str], name: str, names: Sequence[str]) -> None:
         raise UserError(f"{name}: expected {len(names)} texts ({', '.join(names)}), found {len(row)}")
     for text in row:
         arguments.checked(text, name, str)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            half = f"U+{ord(text[error.start]):04X}"
+            raise UserError(f"{name}: half of a surrogate pair ({half}), which UTF-8 cannot encode") from None

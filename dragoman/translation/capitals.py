@@ -75,9 +75,8 @@ def _log_prob(language: Language, word: str, *, first: bool) -> float:
     """The log-probability of a word at the beginning of a text or within it, by the frequencies of its symbols."""
     unit, normalised = language.text.unit, language.text.normalise(word)
     symbols = unit.encode(normalised) if first else unit.segments(f" {normalised}")
-    total = sum(language.counts)
     counts = [0 if number == UNK else language.counts[number] for number in language.vocabulary.ids(symbols)]
-    return sum(math.log((count + 1) / total) for count in counts)
+    return sum(math.log((count + 1) / language.symbol_count) for count in counts)
 
 
 def _lowered(text: str, language: str) -> str:

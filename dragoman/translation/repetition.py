@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from dragoman.text.tokenise import spaceless
 
@@ -16,8 +17,8 @@ DENSITY: Final = 3  # letters that a character of a script without spaces stands
 
 def doubt(text: str, sources: Sequence[str]) -> str | None:
     """Why no confidence in a translation of these texts means anything; None if nothing is wrong with it."""
-    most = max((repetitions(source) for source in sources), default=1)
-    if repetitions(text) >= max(3, 2 * most):
+    times = repetitions(text)
+    if times >= 3 and times >= max(3, 2 * max(map(repetitions, sources), default=1)):
         return "it repeats itself"
     if any(sources) and len(text) > MARGIN + RATIO * sum(map(_length, sources)):
         return "it is far too long for its source"
@@ -29,13 +30,19 @@ def repetitions(text: str) -> int:
     SHORTEST characters count, twice as many of digits and punctuation alone, and 1 if there is nothing of the kind.
     """
     codes = np.frombuffer(text[:LONGEST].encode("utf-32-le", "surrogatepass"), np.uint32)
-    most = 1
-    for period in range(1, min(PERIOD, len(codes) // 2) + 1):
-        broken = np.flatnonzero(codes[period:] != codes[:-period])
-        edges = np.concatenate([[-1], broken, [len(codes) - period]])
-        gaps = np.diff(edges) - 1
-        longest = int(gaps.argmax())
-        run, begin = int(gaps[longest]) + period, int(edges[longest]) + 1
+    most, size, periods = 1, len(codes), min(PERIOD, len(codes) // 2)
+    if not periods:
+        return most
+    # Row p - 1 has the characters p places further on, and behind the end a number that is no character's.
+    padded = np.append(codes, np.full(periods, np.iinfo(np.uint32).max, np.uint32))
+    unequal = sliding_window_view(padded, size)[1:] != codes  # (periods, size)
+    places = np.arange(1, size + 1, dtype=np.int16)
+    lengths = places - np.maximum.accumulate(unequal * places, axis=1)  # of the runs of equal characters that end here
+    ends = lengths.argmax(axis=1)
+    longest = lengths[np.arange(periods), ends]
+    for row in np.flatnonzero(longest >= np.arange(periods)):  # others have no second repetition
+        period, run = int(row) + 1, int(longest[row]) + int(row) + 1
+        begin = int(ends[row] + 1 - longest[row])
         cycle = text[begin : begin + period]
         shortest = SHORTEST if any(map(str.isalpha, cycle)) else 2 * SHORTEST
         if run >= shortest and not cycle.isspace():

@@ -187,6 +187,7 @@ def test_pairs_may_come_from_memory(made: Callable[..., Config], tmp_path: Path)
     [
         ([("a", "b"), ("a",)], r"^train\[1\]: expected 2 texts"),
         (["ab"], r"^train\[0\]: "),
+        ([("a", "b"), ("a\ud800", "b")], r"^train\[1\]: half of a surrogate pair \(U\+D800\), which UTF-8"),
     ],
 )
 def test_pairs_that_are_none_are_told(made: Callable[..., Config], pairs: Any, error: str, tmp_path: Path) -> None:

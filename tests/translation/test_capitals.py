@@ -1,5 +1,6 @@
 """Texts in capitals."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -49,6 +50,23 @@ def test_a_text_in_capitals_is_read_in_lower_case(text: str, read: str | None) -
     assert read_capitals(language(capitals=1, lower=100), text, protection) == read
     assert read_capitals(language(capitals=50, lower=100), text, protection) is None  # trained on capitals, too
     assert read_capitals(replace(language(capitals=1, lower=100), counts=()), text, protection) is None
+
+
+class Counts(tuple[int, ...]):
+    """Frequencies of symbols that count how often all of them are read."""
+
+    readings = 0
+
+    def __iter__(self) -> Iterator[int]:
+        type(self).readings += 1
+        return super().__iter__()
+
+
+def test_the_frequencies_of_all_symbols_are_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Counts, "readings", 0)
+    english = replace(language(capitals=1, lower=100), counts=Counts(language(capitals=1, lower=100).counts))
+    assert [read_capitals(english, text, None) for text in ("ABC DEF", "FED CBA")] == ["abc def", "fed cba"]
+    assert Counts.readings == 1
 
 
 def test_turkish_has_two_letters_i() -> None:

@@ -1,12 +1,15 @@
 """Translations that run in circles, or are far too long, have no confidence."""
 
+import random
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 import pytest
 
 from dragoman.translation.attended import SourceAttention
-from dragoman.translation.repetition import doubt, repetitions
+from dragoman.translation.repetition import SHORTEST, doubt, repetitions
 from dragoman.translation.translation import Step, Translation
 
 
@@ -31,6 +34,36 @@ from dragoman.translation.translation import Step, Translation
 )
 def test_repetitions_are_counted(text: str, times: int) -> None:
     assert repetitions(text) == times
+
+
+def count_repetitions(text: str) -> int:
+    """The definition, without any shortcut: for each period, the first of the longest runs."""
+    most = 1
+    for period in range(1, len(text) // 2 + 1):
+        pairs = list(zip(text, text[period:], strict=False))
+        lengths = [len(list(takewhile(lambda pair: pair[0] == pair[1], pairs[begin:]))) for begin in range(len(pairs))]
+        run, begin = max(lengths) + period, lengths.index(max(lengths))
+        cycle = text[begin : begin + period]
+        worded = any(map(str.isalpha, cycle))
+        if run >= (1 if worded else 2) * SHORTEST and not cycle.isspace():
+            most = max(most, (run + (" " in cycle)) // period)
+    return most
+
+
+def random_text(generator: random.Random) -> str:
+    def draw(signs: Sequence[str], length: int) -> str:
+        return "".join(generator.choices(signs, k=length))
+
+    signs = generator.choice(["ab", "ab ", "01.", "a1 ", " \t", "x\ud800\U0001f600"])
+    cycle = draw(signs, generator.randint(0, 7))
+    return draw(signs, generator.randint(0, 9)) + cycle * generator.randint(1, 5) + draw(signs, generator.randint(0, 9))
+
+
+def test_repetitions_are_those_of_the_definition() -> None:
+    generator = random.Random(1)
+    texts = [random_text(generator) for _ in range(300)]
+    assert [repetitions(text) for text in texts] == [count_repetitions(text) for text in texts]
+    assert len({repetitions(text) for text in texts}) > 4
 
 
 @pytest.mark.parametrize(
