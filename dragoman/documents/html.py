@@ -29,6 +29,8 @@ _DECLARATION = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:[a-zA-Z]\w{1,30}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});", re.ASCII)
+_ENTITIES = re.compile(f"({_ENTITY.pattern})", re.ASCII)
+_WORD = re.compile(r"\w")
 # Elements whose end tag may be left out.
 UNCLOSED = frozenset("caption colgroup dd dt li optgroup option p rp rt tbody td tfoot th thead tr".split())
 EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -181,10 +183,10 @@ class Entities:
         bare = set[str]()
         for token in _tokens(text) if entities else ():
             bare.update(_ENTITY.sub("", token.raw) if token.kind == "text" else "")
-        self._lone = [entity for entity in entities if _is_lone_symbol(entity, text)]
+        self._lone = _lone_symbols(text)
         found = ((html.unescape(each), each) for each in entities if each not in self._lone)
         known = [each for each in found if len(each[0]) == 1 and each[0] not in bare and category(each[0])[0] != "C"]
-        self._raw = {said: each for said, each in reversed(known) if said != "\ufffd"}
+        self._raw = {ord(said): each for said, each in reversed(known) if said != "\ufffd"}
         self._said = {each: said for said, each in known}
 
     def said(self, text: str) -> str:
@@ -193,16 +195,23 @@ class Entities:
 
     def escaped(self, text: str) -> str:
         """A text with its characters written as before."""
-        signs = "|".join(map(re.escape, (*self._lone, *self._raw)))
-        return re.sub(signs, lambda sign: self._raw.get(sign[0], sign[0]), text) if self._raw else text
+        if not self._raw:
+            return text
+        pieces = _ENTITIES.split(text)
+        return "".join(piece if piece in self._lone else piece.translate(self._raw) for piece in pieces)
 
 
-def _is_lone_symbol(entity: str, text: str) -> bool:
-    """Whether an entity stands for a symbol, and beside no letter or digit anywhere in a text."""
-    symbol = html.unescape(entity)
-    if len(symbol) != 1 or not (symbol in "&•§¶†‡" or category(symbol)[0] == "S"):
-        return False
-    return len(re.findall(rf"(?<!\w){re.escape(entity)}(?!\w)", text)) == text.count(entity)
+def _lone_symbols(text: str) -> set[str]:
+    """Return the entities of a text that stand for a symbol, and beside no letter or digit anywhere in it."""
+    lone, beside_words = set[str](), set[str]()
+    for match in _ENTITY.finditer(text):
+        symbol = html.unescape(match[0])
+        if len(symbol) == 1 and (symbol in "&•§¶†‡" or category(symbol)[0] == "S"):
+            lone.add(match[0])
+        begin, end = match.span()
+        if _WORD.search(text[max(0, begin - 1) : begin] + text[end : end + 1]):
+            beside_words.add(match[0])
+    return lone - beside_words
 
 
 def _escaped(text: str) -> str:

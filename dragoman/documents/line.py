@@ -23,8 +23,8 @@ _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 @dataclass
 class Line:
     """A text to translate, with the tags in it, and both as they are written (`raw`). `escape` writes what stands
-    between the tags of a translation, and `quoted` all of it, as its place wants it. Tags of `emphasis`, given as their
-    characters, are left out where the translation has no words between them.
+    between the tags of a translation, and `quoted` all of it, as its place wants it. Tags that `emphasis` matches
+    are left out where the translation has no words between them.
     """
 
     text: str = ""
@@ -32,7 +32,7 @@ class Line:
     raw: str = ""
     escape: Callable[[str], str] = str
     quoted: Callable[[str], str] = str
-    emphasis: str = ""
+    emphasis: re.Pattern[str] | None = None
     accelerator: Accelerator | None = None
 
     def take_accelerator(self) -> None:
@@ -86,8 +86,8 @@ class Line:
             place, mark = self.accelerator.insertion(text, PROTECTED.find(text))
             tags = sorted([*tags, Placed(self.escape(mark), place)], key=lambda tag: tag.offset)
         for tag in tags:
-            said = bool(tag.raw.strip(self.emphasis)) if tag.hollow and self.emphasis else True
-            found += [self.escape(text[last : tag.offset]), tag.raw if said else ""]
+            emphasizes = tag.hollow and self.emphasis and self.emphasis.fullmatch(tag.raw)
+            found += [self.escape(text[last : tag.offset]), "" if emphasizes else tag.raw]
             last = tag.offset
         return self.quoted("".join([*found, self.escape(text[last:])]))
 

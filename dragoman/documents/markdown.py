@@ -25,7 +25,6 @@ INLINE = Parser(Language(tree_sitter_markdown.inline_language()))
 CELL, HTML, INDENT = "pipe_table_cell", "html_block", "block_continuation"
 TEXTS = ("inline", CELL)  # blocks with a text
 EMPHASIS = ("emphasis", "strong_emphasis", "strikethrough")
-DELIMITERS = "*_~"  # that emphasis begins and ends with
 LINKS = ("inline_link", "full_reference_link")
 SHORT_LINKS = ("collapsed_reference_link", "shortcut_link")  # the text of which names what it leads to
 ATTRIBUTED = (*EMPHASIS, *LINKS, *SHORT_LINKS, "image", "code_span")  # what attributes may stand behind: `*a*{.b}`
@@ -35,10 +34,13 @@ CODES = ("code_span", "latex_block", "uri_autolink", "email_autolink")
 _FIRST = re.compile(rb"\[\^[^\]\s]+\]:\s*|\[![A-Z]+\]\s*")  # of a footnote, of a note
 _CLOSING = re.compile(rb"[ \t]+#+[ \t]*$")  # of a heading
 _LAST_ATTRIBUTES = re.compile(rb"(?<!\S)" + ATTRIBUTES.pattern + rb"[ \t]*$")  # `## Title {#id}`
+_EMPHASIS = re.compile(rf"[*_~]+(?:{ATTRIBUTES.pattern.decode()})?")  # how an element of emphasis begins and ends
 _BLOCK = re.compile(r"(?=#{1,6}\s|[>+-]\s|[=-]+$)")
 _NUMBERED = re.compile(r"^(\d+)([.)]\s)")
 # tree-sitter's grammar follows all ways to pair delimiters at once: a time and memory that grow with their square.
 MOST_DELIMITERS = 200
+# Delimiters that begin and end nothing: those between spaces, as in a form to fill in, and `_` within a word.
+_INERT = re.compile(rb"(?<!\S)(?:\*+|_+|~+)(?!\S)|(?<=[^\W_])_+(?=[^\W_])")
 _DELIMITERS = re.compile(rb"\*+|_+|~+")
 _SPECIAL = re.compile(r"[\\`*\[]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|&(?=#?\w+;)")
 
@@ -148,20 +150,20 @@ def _count_delimiters(text: bytes) -> int:
     """Return how many delimiters of emphasis a text may have. One of more than two characters counts as so many, since
     elements of emphasis may be nested as deep.
     """
-    lengths = (match.end() - match.start() for match in _DELIMITERS.finditer(text))
+    lengths = (match.end() - match.start() for match in _DELIMITERS.finditer(_INERT.sub(b"", text)))
     return sum(length if length > 2 else 1 for length in lengths)
 
 
 def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool) -> Iterator[Part]:
     """Yield the text of a block, which a line break may cut in several, and the space around them."""
-    root = INLINE.parse(STAYING.sub(lambda match: b"x" * len(match[0]), data)).root_node
+    root = INLINE.parse(_hide(_INERT, _hide(STAYING, data))).root_node
     nodes, breaks = root.named_children, list(_breaks(root.named_children, data))
     begins, ends = [0, *(each.end_byte for each in breaks)], [*(each.start_byte for each in breaks), len(data)]
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         piece = data[begin:end]
         before, after = (len(piece) - len(each) for each in (piece.lstrip(), piece.rstrip()))
         raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
-        line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun, emphasis=DELIMITERS)
+        line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun, emphasis=_EMPHASIS)
         first = bisect_left(nodes, begin, key=lambda node: node.start_byte)
         last = bisect_left(nodes, end, key=lambda node: node.start_byte)
         _Inline(data, blocks, line).read(nodes[first:last], begin + before, max(begin + before, end - after))
@@ -169,6 +171,11 @@ def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool)
         yield between.decode().replace("\n", "\n" + indent)
         yield line if line.worded else line.raw
         yield piece[len(piece) - after :].decode().replace("\n", "\n" + indent) if raw else ""
+
+
+def _hide(pattern: re.Pattern[bytes], data: bytes) -> bytes:
+    """Return a text with letters in place of what the parser is not to see."""
+    return pattern.sub(lambda match: b"x" * len(match[0]), data)
 
 
 def _breaks(nodes: Sequence[Node], data: bytes) -> Iterator[Node]:

@@ -137,6 +137,9 @@ def first_word(text: str) -> Translated:
     [
         ("one *two*\n", "ONE\n"),
         ("**one** ***two*** six\n", "**ONE**\n"),
+        ("one *two*{.b} six\n", "ONE\n"),
+        ("*one*{.a} **two**{#b .c} six\n", "*ONE*{.a}\n"),
+        ("one [two]{.b} six\n", "ONE[]{.b}\n"),
         ("one **[two](x)** six\n", "ONE[](x)\n"),
         ("one <b>two</b>\n", "ONE<b></b>\n"),
     ],
@@ -159,6 +162,14 @@ def test_a_paragraph_with_too_much_emphasis_is_refused(emphasis: str) -> None:
     with pytest.raises(UserError, match=r"x\.md:3: expected at most 200 signs of emphasis in a paragraph"):
         written("one\n\n" + many)
     assert written("one *two*\n\n" * 300).count("TWO") == 300
+
+
+@pytest.mark.parametrize("text", ["one " + "_" * 50_000 + " *two*\n", "one " + "a_b " * 300 + "*two*\n",
+                                  "one a" + "_" * 50_000 + "b *two*\n", "one " + "** " * 300 + "*two*\n"])  # fmt: skip
+def test_signs_that_emphasise_nothing_are_no_emphasis(text: str) -> None:
+    begin = time.process_time()
+    assert "*two*" in written(text, same)
+    assert time.process_time() - begin < 5
 
 
 def test_emphasis_is_as_deep_as_it_may_be() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from functools import partial
 from typing import Any
 
@@ -107,6 +108,14 @@ def test_entities_of_symbols_are_read_by_no_model(entity: str) -> None:
     )
     document = table.document(File("x.json", f'{{"a": "one {entity} two", "b": "{entity}"}}'.encode(), ("en", "fr")))
     assert [line.text for line in document.lines] == [f"one {entity} two"]
+
+
+def test_many_symbols_are_read_in_linear_time() -> None:
+    text = " ".join(f"&#{number};" for number in range(0x2190, 0x2BF0)) + " one &eacute;"
+    begin = time.process_time()
+    document = table.document(File("x.json", json.dumps({"a": text}).encode(), ("en", "fr")))
+    assert json.loads(spoken(document, same)) == {"a": text}
+    assert time.process_time() - begin < 1
 
 
 def test_a_conversion_of_ruby_is_no_tag() -> None:
