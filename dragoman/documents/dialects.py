@@ -10,7 +10,7 @@ from typing import NamedTuple
 RULE_ITEM = b"- ***"  # an item that begins with a thematic break, which has no text
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _QUOTED = re.compile(rb"[ \t]*(?:>[ \t]?)*[ \t]*")  # before the text of a line
-_FENCE = re.compile(rb"[ \t>]*(?:[-*+]\s+)*(`{3,}|~{3,})")
+_FENCE = re.compile(rb"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}|~{3,})")
 _ITEM = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _VALUE = rb"""(?:"[^"\n]*"|'[^'\n]*'|[^\s{}"']++)"""
 _ATTRIBUTE = rb"(?:[#.][\w:-]++|[\w:-]++=" + _VALUE + rb")"
@@ -26,11 +26,21 @@ _DIRECTIVE = re.compile(
 )
 _ABBREVIATION = re.compile(rb"\*\[[^\]\n]+\]:[ \t]*(?P<title>[^\r\n]*)")
 _DEFINITION = re.compile(rb":[ \t]+\S")
+_NAMES = rb"(?:[\w$]+|\*\s*as\s+[\w$]+|\{[^{}\n]*\})"  # that a module imports
 _MODULE = re.compile(
-    rb"""import\s[^\n]*["'][^"'\n]+["'];?[ \t]*$|import\s+(?:[\w*]+\s*,\s*)?\{[^}\n]*$"""
+    rb"""import\b\s*(?:(?:type\s+)?"""
+    + _NAMES
+    + rb"(?:\s*,\s*"
+    + _NAMES
+    + rb""")?\s*from\s*)?["'][^"'\n]+["'];?[ \t]*$"""
+    rb"|import\s+(?:[\w*]+\s*,\s*)?\{[^}\n]*$"
     rb"|export\s+(?:(?:const|let|var|function\*?|class|async\s+function)\s+\w+\s*[=({:]|\{|\*\s|default\s*[({<]"
     rb"|default\s+(?:function|class|async)\b|default\s+\w+;?[ \t]*$)"
 )
+_NO_BRACES = re.compile(  # comments and strings
+    rb"""(?<!:)//[^\n]*|\\.|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\\n]|\\.)*+`"""
+)
+_HEADING = re.compile(rb"#{1,6}[ \t]")
 _ALONE = re.compile(
     ATTRIBUTES.pattern + rb"|\[\[?_?toc_?\]?\]|\\[A-Za-z]+(?:\{[^{}\n]*\})*|\{\{[<%][^\n]*[>%]\}\}|\{%[^\n]*%\}",
     re.IGNORECASE,
@@ -57,8 +67,10 @@ class _Scanner:
     def __init__(self) -> None:
         self.titles = list[tuple[int, int]]()
         self._bodies = list[int]()  # columns of the admonitions and definitions that are open
-        self._fence = b""
+        self._items = list[int]()  # columns of the texts of list items that are open
+        self._fence, self._fence_column, self._fence_quoted = b"", 0, False
         self._module = self._listed = self._texted = False
+        self._braces = 0  # that are open in a module
 
     def scan(self, data: bytes) -> Parsable:
         lines = list[bytes]()
@@ -71,10 +83,19 @@ class _Scanner:
     def _hidden(self, line: bytes, position: int) -> bytes:
         text = line.rstrip()
         if not text:
-            self._module = self._texted = False
+            self._module = self._module and self._braces > 0
+            self._texted = False
+            if self._fence_quoted:
+                self._end_fence()
             return line
         column = len(line) - len(line.lstrip(b" "))
+        if column < self._fence_column or (self._fence_quoted and not text.lstrip().startswith(b">")):
+            self._end_fence()
         if not self._fence:
+            while self._items and column < self._items[-1]:
+                self._items.pop()
+            if item := _ITEM.match(line):
+                self._items.append(item.end())
             while self._bodies and column < self._bodies[-1] + 4 and not (self._texted and column > self._bodies[-1]):
                 self._bodies.pop()
             self._listed = bool(_ITEM.match(line)) or (self._listed and column > 0)
@@ -87,12 +108,21 @@ class _Scanner:
         fence = _FENCE.match(text)
         if self._fence:
             if fence and fence[1].startswith(self._fence) and not text[fence.end() :].strip():
-                self._fence = b""
+                self._end_fence()
             return True
+        if fence:
+            self._fence_column = self._items[-1] if self._items else 0
+            self._fence_quoted = text.lstrip().startswith(b">")
         self._fence = fence[1] if fence else b""
         return fence is not None
 
+    def _end_fence(self) -> None:
+        """End a block of code: at its closing fence, or with the item or quotation that it stands in."""
+        self._fence, self._fence_column, self._fence_quoted = b"", 0, False
+
     def _blanked(self, line: bytes, text: bytes, position: int, column: int) -> bytes:
+        if self._in_module(text):
+            return b" " * len(text) + line[len(text) :]
         prefix = _QUOTED.match(text)
         begin = prefix.end() if prefix else 0
         code = column >= (self._bodies[-1] + 8 if self._bodies else 4) and not self._listed and not self._texted
@@ -108,8 +138,19 @@ class _Scanner:
         if match:
             spans = (match.span(name) for name, title in match.groupdict().items() if title)
             self.titles += ((position + start, position + end) for start, end in spans)
-        self._module = self._module or (not self._texted and begin == 0 and _MODULE.match(text) is not None)
-        if match or self._module or _ALONE.fullmatch(text, begin):
+        if match or _ALONE.fullmatch(text, begin):
             sign = RULE_ITEM if admonition else b""
             return line[:begin] + sign.ljust(len(text) - begin) + line[len(text) :]
         return line
+
+    def _in_module(self, text: bytes) -> bool:
+        """Return whether a line is of a module, which ends at a blank line outside of all its braces, or a heading."""
+        if self._module and self._braces and _HEADING.match(text):  # what seems to be a brace was none
+            self._module = False
+        if not self._module:
+            self._braces = 0
+            self._module = not self._texted and _MODULE.match(text) is not None
+        if self._module:
+            code = _NO_BRACES.sub(b"", text)
+            self._braces += sum(map(code.count, (b"{", b"(", b"["))) - sum(map(code.count, (b"}", b")", b"]")))
+        return self._module
