@@ -2,6 +2,9 @@
 
 import asyncio
 import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -23,6 +26,7 @@ from dragoman.translation.lexical import LexicalConstraints
 
 MINUTES = 30  # that a translated file can be fetched for
 TOGETHER = 20  # times the size of the largest file: what all that are kept may have
+IN_MEMORY = 8  # files that are translated at once; others wait in temporary files, unless they are small
 ARCHIVE = b"PK\x03\x04"  # what office documents begin with
 MARKED = 10  # times as many bytes as characters of text may be translated: what another file may have
 UNPACKED = 10  # times its own limit: what an archive may unpack to
@@ -93,6 +97,7 @@ class Endpoints:
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.store = Store(TOGETHER * backend.limits.file)
+        self._places = asyncio.Semaphore(IN_MEMORY)
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
@@ -107,22 +112,23 @@ class Endpoints:
             raise Refusal(400, "Invalid request: empty file")
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
             raise Refusal(400, "Invalid request: file format not supported")
-        data = await upload.read()
-        most = self.backend.limits.file_characters
-        if not data.startswith(ARCHIVE) and len(data) > MARKED * most:
-            raise Refusal(400, f"Invalid request: file ({len(data)}) exceeds text limit ({most})")
-        file = File(name, data, (source, target), UNPACKED * self.backend.limits.file)
-        file, reading = await self._read(request, file, parameters.until)
-        texts = (sentence for passage in reading.passages for sentence in passage.sentences)
-        self.backend.check_characters(sum(map(len, texts)) + beside, most)
-        constraints = LexicalConstraints(terms)
-        options = RequestOptions(constraints=constraints, until=parameters.until, attention=reading.tagged)
-        translated = await self.backend.passages(request, reading.passages, *file.languages, options)
-        write = self.backend.service.files.write(file, translated, parameters.until)
-        written = await self.backend.answer(request, write, "file")
-        path = PurePosixPath(name)
-        kept = self.store.keep(Done(f"{path.stem}_{file.languages[1]}{path.suffix}", written))
-        return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
+        async with self._place(parameters.until):
+            data = await upload.read()
+            most = self.backend.limits.file_characters
+            if not data.startswith(ARCHIVE) and len(data) > MARKED * most:
+                raise Refusal(400, f"Invalid request: file ({len(data)}) exceeds text limit ({most})")
+            file = File(name, data, (source, target), UNPACKED * self.backend.limits.file)
+            file, reading = await self._read(request, file, parameters.until)
+            texts = (sentence for passage in reading.passages for sentence in passage.sentences)
+            self.backend.check_characters(sum(map(len, texts)) + beside, most)
+            constraints = LexicalConstraints(terms)
+            options = RequestOptions(constraints=constraints, until=parameters.until, attention=reading.tagged)
+            translated = await self.backend.passages(request, reading.passages, *file.languages, options)
+            write = self.backend.service.files.write(file, translated, parameters.until)
+            written = await self.backend.answer(request, write, "file")
+            path = PurePosixPath(name)
+            kept = self.store.keep(Done(f"{path.stem}_{file.languages[1]}{path.suffix}", written))
+            return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
 
     async def download(self, name: str) -> Response:
         """A file that was translated."""
@@ -133,6 +139,19 @@ class Endpoints:
             raise Refusal(404, "Invalid filename")
         told = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
         return Download(done.data, headers={**HEADERS, "Content-Disposition": told})
+
+    @asynccontextmanager
+    async def _place(self, until: float) -> AsyncIterator[None]:
+        """A place among the files in memory, for which other uploads wait. Refusal if none is free in time."""
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                await self._places.acquire()
+        except TimeoutError:
+            raise Refusal(503, "Service is busy: other files are translated", retry_after=60) from None
+        try:
+            yield
+        finally:
+            self._places.release()
 
     async def _read(self, request: Request, file: File, until: float) -> tuple[File, Reading]:
         """A file with its language, and its texts in sentences. Refusal if it cannot be read."""

@@ -3,17 +3,21 @@
 import asyncio
 import io
 import json
+import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.datastructures import UploadFile
 from starlette.testclient import TestClient
 
 from dragoman.documents import table
 from dragoman.errors import UserError
+from dragoman.serving import files
 from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.files import Done, Store
 from dragoman.serving.limits import Keys, Limits
@@ -188,6 +192,30 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
         assert store.found(again) is store.found(last) is None
 
     asyncio.run(test())
+
+
+def test_few_files_are_in_memory_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, really = list[float](), UploadFile.read
+
+    async def read(self: UploadFile, size: int = -1) -> bytes:
+        reads.append(time.monotonic())
+        return await really(self, size)
+
+    async def slow(*_: object, **__: object) -> None:
+        await asyncio.sleep(1.2)
+        raise UserError("a.txt: is damaged")
+
+    monkeypatch.setattr(files, "IN_MEMORY", 1)
+    monkeypatch.setattr(UploadFile, "read", read)
+    monkeypatch.setattr(DocumentProcess, "read", slow)
+    with opened(Limits(seconds=2.0)) as client, ThreadPoolExecutor(3) as clients:
+        answers = list(clients.map(lambda _: sent(client, "a.txt", b"one\n"), range(3)))
+    assert sorted(answer.status_code for answer in answers) == [400, 400, 503]
+    (busy,) = (answer for answer in answers if answer.status_code == 503)
+    assert busy.json() == {"error": "Service is busy: other files are translated"}
+    assert busy.headers["retry-after"] == "60"
+    assert len(reads) == 2
+    assert reads[1] - reads[0] > 1
 
 
 def test_a_file_with_little_text_is_not_read_for_long(opened: Open) -> None:

@@ -664,6 +664,24 @@ def test_a_glossary_leaves_corrections_that_agree_with_it(browser: Browser, run:
         browser.run("localStorage.clear()")
 
 
+def test_a_correction_is_saved_though_its_use_cannot_be_checked(browser: Browser, run: Path, tmp_path: Path) -> None:
+    fail_second = """window.reached = fetch; window.count = 0; window.fetch = (...wish) => (
+        window.count++ ? Promise.reject(new Error('nobody is there')) : window.reached(...wish))"""
+    with serving(run, options=["--corrections", str(tmp_path / "db")]) as address:
+        browser.visit(address)
+        until(lambda: browser.run("return document.querySelector('#target').value"))
+        browser.run("one('glossary').value = 'two = dos'")
+        translate(browser, "one two")
+        choose(browser, 0)
+        until(lambda: browser.find("#others").text)
+        browser.find("#better").send_keys(" tres")
+        browser.run(fail_second)
+        browser.find("#correction button").click()
+        until(lambda: browser.run("return window.count") == 2)
+        assert browser.find("#kept").text == "Saved."
+        browser.run("localStorage.clear()")
+
+
 def test_the_language_of_a_text_is_detected(browser: Browser, run: Path, back: Path) -> None:
     with serving(run, back) as address:
         browser.visit(address)

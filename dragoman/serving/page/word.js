@@ -254,7 +254,13 @@ async function correct() {
 // Report whether a glossary keeps a correction that was saved from being used.
 async function checkUse(sentence, better, tell) {
   if (!sentence.wish.glossary.length) return;
-  const [{ rejected_correction: rejected }] = (await (await post("v1/translate", { q: sentence.source, ...sentence.wish })).json()).sentences;
+  let rejected;
+  try {
+    const answer = await (await post("v1/translate", { q: sentence.source, ...sentence.wish })).json();
+    rejected = answer.sentences[0].rejected_correction;
+  } catch {
+    return; // it is saved, whatever becomes of this question
+  }
   if (rejected && sentence.text === better) tell(`Saved. ${notCorrected({ rejected_correction: rejected })}`);
 }
 
