@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
+from dragoman.documents.document import UTF_16, encode_utf16
 from dragoman.documents.html import Entities, tokens
 from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, possible
@@ -19,7 +20,6 @@ from dragoman.errors import UserError
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
 OPENING, CLOSING = ("bpt", "bx", "sc", "sm"), ("ept", "ex", "ec", "em")  # codes that come in pairs
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
-BYTE_ORDER = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 _TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 _PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL)
@@ -52,8 +52,11 @@ def serialised(tree: Any, data: bytes) -> bytes:
         again = parsed("", found)
         if (_canonical(again), again.docinfo.doctype) == (_canonical(tree), info.doctype):
             return found
+    is_utf16 = data.startswith(tuple(UTF_16))
+    encoding = "UTF-16" if is_utf16 else info.encoding or "UTF-8"
     standalone = True if info.standalone else None
-    return bytes(etree.tostring(tree, xml_declaration=True, encoding=info.encoding or "UTF-8", standalone=standalone))
+    written = bytes(etree.tostring(tree, xml_declaration=True, encoding=encoding, standalone=standalone))
+    return encode_utf16(written.decode(encoding), data) if is_utf16 else written
 
 
 class Original:
@@ -67,11 +70,11 @@ class Original:
         """Return the file with the elements that have changed, and elements that have got an attribute more, of this
         name. All else stays as it is written, if the file then says the same as the tree.
         """
-        encoding = "UTF-16" if self._data.startswith(BYTE_ORDER) else self._tree.docinfo.encoding or "UTF-8"
+        encoding = "UTF-16" if self._data.startswith(tuple(UTF_16)) else self._tree.docinfo.encoding or "UTF-8"
         with suppress(LookupError, UnicodeError, UserError, expat.ExpatError):
             text = self._data.decode(encoding)
             spliced = _replace_spans(text.encode(), self._spans(text, changed, declared))
-            written = spliced.decode().encode(encoding, "xmlcharrefreplace")
+            written = _encode(spliced.decode(), self._data, encoding)
             if _canonical(parsed("", written)) == _canonical(self._tree):
                 return written
         return serialised(self._tree, self._data)
@@ -136,7 +139,7 @@ def _serialise_within(element: Any) -> str:
 
 def _framed(root: Any, data: bytes, encoding: str) -> bytes:
     """A root between what stands before and behind it in a file."""
-    encoding = "UTF-16" if data.startswith(BYTE_ORDER) else encoding
+    encoding = "UTF-16" if data.startswith(tuple(UTF_16)) else encoding
     text = data.decode(encoding)
     written = (
         etree.tostring(root, encoding="unicode", with_tail=False).encode(encoding, "xmlcharrefreplace").decode(encoding)
@@ -148,7 +151,12 @@ def _framed(root: Any, data: bytes, encoding: str) -> bytes:
     before = _PROLOG.match(text)
     assert before is not None
     written = written.replace("\n", "\r\n") if "\r\n" in text else written
-    return f"{before[0]}{written}{behind[1] if behind else ''}".encode(encoding)
+    return _encode(f"{before[0]}{written}{behind[1] if behind else ''}", data, encoding)
+
+
+def _encode(text: str, data: bytes, encoding: str) -> bytes:
+    """Return a text in the encoding of a file with these data."""
+    return encode_utf16(text, data) or text.encode(encoding, "xmlcharrefreplace")
 
 
 def _canonical(tree: Any) -> bytes:

@@ -14,6 +14,7 @@ from dragoman.files.reading import LONGEST_SIGNATURE, check_plain
 
 # Top-level keys of JSON and YAML with the language of the file.
 LOCALE_KEYS = ("@@locale", "locale", "lang", "language")
+UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # by how a file in it begins
 
 
 class File(NamedTuple):
@@ -30,7 +31,7 @@ class File(NamedTuple):
     def text(self) -> str:
         """What is in it, as text. UserError where it is not UTF-8, or UTF-16 that says so."""
         check_plain(self.data[:LONGEST_SIGNATURE], self.name)
-        encoding = "utf-16" if self.data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+        encoding = "utf-16" if self.data.startswith(tuple(UTF_16)) else "utf-8"
         try:
             return self.data.decode(encoding)
         except UnicodeDecodeError as error:
@@ -39,10 +40,12 @@ class File(NamedTuple):
 
     def encoded(self, text: str) -> bytes:
         """Return a text as bytes in the encoding of the file."""
-        for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-            if self.data.startswith(mark):
-                return mark + text.encode(encoding)
-        return text.encode()
+        return encode_utf16(text, self.data) or text.encode()
+
+
+def encode_utf16(text: str, data: bytes) -> bytes:
+    """Return a text in the kind of UTF-16 that data begin with the mark of; nothing if they begin with none."""
+    return next((mark + text.encode(encoding) for mark, encoding in UTF_16.items() if data.startswith(mark)), b"")
 
 
 def target_code(code: str, languages: tuple[str, str], separator: str) -> str | None:
@@ -83,3 +86,14 @@ class Text(Document):
 
     def written(self, translated: Sequence[Translated]) -> bytes:
         return self.text(translated).encode()
+
+
+class EncodedText(Text):
+    """A file of text that is written in the encoding in which it was read."""
+
+    def __init__(self, file: File, parts: Iterable[Part]) -> None:
+        self._file = file
+        super().__init__(parts)
+
+    def written(self, translated: Sequence[Translated]) -> bytes:
+        return self._file.encoded(self.text(translated))

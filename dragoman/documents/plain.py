@@ -1,21 +1,16 @@
 """Plain text: its lines are translated."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from dragoman.documents.document import File, Text
+from dragoman.documents.document import EncodedText, File
 from dragoman.documents.line import Line, Part
-from dragoman.documents.translated import Translated
 
 
-class Plain(Text):
+class Plain(EncodedText):
     """The lines of a file of text; what separates them stays."""
 
     def __init__(self, file: File) -> None:
-        self._file = file
-        super().__init__(_parts(file.text))
-
-    def written(self, translated: Sequence[Translated]) -> bytes:
-        return self._file.encoded(self.text(translated))
+        super().__init__(file, _parts(file.text))
 
 
 def _parts(text: str) -> Iterator[Part]:

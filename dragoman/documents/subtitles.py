@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from dragoman.documents.document import File, Text
+from dragoman.documents.document import EncodedText, File
 from dragoman.documents.html import inline
 from dragoman.documents.line import Part
-from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -41,17 +40,13 @@ class Notation(NamedTuple):
     header: str = ""
 
 
-class Cues(Text):
+class Cues(EncodedText):
     """Cues of lines: a line with the times, which may have a number or name above it, and lines of text below it."""
 
     notation: Notation
 
     def __init__(self, file: File) -> None:
-        self._file = file
-        super().__init__(_cues(_LINE.findall(file.text), self.notation, file.name))
-
-    def written(self, translated: Sequence[Translated]) -> bytes:
-        return self._file.encoded(self.text(translated))
+        super().__init__(file, _cues(_LINE.findall(file.text), self.notation, file.name))
 
 
 class SubRip(Cues):
@@ -72,17 +67,13 @@ class SubViewer(Cues):
     notation = Notation(_COMMA, closed=True)
 
 
-class SubStation(Text):
+class SubStation(EncodedText):
     """`.ass` and `.ssa`: the texts of dialogues. Drawings and karaoke stay. Raises UserError if there are no events."""
 
     def __init__(self, file: File) -> None:
-        self._file = file
         if file.text.strip() and "[events]" not in file.text.lower():
             raise UserError(f"{file.name}:1: is no subtitle (expected a section [Events])")
-        super().__init__(_dialogues(_LINE.findall(file.text)))
-
-    def written(self, translated: Sequence[Translated]) -> bytes:
-        return self._file.encoded(self.text(translated))
+        super().__init__(file, _dialogues(_LINE.findall(file.text)))
 
 
 def _cues(lines: Sequence[str], notation: Notation, name: str) -> Iterator[Part]:

@@ -3,6 +3,7 @@
 import random
 import re
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,6 +11,7 @@ pytest.importorskip("lxml")
 from lxml import etree
 
 from dragoman.corpus.memory import Match
+from dragoman.documents import codes
 from dragoman.documents.codes import local
 from dragoman.documents.document import File
 from dragoman.documents.passages import Passage
@@ -197,6 +199,20 @@ def test_a_file_of_utf_16_needs_no_declaration() -> None:
         etree.fromstring(done).find(".//{*}target").text
         == etree.fromstring(spoken(opened(Xliff, text))).find(".//{*}target").text
     )
+
+
+@pytest.mark.parametrize("broken", [[], ["_replace_spans"], ["_replace_spans", "_framed"]])
+@pytest.mark.parametrize("order", ["le", "be"])
+@pytest.mark.parametrize(("kind", "text"), [(Xliff, NEW), (Tmx, MEMORY)])
+def test_utf_16_keeps_its_order_of_bytes(
+    kind: type[Xliff | Tmx], text: str, order: str, broken: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much of a file is written anew."""
+    for name in broken:
+        monkeypatch.setattr(codes, name, Mock(side_effect=UserError("differs")))
+    data = ("\ufeff" + text.replace("UTF-8", "UTF-16")).encode(f"utf-16-{order}")
+    expected = spoken(opened(kind, text)).decode().replace("UTF-8", "UTF-16")
+    assert spoken(kind(File("x", data, ("en", "fr")))) == ("\ufeff" + expected).encode(f"utf-16-{order}")
 
 
 WRITTEN = """<?xml version='1.0' encoding='UTF-8'?>
