@@ -11,11 +11,12 @@ from multiprocessing.process import BaseProcess
 from threading import Event, Lock
 
 from dragoman.documents.document import File
-from dragoman.documents.translated import Translated
+from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving import document_worker
 from dragoman.serving.batching import BusyError
-from dragoman.serving.document_worker import Answer, Content, Failure, Job, Reading, ReadJob, WriteJob
+from dragoman.serving.document_worker import Answer, Content, Failure, HtmlTexts, Job, Reading, ReadJob, WriteJob
+from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
 
@@ -50,15 +51,17 @@ class DocumentProcess:
         assert isinstance(reading, Reading)
         return reading
 
-    async def write(self, file: File, translated: Sequence[Translated], until: float) -> bytes:
-        """The file with translations of its lines. Raises what `read` does."""
-        written = await self._answer(_write_job(file, translated), until)
+    async def write(self, file: File, translated: Sequence[Translated], *, tagged: bool, until: float) -> bytes:
+        """The file with translations of its lines, which may have tags or not. Raises what `read` does."""
+        written = await self._answer(await asyncio.to_thread(_write_job, file, translated, tagged), until)
         assert isinstance(written, bytes)
         return written
 
-    async def write_pages(self, pages: tuple[str, ...], translated: Sequence[Translated], until: float) -> list[str]:
+    async def write_pages(
+        self, pages: HtmlTexts, translated: Sequence[Translated], *, tagged: bool, until: float
+    ) -> list[str]:
         """Texts in HTML with translations of their lines. Raises what `read` does."""
-        written = await self._answer(_write_job(pages, translated), until)
+        written = await self._answer(await asyncio.to_thread(_write_job, pages, translated, tagged), until)
         assert isinstance(written, list)
         return written
 
@@ -153,5 +156,18 @@ def _failure(code: int | None) -> Failure:
     return Failure(trace=f"the process that reads and writes documents ended with exit code {code}")
 
 
-def _write_job(content: Content, translated: Sequence[Translated]) -> WriteJob:
-    return WriteJob(content, list(translated))
+def _write_job(content: Content, translated: Sequence[Translated], tagged: bool) -> WriteJob:
+    """A job with texts, and with what places tags in them if there are any: the rest is most of a translation."""
+    return WriteJob(
+        content,
+        [Translated(each.passage, tuple(_needed(part, tagged) for part in each.sentences)) for each in translated],
+    )
+
+
+def _needed(sentence: Sentence, tagged: bool) -> Sentence:
+    """A sentence without what its document is written without."""
+    whole, read = (sentence.whole, sentence.read) if tagged else (None, None)
+    if whole is not None:
+        sources = tuple(source._replace(by_symbol=None) for source in whole.sources[:1])
+        whole = Translation(sources, whole.text, whole.words, whole.score, whole.log_prob, steps=())
+    return Sentence(sentence.text, whole, read=read and _needed(read, tagged))

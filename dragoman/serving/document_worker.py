@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dragoman.documents import table
 from dragoman.documents.document import Document, File
@@ -32,14 +32,22 @@ BYTES = 100 * 2**20  # of memory that a document may take
 BYTES_PER_BYTE = 40  # and more for a large one
 GROWN = 64 * 2**20  # bytes of memory by which a process may grow before it is replaced
 
-Content: TypeAlias = File | tuple[str, ...]  # a file, or texts in HTML
+
+class HtmlTexts(NamedTuple):
+    """Texts in HTML, and the languages that they are translated from and to."""
+
+    texts: tuple[str, ...]
+    languages: tuple[str, str]
+
+
+Content: TypeAlias = File | HtmlTexts
 
 
 class Pages:
     """Texts in HTML."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._pages = [Page(text) for text in texts]
+    def __init__(self, content: HtmlTexts) -> None:
+        self._pages = [Page(text, content.languages) for text in content.texts]
         self.lines = [line for page in self._pages for line in page.lines]
 
     def written(self, translated: Sequence[Translated]) -> list[str]:
@@ -210,4 +218,4 @@ def _memory(column: int) -> int | None:
 
 
 def _size(content: Content) -> int:
-    return len(content.data) if isinstance(content, File) else sum(map(len, content))
+    return len(content.data) if isinstance(content, File) else sum(map(len, content.texts))

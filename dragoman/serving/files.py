@@ -124,7 +124,7 @@ class Endpoints:
             constraints = LexicalConstraints(terms)
             options = RequestOptions(constraints=constraints, until=parameters.until, attention=reading.tagged)
             translated = await self.backend.passages(request, reading.passages, *file.languages, options)
-            write = self.backend.service.files.write(file, translated, parameters.until)
+            write = self.backend.service.files.write(file, translated, tagged=reading.tagged, until=parameters.until)
             written = await self.backend.answer(request, write, "file")
             path = PurePosixPath(name)
             kept = self.store.keep(Done(f"{path.stem}_{file.languages[1]}{path.suffix}", written))

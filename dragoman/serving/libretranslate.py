@@ -11,6 +11,7 @@ from dragoman.documents import table
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Correction, NotKeptError
+from dragoman.serving.document_worker import HtmlTexts
 from dragoman.serving.languages import guess_form, languages_of, name_of
 from dragoman.serving.refusal import REFUSALS, Refusal
 from dragoman.serving.routing import RequestOptions
@@ -69,13 +70,14 @@ class Endpoints:
     async def _pages(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
-        pages, service, until = tuple(texts), self.backend.service, options.until
+        pages, service, until = HtmlTexts(tuple(texts), pair), self.backend.service, options.until
         read = service.pages.read(pages, pair[0], sentences=service.sentences, until=until)
         reading = await self.backend.answer(request, read)
         options = options._replace(alternatives=0, attention=reading.tagged)
         translated = await self.backend.passages(request, reading.passages, *pair, options)
-        written = await self.backend.answer(request, service.pages.write_pages(pages, translated, until))
-        return written, [[] for _ in pages]
+        write = service.pages.write_pages(pages, translated, tagged=reading.tagged, until=until)
+        written = await self.backend.answer(request, write)
+        return written, [[] for _ in texts]
 
     async def languages(self) -> list[dict[str, Any]]:
         """All languages, and those that each is translated into; clients look up target languages here, too."""

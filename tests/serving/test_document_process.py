@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Coroutine
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -15,13 +16,16 @@ import pytest
 pytest.importorskip("fastapi")
 from dragoman.documents import table
 from dragoman.documents.document import File
+from dragoman.documents.passages import split
+from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving import document_worker
 from dragoman.serving.batching import BusyError
 from dragoman.serving.document_process import CostlyError, DocumentProcess
-from dragoman.serving.document_worker import OUT_OF_MEMORY, Answer, Documents, Failure, ReadJob, WriteJob
+from dragoman.serving.document_worker import OUT_OF_MEMORY, Answer, Documents, Failure, HtmlTexts, ReadJob, WriteJob
 from tests.serving.conftest import Open
+from tests.serving.test_cache import complete
 
 resource = pytest.importorskip("resource")
 FILE = File("a.txt", b"one two. six\n", ("en", "fr"))
@@ -85,12 +89,15 @@ def test_a_document_is_read_and_written() -> None:
         (passage,) = reading.passages
         assert (passage.sentences, reading.tagged) == (("one two.", "six"), False)
         translated = [Translated(passage, (Sentence("un"), Sentence("deux")))]
-        assert await documents.write(FILE, translated, later()) == b"un deux\n"
-        pages = ("<b>one</b>", "two")
+        assert await documents.write(FILE, translated, tagged=False, until=later()) == b"un deux\n"
+        pages = HtmlTexts(('<p lang="en"><b>one</b>', "two"), ("en", "fr"))
         reading = await documents.read(pages, "en", sentences=True, until=later())
         assert reading.tagged
         translated = [Translated(each, (Sentence("x"),)) for each in reading.passages]
-        assert await documents.write_pages(pages, translated, later()) == ["<b>x</b>", "x"]
+        assert await documents.write_pages(pages, translated, tagged=True, until=later()) == [
+            '<p lang="fr"><b>x</b>',
+            "x",
+        ]
         with pytest.raises(UserError, match="is not UTF-8"):
             await read(documents, FILE._replace(data=b"\xff"))
         documents.stop()
@@ -265,6 +272,36 @@ def test_the_last_document_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) ->
     documents.answer(ReadJob(other, "en"))
     assert documents.answer(job) == b"un deux\n"  # after another one
     assert count == 3
+
+
+def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = list[WriteJob]()
+
+    async def answer(self: DocumentProcess, job: WriteJob, until: float) -> bytes:
+        jobs.append(job)
+        return b""
+
+    monkeypatch.setattr(DocumentProcess, "_answer", answer)
+    whole = complete(20)
+    whole = replace(whole, alternatives=(complete(20),))
+    passage = split(whole.source, "en")
+    done = Sentence(whole.text, whole, others=("one",), read=Sentence("two", whole))
+    for tagged in (False, True):
+        asyncio.run(DocumentProcess().write(FILE, [Translated(passage, (done,))], tagged=tagged, until=later()))
+    texts, attended = (job.translated[0].sentences[0] for job in jobs)
+    assert texts == Sentence(whole.text)
+    assert attended.read is not None
+    for part in (attended, attended.read):
+        assert part.whole is not None
+        assert part.whole.steps == part.whole.alternatives == part.whole.said == ()
+        assert part.whole.words == whole.words
+        assert part.whole.sources[0].by_symbol is None
+        assert (part.whole.attention == whole.attention).all()
+    marks = [Mark("<b>", 0, "open", "b"), Mark("</b>", 6, "close", "b")]
+    one, other = (
+        placed(marks, whole.source, Translated(passage, (part._replace(read=None),))) for part in (done, attended)
+    )
+    assert one == other
 
 
 def test_limits_grow_with_the_document_and_are_lifted(monkeypatch: pytest.MonkeyPatch) -> None:
