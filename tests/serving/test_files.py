@@ -131,7 +131,7 @@ def test_a_damaged_archive_is_told(client: TestClient) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def write(*_: object) -> bytes:
+    async def write(*_: object, **__: object) -> bytes:
         raise UserError("a.txt: is too deep")
 
     monkeypatch.setattr(DocumentProcess, "write", write)
