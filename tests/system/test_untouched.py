@@ -86,7 +86,7 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("translate runs/toy test.en -o link.en", READ),
         ("translate runs/toy link.en -o test.en", READ),
         ("translate runs/toy packed.en -o packed.en.gz", READ),
-        ("translate runs/toy out.partial -o out --resume", READ),
+        ("translate runs/toy out.partial -o out --resume", "is no document"),
         ("translate runs/toy test.en -o runs/toy/config.yaml", PART),
         ("translate runs/toy test.en -o runs/toy/target.vocabulary", PART),
         ("translate runs/toy test.en -o weights", PART),
