@@ -75,7 +75,8 @@ def test_the_languages_of_a_file_of_columns_are_told(
         (tmp_path / f"{part}.{name}").write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     path, config = tmp_path / f"train.{name}", tmp_path / "c.yaml"
     about = initialise.initialise(path, None, config, None, columns)
-    assert about[-1] == f"{path}: {told}"
+    assert about[-2] == f"{path}: {told}"
+    assert " pairs are few" in about[-1]
     assert about[0].startswith("60 pairs" if dev else "57 pairs")
     data = checks.load_config(config).data
     assert (*data.source, data.target) == ("en", "de")
