@@ -8,7 +8,7 @@ import re
 import sys
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -52,16 +52,16 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
     with _readable(name), _open(path, text=True) as file:
         for number, line in enumerate(iter(lambda: file.readline(size), b""), start=1):
             whole = len(line) != size or line.endswith(b"\n")
-            rest = iter(()) if whole else _rest_of_line(file)
+            rest = iter(()) if whole else _rest_of_line(file.readline)
             if number == 1 and b"\r" in line and not line.endswith(b"\n"):
                 _check_returns(line, rest, name)
             yield _decode(line, name, number, ends=True, whole=whole)[: None if most is None else most + 1]
             deque(rest, maxlen=0)
 
 
-def _rest_of_line(file: io.BufferedReader) -> Iterator[bytes]:
+def _rest_of_line(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """Read the rest of a line that was cut, one chunk at a time."""
-    while chunk := file.readline(CHUNK):
+    while chunk := read(CHUNK):
         yield chunk
         if chunk.endswith(b"\n"):
             return

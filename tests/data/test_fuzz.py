@@ -74,10 +74,12 @@ def test_any_bytes_are_read_or_told_with_their_line(reader: str, packed: str, co
     path.write_bytes(gzip.compress(content) if packed else content)
     error = told(read, path)
     if error is not None:
+        assert "\n" not in error
+        if f"{path}: has no " in error:  # of all rows
+            return
         place = PATH.search(error)
         assert place, error
         assert 1 <= int(place[1]) <= content.count(b"\n") + 1
-        assert "\n" not in error
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
