@@ -270,7 +270,7 @@ def test_many_tags_in_a_line_take_time_in_proportion(piece: str) -> None:
     html = piece * (100_000 // len(piece))
     began = time.process_time()
     spoken(Page(html))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("tag", ["b", "div", "code"])
