@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import itertools
 import json
 import random
 import re
@@ -153,11 +154,12 @@ def attacked(address: str, options: argparse.Namespace) -> tuple[Counter[int], l
     ended, seconds = Event(), list[float]()
 
     def ask() -> None:
-        number = 0
-        while not ended.wait(0.05):
-            number, began = number + 1, time.monotonic()
+        for number in itertools.count(1):
+            began = time.monotonic()
             status = sent(address, Hostile("/translate", {**PAIR, "q": f"one two six {number}"}))
             seconds.append(time.monotonic() - began if status == 200 else 120.0)
+            if ended.wait(0.05):
+                return
 
     def attack(number: int) -> int:
         return sent(address, drawn(number, options.seed))

@@ -293,6 +293,8 @@ def complaints(end: End, interruption: Interruption, command: Command) -> list[s
     match interruption.signals:
         case ():
             fine = {usual, 1}
+        case ((act, _), *_) if end.acts < act:  # nothing came: it had less to do after an earlier interruption
+            fine = {usual}
         case ((_, signal.SIGKILL), *_):
             fine = {-signal.SIGKILL}
         case ((_, number), *_):

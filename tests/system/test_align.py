@@ -133,10 +133,10 @@ def test_interrupted_it_leaves_nothing(shell: Shell, monkeypatch: pytest.MonkeyP
         yield interrupted
 
     monkeypatch.setattr(progress, "passes", passes)
-    before = set(shell.folder.iterdir())
+    before, running = set(shell.folder.iterdir()), set(multiprocessing.active_children())
     outcome = shell("align", "train.en", "train.fr", "-o", "links")
     assert (outcome.code, outcome.err) == (130, "interrupted\n")
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= running
     assert set(shell.folder.iterdir()) == before
 
 

@@ -106,6 +106,8 @@ def test_a_configuration_of_a_users_own_is_told_like_any_other(shell: Shell) -> 
     shell.write("config.yaml", (shell.folder / "toy.yaml").read_text("utf-8").replace("{size: 16}", "{unit: tokens}"))
     found = shell.fails("train", "config.yaml")
     assert found.startswith("config.yaml:")
-    assert found.endswith('training.batch.unit: expected one of sentences, symbols, found "tokens"')
+    assert found.endswith(
+        "training.batch.unit: expected one of sentences, symbols, found \"tokens\" (did you mean 'symbols'?)"
+    )
     with pytest.raises(ConfigError):
         dragoman.load_config(shell.folder / "config.yaml")

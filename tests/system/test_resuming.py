@@ -227,12 +227,18 @@ def test_a_link_is_not_written_to(many: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.partial", "out.partial.note"])
-@pytest.mark.parametrize("words", ["runs/toy {}", "runs/toy --source en={}"])
-def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, copied: Shell) -> None:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("runs/toy {}", "{}: is no document"),
+        ("runs/toy --source en={}", "--output {}: is read, and would be replaced; name another file"),
+    ],
+)
+def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, message: str, copied: Shell) -> None:
     shutil.copy(copied.folder / "test.en", copied.folder / name)
     before = texts(copied, name)
     told = copied.fails("translate", *words.format(name).split(), "-o", "out", "--resume")
-    assert told == f"--output {name}: is read, and would be replaced; name another file"
+    assert told.startswith(message.format(name))
     assert texts(copied, name) == before
     assert not (copied.folder / "out").exists()
 

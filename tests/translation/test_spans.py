@@ -214,7 +214,8 @@ def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
     every = model.translate(read, search=Spec("greedy"))
     assert sum(len(found.replaced) for found in every) > 200
     for text, found in zip(texts, every, strict=True):
-        assert spans_of(found.text) == spans_of(text), (text, found.text)
+        assert Counter(each.text for each in found.spans) == spans_of(text), (text, found.text)
+        assert not spans_of(found.text) - spans_of(text), (text, found.text)  # `%sthree` is none behind a number
         assert [found.text[slice(*each.target or ())] for each in found.spans] == [each.text for each in found.spans]
 
 
