@@ -35,7 +35,7 @@ def by_progress(
     device = prediction.log_probs.device
     more = contenders(prediction, progress, constraint, state, width)
     rows_of, symbols = (torch.tensor([c[part] for c in flat], dtype=torch.long, device=device) for part in (0, 1))
-    missing = constraint.missing(constraint.advance(symbols, select(state, rows_of)))
+    missing = constraint.missing_after(symbols, select(state, rows_of))
     assert missing is not None
     lacks, of_sentence = iter(missing.tolist()), len(rows) // len(every)
     counted = [[(next(lacks), candidate) for candidate in candidates] for candidates in found]
@@ -67,7 +67,7 @@ def contenders(
     log_probs = prediction.of_rows(progress.following)
     rows, places = ((progress.following != PAD) & (log_probs > float("-inf"))).nonzero(as_tuple=True)
     symbols, log_probs = progress.following[rows, places], log_probs[rows, places]
-    missing = constraint.missing(constraint.advance(symbols, select(state, rows)))
+    missing = constraint.missing_after(symbols, select(state, rows))
     assert missing is not None
     found = Contenders(rows, symbols, log_probs, missing)
     if progress.following.size(1) <= width:

@@ -1,7 +1,7 @@
 """Constraints: which symbols a translation may contain next, and which it must contain."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, final
 
 import torch
@@ -68,6 +68,10 @@ class Constraint(ABC):
         progress = self.progress(state)
         return progress and progress.missing
 
+    def missing_after(self, symbols: Int[Tensor, "R"], state: State) -> Int[Tensor, "R"] | None:
+        """How many required symbols are missing after each row is continued by its symbol."""
+        return self.missing(self.advance(symbols, state))
+
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
         """Which of these continuations, a row with a symbol each, are not allowed after all. A search asks it of the
         few that it is about to consider, so that the answer may take time.
@@ -116,16 +120,17 @@ class All(Constraint):
         before = self.missing(state)
         count = following.size(1)
         rows = torch.arange(len(following), device=following.device).repeat_interleave(count)
-        after = self.missing(self.advance(following.flatten(), select(state, rows)))
+        after = self.missing_after(following.flatten(), select(state, rows))
         assert before is not None
         assert after is not None
         nearer = (after.view(-1, count) < before.unsqueeze(1)) & (following != PAD)
         return following.where(nearer | ~nearer.any(1, keepdim=True), PAD)
 
     def missing(self, state: State) -> Int[Tensor, "R"] | None:
-        every = [each.missing(own) for each, own in zip(self._constraints, state, strict=True)]
-        demands = [missing for missing in every if missing is not None]
-        return torch.stack(demands).sum(0) if demands else None
+        return _sum(each.missing(own) for each, own in zip(self._constraints, state, strict=True))
+
+    def missing_after(self, symbols: Int[Tensor, "R"], state: State) -> Int[Tensor, "R"] | None:
+        return _sum(each.missing_after(symbols, own) for each, own in zip(self._constraints, state, strict=True))
 
     @property
     def refuses(self) -> bool:
@@ -134,6 +139,12 @@ class All(Constraint):
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
         every = [each.refused(own, rows, symbols) for each, own in zip(self._constraints, state, strict=True)]
         return [any(found) for found in zip(*every, strict=True)]
+
+
+def _sum(demands: Iterable[Int[Tensor, "R"] | None]) -> Int[Tensor, "R"] | None:
+    """The sum of those that are there; None if none is."""
+    missing = [demand for demand in demands if demand is not None]
+    return torch.stack(missing).sum(0) if missing else None
 
 
 @final

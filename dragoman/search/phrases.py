@@ -48,10 +48,12 @@ Readings: TypeAlias = tuple[Reading, ...]  # of the same symbols, the one that l
 class Node:
     """A node of a trie of phrases: the nodes that follow it, the numbers of the phrases that end here, and each phrase
     that goes on, as its number, how much shorter it is than the longest spelling of its number, and the phrase.
+    `numbers` are those of all these phrases, a bit for each.
     """
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
+        self.numbers = 0
         self.children: dict[int, int] = {}
         self.ends: list[tuple[int, Phrase]] = []
         self.longer: list[tuple[int, int, Phrase]] = []
@@ -80,6 +82,7 @@ class SentencePhrases:
         self.start: Readings = (Reading((1 << len(wanted)) - 1),)
         self._totals = {self.start[0].missing: sum(self._longest)}
         self._lacking: dict[Reading, int] = {}
+        self._lacking_after: dict[Readings, tuple[dict[int, int], int]] = {}
         self._after: dict[tuple[Readings, int], Readings] = {}
         self._paths: dict[Phrase, dict[Reading, tuple[Place, ...]]] = {(): {self.start[0]: ()}}
         self._nodes = [Node(0)]
@@ -97,22 +100,26 @@ class SentencePhrases:
                 node.children[symbol] = len(self._nodes)
                 self._nodes.append(Node(node.depth + 1))
             node = self._nodes[node.children[symbol]]
+            node.numbers |= 1 << number
         node.ends.append((number, phrase))
 
     def after(self, readings: Readings, symbol: int) -> Readings:
         """The readings of one more symbol."""
         if (readings, symbol) not in self._after:
-            found = {reading for before in readings for reading, _ in self._continued(before, symbol)}
+            found = {reading for before in readings for reading, _ in self._followed(before, symbol)}
             self._after[readings, symbol] = self._best(found)
         return self._after[readings, symbol]
 
-    def _continued(self, reading: Reading, symbol: int) -> Iterator[tuple[Reading, int | None]]:
+    def _followed(self, reading: Reading, symbol: int) -> Iterator[tuple[Reading, int | None]]:
         """Yield the readings of one more symbol, each with the number of the phrase that it completes."""
-        missing, _, before, length = reading
-        yield Reading(missing, ROOT, self._class_of(symbol), length), None
+        yield Reading(reading.missing, ROOT, self._class_of(symbol), reading.length), None
         child = self._nodes[reading.node].children.get(symbol)
-        if child is None:
-            return
+        if child is not None:
+            yield from self._continued(reading, child)
+
+    def _continued(self, reading: Reading, child: int) -> Iterator[tuple[Reading, int | None]]:
+        """Yield the readings in which a phrase begins or goes on, at this node, or ends there."""
+        missing, _, before, length = reading
         node, alike = self._nodes[child], set[int]()
         for number, phrase in node.ends:
             if missing >> number & 1 and self._alike[number] not in alike and self._fits(phrase, before):
@@ -154,28 +161,35 @@ class SentencePhrases:
     def progress(self, readings: Readings) -> tuple[int, list[int], int]:
         """How many symbols are missing, which would advance, and how many more would be missing after another one."""
         lacking = self.lacking(readings)
-        rest = min(self._totals[reading.missing] for reading in readings)
-        advancing = (symbol for symbol in self._known(readings) if self.lacking(self.after(readings, symbol)) < lacking)
-        return lacking, sorted(advancing), rest - lacking
+        after, rest = self.lacking_after(readings)
+        return lacking, sorted(symbol for symbol, missing in after.items() if missing < lacking), rest - lacking
 
-    def _known(self, readings: Readings) -> set[int]:
-        """The symbols with which a phrase that is missing may begin or go on."""
-        symbols = set[int]()
-        for node, missing in {(reading.node, reading.missing) for reading in readings}:
-            for symbol, child in self._nodes[node].children.items():
-                if symbol not in symbols and self._leads(self._nodes[child], missing):
-                    symbols.add(symbol)
-        return symbols
+    def lacking_after(self, readings: Readings) -> tuple[dict[int, int], int]:
+        """How many symbols are missing, as `lacking` says, after those with which a phrase begins or goes on, and after
+        any other one.
+        """
+        if readings not in self._lacking_after:
+            rest = min(self._totals[reading.missing] for reading in readings)
+            after: dict[int, int] = {}
+            for symbol, reading in self._advancing(readings):
+                after[symbol] = min(self._lacks(reading), after.get(symbol, rest))
+            self._lacking_after[readings] = after, rest
+        return self._lacking_after[readings]
 
-    @staticmethod
-    def _leads(node: Node, missing: int) -> bool:
-        return any(missing >> number & 1 for number, _ in node.ends) or any(
-            missing >> number & 1 for number, *_ in node.longer
-        )
+    def _advancing(self, readings: Readings) -> Iterator[tuple[int, Reading]]:
+        """Yield the symbols with which a phrase that is missing begins or goes on, with the readings in which it does."""
+        for before in readings:
+            for symbol, child in self._nodes[before.node].children.items():
+                if self._nodes[child].numbers & before.missing:
+                    for reading, _ in self._continued(before, child):
+                        yield symbol, reading
 
     def gained(self, readings: Readings) -> int:
         """How many symbols of phrases have been said, and of one that has begun."""
-        return max(reading.length + self._nodes[reading.node].depth for reading in readings)
+        return max(map(self._gained, readings))
+
+    def _gained(self, reading: Reading) -> int:
+        return reading.length + self._nodes[reading.node].depth
 
     def gains(self, readings: Readings) -> tuple[int, dict[int, int]]:
         """How many more symbols will have been said after the next one: any symbol, by which what has begun breaks off,
@@ -183,7 +197,9 @@ class SentencePhrases:
         """
         gained = self.gained(readings)
         broken = max(reading.length for reading in readings) - gained
-        known = {symbol: self.gained(self.after(readings, symbol)) - gained for symbol in self._known(readings)}
+        known: dict[int, int] = {}
+        for symbol, reading in self._advancing(readings):
+            known[symbol] = max(self._gained(reading) - gained, known.get(symbol, broken))
         return broken, {symbol: gain for symbol, gain in known.items() if gain != broken}
 
     def places(self, symbols: Phrase) -> tuple[Place, ...]:
@@ -205,7 +221,7 @@ class SentencePhrases:
         """The readings of one more symbol, each with the places of what is complete."""
         longer: dict[Reading, tuple[Place, ...]] = {}
         for reading, places in paths.items():
-            for continued, number in self._continued(reading, symbol):
+            for continued, number in self._followed(reading, symbol):
                 begin = end - (continued.length - reading.length)
                 longer.setdefault(continued, places if number is None else (*places, Place(number, begin, end)))
         return {reading: longer[reading] for reading in self._best(set(longer))}
@@ -229,6 +245,7 @@ class Phrases(Constraint):
         self._numbers: dict[tuple[int, Readings], int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self._missing: list[int] = []
+        self._missing_after: dict[int, tuple[dict[int, int], int]] = {}
         self._progress: dict[int, tuple[int, list[int], int]] = {}
         self._gains: dict[int, tuple[int, dict[int, int]]] = {}
 
@@ -259,6 +276,17 @@ class Phrases(Constraint):
 
     def missing(self, state: State) -> Int[Tensor, "R"]:
         return self._tensor([self._missing[number] for number in state.tolist()])
+
+    def missing_after(self, symbols: Int[Tensor, "R"], state: State) -> Int[Tensor, "R"]:
+        rows = zip(state.tolist(), symbols.tolist(), strict=True)
+        return self._tensor([self._missing_of(number, symbol) for number, symbol in rows])
+
+    def _missing_of(self, number: int, symbol: int) -> int:
+        if number not in self._missing_after:
+            sentence, readings = self._known[number]
+            self._missing_after[number] = self._sentences[sentence].lacking_after(readings)
+        after, rest = self._missing_after[number]
+        return after.get(symbol, rest)
 
     def progress(self, state: State) -> Progress:
         rows = [self._progress_of(number) for number in state.tolist()]
