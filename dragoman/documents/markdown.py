@@ -39,6 +39,7 @@ _BLOCK = re.compile(r"(?=#{1,6}\s|[>+-]\s|[=-]+$)")
 _NUMBERED = re.compile(r"^(\d+)([.)]\s)")
 # tree-sitter's grammar follows all ways to pair delimiters at once: a time and memory that grow with their square.
 MOST_DELIMITERS = 200
+MOST_IMAGES = 500  # in a paragraph: the same holds for what may be an image
 # Delimiters that begin and end nothing: those between spaces, as in a form to fill in, and `_` within a word.
 _INERT = re.compile(rb"(?<!\S)(?:\*+|_+|~+)(?!\S)|(?<=[^\W_])_+(?=[^\W_])")
 _DELIMITERS = re.compile(rb"\*+|_+|~+")
@@ -47,7 +48,7 @@ _SPECIAL = re.compile(r"[\\`*\[]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|&(?=#?\w+;)")
 
 class Markdown(Text):
     """The texts of a file of Markdown, as GitHub reads it. HTML in it is translated as such. Raises UserError for a
-    paragraph with more emphasis than can be read in time proportional to its length.
+    paragraph with more emphasis or images than can be read in time proportional to its length.
     """
 
     def __init__(self, file: File) -> None:
@@ -121,9 +122,13 @@ class _Blocks(NamedTuple):
         end = attributes.start() if attributes else end
         begins, ends = [begin, *(each.end_byte for each in indents)], [*(each.start_byte for each in indents), end]
         text = b"".join(self.data[a:b] for a, b in zip(begins, ends, strict=True))
-        if _count_delimiters(text) > MOST_DELIMITERS:
-            line = 1 + self.data.count(b"\n", 0, begin)
-            raise UserError(f"{self.name}:{line}: expected at most {MOST_DELIMITERS} signs of emphasis in a paragraph")
+        for count, most, what in (
+            (_count_delimiters(text), MOST_DELIMITERS, "signs of emphasis"),
+            (text.count(b"!["), MOST_IMAGES, "images"),
+        ):
+            if count > most:
+                line = 1 + self.data.count(b"\n", 0, begin)
+                raise UserError(f"{self.name}:{line}: expected at most {most} {what} in a paragraph")
         indent = self._raw(indents[0].start_byte, indents[0].end_byte) if indents else ""
         raw = self._raw(begin, end)
         made = list(_lines(text, self, raw, indent, cell=node.type == CELL))

@@ -21,9 +21,9 @@ from dragoman.translation.translation import Translation
 log = logging.getLogger("dragoman.serving")
 
 WAIT = 60  # seconds after which clients are asked to try again while other documents are read
-# How a process ends that takes too much: by the limit of processor time, by the system that lacks memory, or by a
-# library that gets none.
-COSTLY_SIGNALS = tuple(getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL", "SIGABRT"))
+# How a process ends that takes too much: by the limit of processor time, by the system that lacks memory, or in a
+# library that gets none and either notices it or does not.
+COSTLY_SIGNALS = tuple(getattr(signal, name, None) for name in ("SIGXCPU", "SIGKILL", "SIGABRT", "SIGSEGV"))
 EXIT_SECONDS = 1.0  # that a process whose connection has closed may take to end
 
 
@@ -151,9 +151,11 @@ def _failure(code: int | None) -> Failure:
     number = -(code or 0)
     if number == signal.SIGTERM:
         raise BusyError("the process that reads files was ended", WAIT)
+    ended = f"the process that reads and writes documents ended with exit code {code}"
     if number in COSTLY_SIGNALS:
+        log.warning(ended)
         return Failure("it takes too much time or memory for its size", costly=True)
-    return Failure(trace=f"the process that reads and writes documents ended with exit code {code}")
+    return Failure(trace=ended)
 
 
 def _write_job(content: Content, translated: Sequence[Translated], tagged: bool) -> WriteJob:

@@ -179,6 +179,15 @@ def test_a_paragraph_with_too_much_emphasis_is_refused(emphasis: str) -> None:
     assert written("one *two*\n\n" * 300).count("TWO") == 300
 
 
+@pytest.mark.parametrize("image", ["![a", "![a] ", "![a](b ", "![a](b) "])
+def test_a_paragraph_with_too_many_images_is_refused(image: str) -> None:
+    """The parser's time grows with their square, and its memory with 12 kB for each that does not end."""
+    assert "end" in written(image * 500 + "end\n", same)
+    with pytest.raises(UserError, match=r"x\.md:3: expected at most 500 images in a paragraph"):
+        written("one\n\n" + image * 501 + "end\n")
+    assert written("![one](a) two\n\n" * 600, first_word)
+
+
 @pytest.mark.parametrize("text", ["one " + "_" * 50_000 + " *two*\n", "one " + "a_b " * 300 + "*two*\n",
                                   "one a" + "_" * 50_000 + "b *two*\n", "one " + "** " * 300 + "*two*\n"])  # fmt: skip
 def test_signs_that_emphasise_nothing_are_no_emphasis(text: str) -> None:
