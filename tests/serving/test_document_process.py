@@ -9,6 +9,7 @@ import time
 from collections.abc import Coroutine
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from threading import Event
 from typing import Any
 
 import pytest
@@ -174,11 +175,18 @@ def test_there_is_a_deadline_and_a_client_may_leave() -> None:
     run(test())
 
 
-def test_a_job_is_not_sent_again_when_the_client_has_left() -> None:
+def test_a_job_is_not_sent_again_when_the_client_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
-        documents = DocumentProcess()
+        documents, connections = DocumentProcess(), list[Connection]()
         await read(documents)
         assert documents._process is not None
+        connect = documents._started
+
+        def connected(left: Event) -> Connection:
+            connections.append(connect(left))
+            return connections[-1]
+
+        monkeypatch.setattr(documents, "_started", connected)
         os.kill(documents._process.pid or 0, signal.SIGSTOP)
         leaving = asyncio.create_task(read(documents, FILE._replace(data=b"one\n" * 2**20)))
         await asyncio.sleep(0.3)  # most of it is not sent yet
@@ -186,6 +194,7 @@ def test_a_job_is_not_sent_again_when_the_client_has_left() -> None:
         with pytest.raises(asyncio.CancelledError):
             await leaving
         assert documents._process is None
+        assert len(connections) == 1
         documents.stop()
 
     run(test())
