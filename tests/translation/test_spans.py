@@ -22,9 +22,11 @@ from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.shapes import Int
 from dragoman.text import protection
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.protection import Protection
+from dragoman.text.protection import ProtectedSpan, Protection
+from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.spans import Marked
 from dragoman.translation.translator import Translator
 from tests import toy
 
@@ -138,6 +140,15 @@ def test_each_span_stands_in_the_translation_once_and_no_other(
         assert [found.text[slice(*each.target or ())] for each in found.spans] == [each.text for each in found.spans]
         assert Counter(each.text for each in found.spans if not each.text.isspace()) == spans_of(text)
         assert [text[slice(*each.place)] for each in found.spans] == [each.text for each in found.spans]
+
+
+def test_spaces_beside_protected_white_space_are_left_out() -> None:
+    """Also where other symbols have the spaces; a span beside it, and what is behind that, stay."""
+    line, name = ProtectedSpan(MARKS[0], "\n", 3, 4), ProtectedSpan(MARKS[1], "{x}", 8, 11)
+    marked = Marked(("",), spans=(line, name))
+    texts, places = marked.restored(["one", " ", f" {MARKS[0]}", " ", f" {MARKS[1]} ", " two"])
+    assert texts == ["one", "", "\n", "", "{x} ", " two"]
+    assert places == [(line, (3, 4)), (name, (4, 7))]
 
 
 @pytest.fixture(scope="module")
