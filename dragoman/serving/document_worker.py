@@ -30,7 +30,7 @@ SECONDS = 1.0  # of processor time that a document may take
 SECONDS_PER_BYTE = 20e-6  # and more for a large one
 BYTES = 100 * 2**20  # of memory that a document may take
 BYTES_PER_BYTE = 40  # and more for a large one
-GROWN = 64 * 2**20  # bytes of memory by which a process may grow before it is replaced
+GROWN = 32 * 2**20  # bytes of memory by which a process may grow before it is replaced
 
 
 class HtmlTexts(NamedTuple):
