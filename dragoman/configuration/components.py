@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from dragoman.configuration import arguments, yaml
 from dragoman.configuration.messages import explain, nearest, shown, type_text
@@ -25,7 +25,7 @@ Path: TypeAlias = yaml.Path
 
 
 class OneOf:
-    """`Annotated[str, OneOf(TABLE)]` is the type of a name in a table."""
+    """`Annotated[str, OneOf(TABLE)]` is the type of a name in a table, to which names may be added at any time."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
@@ -35,7 +35,15 @@ class OneOf:
         return list(self._table)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.literal_schema(self.choices)
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(core_schema.literal_schema(self.choices))
+
+    def _checked(self, value: object) -> object:
+        if isinstance(value, str) and value in self._table:
+            return value
+        raise PydanticKnownError("literal_error", {"expected": ", ".join(self.choices)})
 
 
 class Problem(NamedTuple):
@@ -198,7 +206,7 @@ def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
             hint = nearest(name, known) if known else f"'{spec.kind}' has no options"
             found.append(Problem((*path, name), f"unknown key, {hint}"))
         else:
-            given[name], messages = _validated(known[name], value)
+            given[name], messages = _validated(_validator(table[spec.kind], name), known[name].annotation, value)
             found += (Problem((*path, name), message) for message in messages)
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in spec.options:
@@ -223,12 +231,18 @@ def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Paramet
     return {name: parameter.replace(annotation=hints[name]) for name, parameter in found.items()}
 
 
+@cache
+def _validator(constructor: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """What validates the JSON of a parameter's value. Making it takes longer than a step of a search."""
+    return TypeAdapter(_parameters(constructor)[name].annotation).validate_json
+
+
 def _initialiser(part: type) -> Any:
     """The `__init__` of a class, its own or the nearest inherited one."""
     return next(vars(base)["__init__"] for base in part.__mro__ if "__init__" in vars(base))
 
 
-def _validated(parameter: inspect.Parameter, value: Any) -> tuple[Any, list[str]]:
+def _validated(validate: Callable[..., Any], annotation: Any, value: Any) -> tuple[Any, list[str]]:
     """The value as the constructor takes it, and no messages; or None, and messages that say why it is invalid.
 
     pydantic's strict JSON mode has the rules that suit YAML: neither true nor "3" is a number, 1 is also a float, and a
@@ -236,8 +250,8 @@ def _validated(parameter: inspect.Parameter, value: Any) -> tuple[Any, list[str]
     """
     try:
         text = json.dumps(plain(value), allow_nan=False)
-        return TypeAdapter(parameter.annotation).validate_json(text, strict=True), []
+        return validate(text, strict=True), []
     except ValidationError as error:
-        return None, explain(error.errors(), parameter.annotation, value)
+        return None, explain(error.errors(), annotation, value)
     except (TypeError, ValueError):
-        return None, explain([], parameter.annotation, value)
+        return None, explain([], annotation, value)
