@@ -177,7 +177,7 @@ class SentencePhrases:
         return self._lacking_after[readings]
 
     def _advancing(self, readings: Readings) -> Iterator[tuple[int, Reading]]:
-        """Yield the symbols with which a phrase that is missing begins or goes on, with the readings in which it does."""
+        """Yield the symbols with which a phrase that is missing begins or goes on, with the readings that have them."""
         for before in readings:
             for symbol, child in self._nodes[before.node].children.items():
                 if self._nodes[child].numbers & before.missing:
