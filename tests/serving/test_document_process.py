@@ -34,13 +34,17 @@ PAIR = {"source": "en", "target": "fr"}
 
 
 class Endless(File):
-    """A file that is never read to its end: in Python, or in a library that keeps the interpreter to itself."""
+    """A file that is not read to its end: in Python, in a library that keeps the interpreter to itself, or for lack of
+    input, which takes no processor time.
+    """
 
     @property
     def text(self) -> str:
         if self.data == b"python":
             while True:
                 pass
+        if self.data == b"input":
+            time.sleep(20)
         return str(sum(range(10**12)))
 
 
@@ -155,7 +159,7 @@ def test_there_is_a_deadline_and_a_client_may_leave() -> None:
         began = time.monotonic()
         with pytest.raises(BusyError, match="not read in time"):
             await read(documents, endless, 0.2)
-        leaving = asyncio.create_task(read(documents, endless))
+        leaving = asyncio.create_task(read(documents, endless._replace(data=b"input")))
         waiting = asyncio.create_task(read(documents, FILE, 0.3))
         await asyncio.sleep(0.5)
         with pytest.raises(BusyError, match="other files") as busy:
