@@ -208,12 +208,13 @@ def test_the_correction_of_the_very_text_comes_first(tmp_path: Path) -> None:
     assert match.translation == "newer"
 
 
-@pytest.mark.parametrize("content", [b"not a database, but long enough to be none" * 50, None])
-def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize("content", [b"not a database, but long enough to be none" * 50, "notes", "corrections"])
+def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes | str) -> None:
+    """Also the database of another program that has a table of this name."""
     path = tmp_path / "db"
-    if content is None:
+    if isinstance(content, str):
         with sqlite3.connect(path) as other:
-            other.execute("create table notes (text)")
+            other.execute(f"create table {content} (text)")
     else:
         path.write_bytes(content)
     before = path.read_bytes()
