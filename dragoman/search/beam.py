@@ -90,11 +90,11 @@ class BestFinished(Strategy):
         """
         beam: list[Node] = []
         for rank, each in enumerate(candidates):
-            if len(beam) == self.width:
-                break
             node = step.first + each.row
             if each.symbol != EOS:
                 beam.append(Node(node, each.symbol, each.log_prob, each.total, each.surface))
+                if len(beam) == self.width:  # before another candidate is made
+                    break
             elif rank < self.width and each.total > float("-inf"):
                 score = self.ranking.rank(each.total, step.length, step.paths.coverage(node))
                 insort(sentence.finished, End(node, each.log_prob, score), key=lambda end: -end.score)
