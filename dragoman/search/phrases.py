@@ -106,8 +106,8 @@ class SentencePhrases:
     def after(self, readings: Readings, symbol: int) -> Readings:
         """The readings of one more symbol."""
         if (readings, symbol) not in self._after:
-            found = {reading for before in readings for reading, _ in self._followed(before, symbol)}
-            self._after[readings, symbol] = self._best(found)
+            continued = {reading for before in readings for reading, _ in self._followed(before, symbol)}
+            self._after[readings, symbol] = self._best(continued)
         return self._after[readings, symbol]
 
     def _followed(self, reading: Reading, symbol: int) -> Iterator[tuple[Reading, int | None]]:
@@ -197,10 +197,10 @@ class SentencePhrases:
         """
         gained = self.gained(readings)
         broken = max(reading.length for reading in readings) - gained
-        known: dict[int, int] = {}
+        gains: dict[int, int] = {}
         for symbol, reading in self._advancing(readings):
-            known[symbol] = max(self._gained(reading) - gained, known.get(symbol, broken))
-        return broken, {symbol: gain for symbol, gain in known.items() if gain != broken}
+            gains[symbol] = max(self._gained(reading) - gained, gains.get(symbol, broken))
+        return broken, {symbol: gain for symbol, gain in gains.items() if gain != broken}
 
     def places(self, symbols: Phrase) -> tuple[Place, ...]:
         """The phrases said, in their order. A search asks for longer and longer ones."""
