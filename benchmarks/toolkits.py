@@ -13,6 +13,7 @@ from dragoman.model.attention.terms.table import TERMS
 PATHS = {"float32": "dragoman, plain", "bfloat16": "dragoman, fast"}  # by the precision of matrix products
 
 EXPORTED = {"dragoman, ONNX int8": None, "dragoman, ONNX int8, 300,20": [300, 20]}  # by candidates
+NO_GRAPHS = "dragoman, no CUDA graphs"
 
 NO_TERM = "additive"
 TOGETHER = 4  # trainings with a term that are measured together, in turns
@@ -51,6 +52,8 @@ def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
     paths = {PATHS["float32"]: plain}
     if job.work in ("train", "products"):
         paths[PATHS["bfloat16"]] = fast
+        if job.work == "train" and job.device == "cuda":
+            paths[NO_GRAPHS] = replace(plain, overrides={"device.cuda_graphs": "false"})
     elif job.device == "cpu":
         paths[PATHS["bfloat16"]] = replace(fast, engine="int8")
         if exported:

@@ -47,6 +47,9 @@ def test_each_path_of_dragoman_has_its_precision_or_engine() -> None:
     trained = {contender.name: contender.job.precision for contender in toolkits.own(TRAIN, exported=True)}
     assert trained == {"dragoman, plain": "float32", "dragoman, fast": "bfloat16"}
     job = replace(TRAIN, work="beam")
+    on_gpu = {each.name: each.job.overrides for each in toolkits.own(replace(TRAIN, device="cuda"))}
+    assert on_gpu[toolkits.NO_GRAPHS] == {"device.cuda_graphs": "false"}
+    assert not on_gpu["dragoman, plain"]
     decoded = {each.name: (each.job.engine, each.job.candidates) for each in toolkits.own(job, exported=True)}
     assert decoded == {
         "dragoman, plain": ("torch", None),
