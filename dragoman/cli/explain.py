@@ -56,7 +56,7 @@ class Options(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="MAP=FILE",
-            help="Write attention, gradient, erasure or contrast as .svg, .png, .json, .csv or .tex; may be repeated.",
+            help="Write attention, gradient, erasure or contrast as .svg, .json or .csv; may be repeated.",
         ),
     ] = None
     json: Annotated[

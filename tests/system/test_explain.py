@@ -140,7 +140,7 @@ def test_erasure_is_what_scoring_without_a_word_or_a_source_loses(names: tuple[s
 
 @pytest.mark.slow
 def test_maps_are_written(shell: Shell, tmp_path: Path) -> None:
-    wanted = {"attention": "a.csv", "gradient": "g.svg", "erasure": "e.tex", "contrast": "c.json"}
+    wanted = {"attention": "a.csv", "gradient": "g.svg", "erasure": "e.json", "contrast": "c.json"}
     options = [word for name, file in wanted.items() for word in ("--export", f"{name}={tmp_path / file}")]
     runs(shell, "run", TEXT, "--contrast", "six", *options)
     assert {path.name for path in tmp_path.iterdir()} == set(wanted.values())
