@@ -3,7 +3,9 @@
 tests/test_torch_internals.py tests what is expected of each, and that no other module uses any.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import torch
@@ -61,6 +63,31 @@ def scan(
     and the outputs of all steps.
     """
     return tuple(torch.ops.higher_order.scan(turn, state, steps, parameters))
+
+
+@contextmanager
+def shared_onnx_registry() -> Iterator[None]:
+    """Within this context, `torch.onnx.export` builds its table of operators once in a process.
+
+    Otherwise each call builds it anew, in 2 to 3 seconds. Versions of torch that have no such table are left alone.
+    """
+    try:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+    except ImportError:
+        yield
+        return
+    original = vars(ONNXRegistry)["from_torchlib"]
+    setattr(ONNXRegistry, "from_torchlib", classmethod(_kept(original.__func__)))  # noqa: B010 (mypy)
+    try:
+        yield
+    finally:
+        setattr(ONNXRegistry, "from_torchlib", original)  # noqa: B010
+
+
+@cache
+def _kept(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `build` with a cache, the same one each time."""
+    return cache(build)
 
 
 def capabilities() -> Mapping[str, object]:

@@ -1,21 +1,33 @@
 """Functions of torch that have no public name: each is used in one place, and does what is expected of it there."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
 from torch import Tensor
 
 from dragoman import torch_internals
-from dragoman.torch_internals import CAPABILITIES, approach, backward_pass, capabilities, int8_product, multiply, scan
+from dragoman.torch_internals import (
+    CAPABILITIES,
+    approach,
+    backward_pass,
+    capabilities,
+    int8_product,
+    multiply,
+    scan,
+    shared_onnx_registry,
+)
 
 NAMES = {
     "torch._C._current_graph_task_id",
     "torch._foreach_lerp_",
     "torch._foreach_mul_",
     "torch._int_mm",
+    "torch.onnx._internal.exporter._registration.ONNXRegistry",
     "torch.ops.higher_order.scan",
     "torch.utils._python_dispatch.TorchDispatchMode",
     "torch.cpu._",  # its functions of one instruction
@@ -134,3 +146,31 @@ def test_a_scan_is_a_loop() -> None:
         expected.append(factor * expected[-1] + step)
     assert torch.equal(kept, torch.stack(expected[1:]))
     assert torch.equal(final, expected[-1])
+
+
+def test_the_table_of_onnx_operators_is_built_once_within_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    registration = pytest.importorskip("torch.onnx._internal.exporter._registration", reason="needs the extra onnx")
+    registry = registration.ONNXRegistry
+
+    class Counting(registry):  # type: ignore[misc, valid-type]
+        calls: ClassVar[list[int]] = []
+
+        @classmethod
+        def from_torchlib(cls, opset_version: int = 18) -> object:
+            cls.calls.append(opset_version)
+            return object()
+
+    monkeypatch.setattr(registration, "ONNXRegistry", Counting)
+    for _ in range(2):
+        with shared_onnx_registry():
+            assert Counting.from_torchlib() is Counting().from_torchlib()
+            Counting.from_torchlib(opset_version=20)
+    assert Counting.calls == [18, 20]
+    Counting.from_torchlib()
+    assert Counting.calls == [18, 20, 18]
+
+
+def test_a_torch_without_that_table_exports_as_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.onnx._internal.exporter._registration", None)
+    with shared_onnx_registry():
+        pass

@@ -11,6 +11,7 @@ from dragoman.model.decoder.decoder import State
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
+from dragoman.torch_internals import shared_onnx_registry
 
 ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
 Axes = dict[int, torch.export.Dim]
@@ -36,6 +37,7 @@ class Graphs(NamedTuple):
 
 
 @graphs.quietly()
+@shared_onnx_registry()
 @torch.no_grad()
 def trace(model: Seq2Seq) -> Graphs:
     """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
