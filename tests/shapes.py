@@ -14,7 +14,7 @@ from typing import Any
 
 import jaxtyping
 
-CALLS = 10  # of a function in a test that are checked
+CALLS = 2  # of a function in a test that are checked: with 10, tests of searches take half as long again
 
 Function = Callable[..., Any]
 _every_call = jaxtyping.jaxtyped

@@ -65,5 +65,6 @@ def test_every_term_that_shows_all_of_the_source_trains_beside_none() -> None:
     groups = list(toolkits.terms(Job("terms", 80, 1, "folder")))
     assert all(group[0].name == toolkits.NO_TERM for group in groups)
     assert all(group[0].job.overrides == {"model.attention.terms": "[]"} for group in groups)
+    assert {len(group) - 1 for group in groups[:-1]} == {toolkits.TOGETHER}
     trained = {each.job.overrides["model.attention.terms"].strip("[]") for group in groups for each in group[1:]}
     assert trained == {kind for kind, term in TERMS.items() if not term.hides}
