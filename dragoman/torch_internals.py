@@ -77,7 +77,7 @@ def shared_onnx_registry() -> Iterator[None]:
         yield
         return
     original = vars(ONNXRegistry)["from_torchlib"]
-    setattr(ONNXRegistry, "from_torchlib", classmethod(_kept(original.__func__)))  # noqa: B010 (mypy)
+    setattr(ONNXRegistry, "from_torchlib", classmethod(_with_cache(original.__func__)))  # noqa: B010 (mypy)
     try:
         yield
     finally:
@@ -85,8 +85,8 @@ def shared_onnx_registry() -> Iterator[None]:
 
 
 @cache
-def _kept(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `build` with a cache, the same one each time."""
+def _with_cache(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `build` with a cache, which is the same one in later contexts."""
     return cache(build)
 
 
