@@ -18,7 +18,7 @@ demo: $(CORE)
 lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy --strict dragoman tools benchmarks tests
+	$(BIN)/mypy --strict dragoman phrasebook tools benchmarks tests
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
 

@@ -35,7 +35,6 @@ from benchmarks.architecture import Sizes
 from benchmarks.contest import ROOT, Contender, Figures, measure
 from benchmarks.jobs import Job
 from dragoman import demo, threads
-from dragoman.phrasebook import corpus as phrasebook
 from dragoman.training import checks, session
 
 WAITS: Mapping[str, dict[str, str]] = {
@@ -115,7 +114,7 @@ def command(folder: Path, lines: int, *, tiny: bool) -> list[str]:
     """
     texts, run = folder / "corpus", folder / "run"
     path = demo.write_config(texts, run)
-    phrasebook.write(texts, demo.SOURCE, demo.TARGET, {"train": 500 if tiny else 3000, "dev": 8, "test": lines}, seed=1)
+    demo.write_corpus(texts, {"train": 500 if tiny else 3000, "dev": 8, "test": lines})
     sizes = {"model.encoder.size": "8", "model.decoder.size": "8"} if tiny else {}
     session.train(checks.load_config(path, {"training.epochs": "1", **sizes}), quiet=True)
     return ["translate", str(run), str(texts / f"test.{demo.SOURCE}")]

@@ -23,12 +23,12 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import Links
 from dragoman.evaluation.alignment import AlignmentScore, error_rate, links
-from dragoman.phrasebook import corpus
 from dragoman.run.run import Run
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import checks, session
 from dragoman.translation.explanation import METHODS, Explanation
 from dragoman.translation.translator import Translator
+from phrasebook import corpus
 
 TESTS = ("test", "compositional")
 SENTENCES = 500  # of each test set
@@ -54,8 +54,7 @@ def trained(folder: Path) -> Path:
     """Return the run of the demo, made unless it is there."""
     texts, run = folder / "corpus", folder / "run"
     config = demo.write_config(texts, run)
-    if not all((texts / f"{split}.{demo.SOURCE}-{demo.TARGET}.align").is_file() for split in demo.SIZES):
-        corpus.write(texts, demo.SOURCE, demo.TARGET, demo.SIZES, demo.SEED)
+    demo.write_corpus(texts, demo.SIZES)
     session.train(checks.load_config(config), quiet=True)
     return run
 

@@ -9,8 +9,8 @@ from dragoman.configuration.config import Config
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
-from dragoman.phrasebook import corpus
 from dragoman.training import checks
+from phrasebook import corpus
 
 MARK = " § "  # between the sentences of a document
 TESTS = {"dev": 300, "test": 500, "compositional": 500}

@@ -26,7 +26,8 @@ from dragoman.torch_internals import capabilities
 from dragoman.training.checks import complete
 
 ROOT = Path(__file__).resolve().parent.parent
-CODE = ("dragoman", "benchmarks", "configs", ":!benchmarks/results")  # what figures depend on, as paths for git
+# The paths, for git, that figures depend on.
+CODE = ("dragoman", "phrasebook", "benchmarks", "configs", ":!benchmarks/results")
 UNKNOWN = "unknown: measured in November 2026, before results told"
 
 Files = TypeVar("Files", DataConfig, PairConfig)

@@ -29,8 +29,8 @@ from rich.console import Console
 
 from benchmarks.contest import ROOT
 from dragoman import demo, threads
-from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
+from phrasebook import corpus
 
 MANY = 64
 CROWD = 1_000
@@ -217,7 +217,7 @@ def trained(folder: Path, *, tiny: bool) -> Path:
     """A run of the demo's size."""
     texts, run = folder / "corpus", folder / "run"
     path = demo.write_config(texts, run)
-    corpus.write(texts, demo.SOURCE, demo.TARGET, {"train": 300 if tiny else 20_000, "dev": 50}, seed=1)
+    demo.write_corpus(texts, {"train": 300 if tiny else 20_000, "dev": 50})
     sizes = {"model.encoder.size": "8", "model.decoder.size": "8"} if tiny else {}
     session.train(checks.load_config(path, {"training.epochs": "1" if tiny else "3", **sizes}), quiet=True)
     return run

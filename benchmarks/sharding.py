@@ -19,7 +19,7 @@ from rich.console import Console
 from benchmarks.prepared import write
 from benchmarks.trainings import markdown, told
 from dragoman.errors import UserError
-from dragoman.phrasebook import corpus
+from phrasebook import corpus
 
 WORKER = "ray::MapWorker"
 OURS = "RAY_ADDRESS"  # names a cluster that is not of this machine alone

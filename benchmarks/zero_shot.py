@@ -28,8 +28,8 @@ from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import wrong_language
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
+from phrasebook import corpus
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "johnson2016.yaml"
 TRAINED, UNTRAINED = (("en", "de"), ("en", "fr")), ("de", "fr")

@@ -6,6 +6,7 @@ from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZipFile
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,7 +17,6 @@ from dragoman.corpus.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.writing import write_atomically
-from dragoman.phrasebook import corpus
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
 from dragoman.text.printable import printable
@@ -26,8 +26,8 @@ from dragoman.translation.translator import Translator
 from dragoman.visualisation import heatmap
 
 SOURCE, TARGET = "en", "fr"
+CORPUS = "demo.zip"  # written by `python -m phrasebook` in the repository
 SIZES = {"train": 20_000, "dev": 500, "test": 1_000, "compositional": 1_000}
-SEED = 1
 SHOWN = 10  # translations printed
 REPORTED = 300  # test sentences in the report
 
@@ -48,17 +48,15 @@ class Part(NamedTuple):
 
 
 def main(folder: Path) -> None:
-    """Sample the corpus into `folder/corpus`, train in `folder/run`, and print the results.
+    """Unpack the corpus into `folder/corpus`, train in `folder/run`, and print the results.
 
     Started again, it continues where it stopped. Raises UserError if the folder contains anything else.
     """
     console = Console(highlight=False, soft_wrap=True)
     texts, run = folder / "corpus", folder / "run"
     config = write_config(texts, run)
-    names = (f"{split}.{name}" for split in SIZES for name in (SOURCE, TARGET, f"{SOURCE}-{TARGET}.align"))
-    if not all((texts / name).is_file() for name in names):
-        corpus.write(texts, SOURCE, TARGET, SIZES, SEED)
-    console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, sampled into {texts}", markup=False)
+    write_corpus(texts, SIZES)
+    console.print(f"phrasebook: {SIZES['train']:,} sentence pairs, unpacked into {texts}", markup=False)
     for pair in read_some(texts / "train", 3):
         console.print(f"    {pair.source}  =  {pair.target}", style="dim", markup=False)
     session.train(checks.load_config(config))
@@ -81,6 +79,19 @@ def main(folder: Path) -> None:
         f"    dragoman train config.yaml",
         markup=False,
     )
+
+
+def write_corpus(folder: Path, sizes: Mapping[str, int]) -> None:
+    """Write the first pairs of each split of the embedded corpus, unless the files are there already.
+
+    The files of a split are SPLIT.en, SPLIT.fr and SPLIT.en-fr.align, with the links between words.
+    """
+    with resources.files("dragoman").joinpath(CORPUS).open("rb") as packed, ZipFile(packed) as archive:
+        for split, size in sizes.items():
+            for name in (f"{split}.{SOURCE}", f"{split}.{TARGET}", f"{split}.{SOURCE}-{TARGET}.align"):
+                if not (folder / name).is_file():
+                    with archive.open(name) as lines, write_atomically(folder / name, "wb") as file:
+                        file.writelines(islice(lines, size))
 
 
 def write_report(model: Translator, run: Path, part: Part) -> Path:

@@ -13,7 +13,6 @@ from rich.console import Console
 from dragoman import demo, installed_demo
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
-from dragoman.phrasebook import corpus
 from dragoman.run.run import Run
 from dragoman.training import checks, session, starting
 from dragoman.translation.loading import load
@@ -35,9 +34,11 @@ search: {kind: beam, size: 2, length_ratio: 1}
 
 
 class Resource:
-    """The packaged configuration, made tiny."""
+    """The packaged files, with tiny configurations."""
 
-    def joinpath(self, name: str) -> "Resource":
+    def joinpath(self, name: str) -> "Resource | Path":
+        if name == demo.CORPUS:
+            return Path(demo.__file__).with_name(name)
         assert name in ("demo.yaml", "demo-installed.yaml")
         return self
 
@@ -98,7 +99,7 @@ def test_any_folder_will_do(name: str, tmp_path: Path) -> None:
 
 
 def test_reads_test_sets_with_their_gold_alignments(tmp_path: Path) -> None:
-    corpus.write(tmp_path, demo.SOURCE, demo.TARGET, {"test": 5}, demo.SEED)
+    demo.write_corpus(tmp_path, {"test": 5})
     part = demo.read(tmp_path, "test")
     assert len(part.pairs) == len(part.gold) == len(part.sources) == len(part.targets) == 5
     assert demo.read_some(tmp_path / "test", 2) == part.pairs[:2]

@@ -20,6 +20,7 @@ from zipfile import ZipFile
 import pytest
 
 import dragoman
+from dragoman import demo
 from dragoman.serving import pages
 from tests import toy
 from tests.serving.server import serving
@@ -46,12 +47,10 @@ def test_the_command_exists(project: dict[str, Any]) -> None:
 
 
 def test_what_the_documentation_imports_is_there(repository: Path) -> None:
-    texts = [
-        path.read_text("utf-8") for path in (repository / "README.md", *sorted((repository / "docs").glob("*.md")))
-    ]
-    found = re.findall(
-        r"^(?:from (dragoman[.\w]*) import (\w+)|import (dragoman[.\w]*))$", "\n".join(texts), re.MULTILINE
-    )
+    pages = [repository / "README.md", *(repository / "docs").glob("*.md"), *(repository / "configs").rglob("*.md")]
+    text = "\n".join(path.read_text("utf-8") for path in pages)
+    ours = r"(?:dragoman|phrasebook)[.\w]*"
+    found = re.findall(rf"^(?:from ({ours}) import (\w+)|import ({ours}))$", text, re.MULTILINE)
     assert found
     for package, name, module in found:
         if module:
@@ -191,11 +190,12 @@ def test_the_wheel_holds_every_configuration(wheel: ZipFile, repository: Path) -
     assert (here / "attention" / "additive.yaml").is_file()
 
 
-def test_the_wheel_holds_the_lexicon_of_the_phrasebook(wheel: ZipFile) -> None:
-    folder = resources.files("dragoman.phrasebook") / "lexicon"
-    written = {f"dragoman/phrasebook/lexicon/{file.name}": file.read_bytes() for file in folder.iterdir()}
-    packed = {name: wheel.read(name) for name in wheel.namelist() if name.startswith("dragoman/phrasebook/lexicon/")}
-    assert packed == written
+def test_the_wheel_holds_the_corpus_of_the_demo_and_not_its_generator(wheel: ZipFile) -> None:
+    assert wheel.read(f"dragoman/{demo.CORPUS}") == (resources.files("dragoman") / demo.CORPUS).read_bytes()
+    assert {name.partition("/")[0] for name in wheel.namelist()} == {
+        "dragoman",
+        f"dragoman-{dragoman.__version__}.dist-info",
+    }
 
 
 def test_the_wheel_holds_the_page_of_the_service(wheel: ZipFile) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from dragoman import inspection
+from dragoman import demo, inspection
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import Gold, read_gold
-from dragoman.phrasebook import corpus
 from dragoman.training import checks, session
 from dragoman.translation import loading
 from tests import toy
@@ -33,7 +32,7 @@ training:
 def phrases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sample of the phrasebook, and a small configuration for it."""
     folder = tmp_path_factory.mktemp("phrases")
-    corpus.write(folder, "en", "fr", {"train": 400, "dev": 4, "test": 40}, seed=1)
+    demo.write_corpus(folder, {"train": 400, "dev": 4, "test": 40})
     (folder / "config.yaml").write_text(CONFIG, encoding="utf-8")
     return folder
 

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from dragoman import demo
 from dragoman.corpus import aligners
 from dragoman.corpus.aligners import Method, Symmetrisation, Words, lower_words
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import error_rate
-from dragoman.phrasebook import corpus
 from dragoman.training import aligning
 
 pytest.importorskip("thot", reason="needs the extra `align`")
 
 
 def test_a_network_aligns_better_than_a_hidden_markov_model(tmp_path: Path) -> None:
-    corpus.write(tmp_path, "en", "fr", {"train": 1500, "dev": 4, "test": 100}, seed=1)
+    demo.write_corpus(tmp_path, {"train": 1500, "test": 100})
     words = lower_words("punctuation")
     train, test = (
         [Words(words(source), words(target)) for source, target in read_pairs(str(tmp_path / name), "en", "fr")]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.phrasebook.realise import Sentence, Triple
+from phrasebook.realise import Sentence, Triple
 
 # Another process samples them: here every call is checked for the types of its arguments, which is slow.
 SIZES = {("train", 1): 10_000, ("train", 3): 2_000, ("dev", 1): 600, ("test", 1): 600, ("compositional", 1): 2_000}
 PROGRAM = """
 import json, sys
-from dragoman.phrasebook.corpus import sample
+from phrasebook.corpus import sample
 for split, seed, size in json.load(sys.stdin):
     for item in sample(size, seed, split):
         links = [[source, target, sorted(pairs)] for (source, target), pairs in item.links.items()]

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.phrasebook import corpus
-from dragoman.phrasebook.constructions import CONSTRUCTIONS
-from dragoman.phrasebook.corpus import sample, write
-from dragoman.phrasebook.draw import Draw, NoChoice, nouns_with
-from dragoman.phrasebook.entries import adjectives, nouns, phrases
-from dragoman.phrasebook.grammar import Phrase, phrase
-from dragoman.phrasebook.realise import Sentence, Triple
 from dragoman.text.tokenise import TOKENISERS
+from phrasebook import corpus
+from phrasebook.constructions import CONSTRUCTIONS
+from phrasebook.corpus import sample, write
+from phrasebook.draw import Draw, NoChoice, nouns_with
+from phrasebook.entries import adjectives, nouns, phrases
+from phrasebook.grammar import Phrase, phrase
+from phrasebook.realise import Sentence, Triple
 from tests.golden import Golden
 
 # Words without a counterpart of their own in one of the other languages.

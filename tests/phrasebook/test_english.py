@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from dragoman.phrasebook import english
-from dragoman.phrasebook.entries import adjectives
-from dragoman.phrasebook.realise import Triple
+from phrasebook import english
+from phrasebook.entries import adjectives
+from phrasebook.realise import Triple
 
 
 @pytest.mark.parametrize(

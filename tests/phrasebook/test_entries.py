@@ -1,29 +1,10 @@
-"""The lexicon: its tables fit each other, and are read no earlier than they are needed."""
+"""The lexicon: its tables fit each other."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
-from dragoman.phrasebook.entries import FRAMES, adjectives, errands, locations, nouns, prepositions, verbs, verbs_of
+from phrasebook.entries import FRAMES, adjectives, errands, locations, nouns, prepositions, verbs, verbs_of
 
 POSITIONS = {"predicate", "attribute"}
-LOADED = """
-import sys
-opened = []
-sys.addaudithook(lambda event, of: opened.append(str(of[0])) if event == "open" else None)
-from dragoman import demo
-from dragoman.phrasebook.constructions import CONSTRUCTIONS
-print([name for name in opened if name.endswith(".tsv")])
-next(demo.corpus.sample(1, 1, "dev"))
-print(any(name.endswith("nouns.tsv") for name in opened))
-"""
-
-
-def test_no_table_is_read_before_a_sentence_is_sampled(repository: Path) -> None:
-    told = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, cwd=repository)
-    assert told.stdout.split("\n") == ["[]", "True", ""]
 
 
 def test_what_tables_name_is_in_another_table() -> None:

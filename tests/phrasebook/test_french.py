@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from dragoman.phrasebook import french
-from dragoman.phrasebook.realise import Triple
+from phrasebook import french
+from phrasebook.realise import Triple
 
 VOWEL = "aeiouyâàéèêëîïôöûùœæ"
 FEMININE = (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dragoman.phrasebook import german
-from dragoman.phrasebook.realise import Triple
+from phrasebook import german
+from phrasebook.realise import Triple
 
 GENDER = {  # nouns whose plural looks different
     noun: gender

@@ -1,6 +1,6 @@
 """Gold links between the words of two languages, from the meanings that they express."""
 
-from dragoman.phrasebook.grammar import Line, Word, links, words
+from phrasebook.grammar import Line, Word, links, words
 
 SAW = words("saw", "see")
 A_VU = [Word("a", ("perfect",), otherwise="see"), Word("vu", ("see",))]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.phrasebook import tsv
+from phrasebook import tsv
 from tests.golden import Golden
 
 

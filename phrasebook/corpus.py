@@ -11,11 +11,11 @@ from pathlib import Path
 
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
-from dragoman.phrasebook.constructions import CONSTRUCTIONS
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.grammar import Phrase, links
-from dragoman.phrasebook.names import split_of
-from dragoman.phrasebook.realise import Sentence, Triple, sentence, triple
+from phrasebook.constructions import CONSTRUCTIONS
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.grammar import Phrase, links
+from phrasebook.names import split_of
+from phrasebook.realise import Sentence, Triple, sentence, triple
 
 SPLITS = ("train", "dev", "test", "compositional")
 LANGUAGES = {"en": "english", "fr": "french", "de": "german"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
-from dragoman.phrasebook.clauses import happening, joined, object_for, placed, relative_to, spoken, timed
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.entries import errands, nouns_of, verbs, verbs_of
-from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Clause
-from dragoman.phrasebook.predicates import BE, describing
-from dragoman.phrasebook.realise import with_end
+from phrasebook import english_syntax, french_syntax, german_syntax
+from phrasebook.clauses import happening, joined, object_for, placed, relative_to, spoken, timed
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.entries import errands, nouns_of, verbs, verbs_of
+from phrasebook.grammar import Line, Phrase, Word, phrase
+from phrasebook.meaning import Clause
+from phrasebook.predicates import BE, describing
+from phrasebook.realise import with_end
 
 ENJOYED = {"sing", "dance", "cook", "travel", "go =for/n a/n walk/n", "go =shopping/n"}
 

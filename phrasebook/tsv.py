@@ -17,7 +17,7 @@ Entry = TypeVar("Entry")
 
 def table(name: str, make: Callable[..., Entry]) -> list[Entry]:
     """Return the entries of a table of the phrasebook."""
-    file = resources.files("dragoman.phrasebook") / "lexicon" / f"{name}.tsv"
+    file = resources.files("phrasebook") / "lexicon" / f"{name}.tsv"
     with resources.as_file(file) as path:
         return read(path, make)
 

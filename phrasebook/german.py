@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from dragoman.phrasebook import tsv
+from phrasebook import tsv
 
 # Verbs whose perfect takes "sein", besides all of gehen and kommen.
 SEIN = {"abfahren", "aufstehen", "aufwachen", "bleiben", "einschlafen", "folgen", "reisen", "sein"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from dragoman.phrasebook import french
-from dragoman.phrasebook.english import indefinite_article
-from dragoman.phrasebook.grammar import Line, Phrase, Word, links
+from phrasebook import french
+from phrasebook.english import indefinite_article
+from phrasebook.grammar import Line, Phrase, Word, links
 
 CLOSING = {"english": set(".,?!"), "french": set(".,"), "german": set(".,?!")}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from dragoman.phrasebook import tsv
+from phrasebook import tsv
 
 VOWELS = "aeiou"
 DOUBLING = {"begin", "cut", "forget", "get", "put", "travel"}

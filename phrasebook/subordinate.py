@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import german_syntax
-from dragoman.phrasebook.clauses import action, event, happening, joined, object_for, spoken, timed
-from dragoman.phrasebook.draw import Draw, NoChoice, nouns_with
-from dragoman.phrasebook.entries import adjectives, locations, modals, verbs, verbs_of
-from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Verb
-from dragoman.phrasebook.predicates import BE, describing, quality
-from dragoman.phrasebook.realise import with_end
+from phrasebook import german_syntax
+from phrasebook.clauses import action, event, happening, joined, object_for, spoken, timed
+from phrasebook.draw import Draw, NoChoice, nouns_with
+from phrasebook.entries import adjectives, locations, modals, verbs, verbs_of
+from phrasebook.grammar import Phrase, Word, phrase
+from phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Verb
+from phrasebook.predicates import BE, describing, quality
+from phrasebook.realise import with_end
 
 GLAD = ("find", "receive", "meet", "solve", "sell")
 SORRY = ("lose", "forget", "break")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dragoman.phrasebook import english
-from dragoman.phrasebook.grammar import Line, Word, words
-from dragoman.phrasebook.meaning import Clause, Name, Nominal, NounPhrase, Relative, Verb
+from phrasebook import english
+from phrasebook.grammar import Line, Word, words
+from phrasebook.meaning import Clause, Name, Nominal, NounPhrase, Relative, Verb
 
 SUBJECT = {"1": "I", "2": "you", "3m": "he", "3f": "she", "3": "it", "1p": "we", "3p": "they"}
 OBJECT = {"1": "me", "2": "you", "3m": "him", "3f": "her", "3": "it", "1p": "us", "3p": "them"}

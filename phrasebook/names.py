@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 
-from dragoman.phrasebook.entries import syllables
+from phrasebook.entries import syllables
 
 DEV, TEST = 2, 3  # of 16 parts
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english_syntax, french, french_syntax, german, german_syntax
-from dragoman.phrasebook.clauses import joined, object_for
-from dragoman.phrasebook.draw import Draw
-from dragoman.phrasebook.entries import verbs
-from dragoman.phrasebook.grammar import Line, Phrase, Word, words
-from dragoman.phrasebook.meaning import Clause, NounPhrase, Pronoun
-from dragoman.phrasebook.realise import with_end
+from phrasebook import english_syntax, french, french_syntax, german, german_syntax
+from phrasebook.clauses import joined, object_for
+from phrasebook.draw import Draw
+from phrasebook.entries import verbs
+from phrasebook.grammar import Line, Phrase, Word, words
+from phrasebook.meaning import Clause, NounPhrase, Pronoun
+from phrasebook.realise import with_end
 
 REQUESTS = ("open", "close", "repair", "clean", "wash", "cut", "turn ~on", "turn ~off", "taste", "read", "sign",
             "correct", "buy", "order", "help", "call", "wait +for", "translate", "water",

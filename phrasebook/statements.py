@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook.clauses import (
+from phrasebook.clauses import (
     INDEFINITE,
     SPEAKERS,
     action,
@@ -18,14 +18,14 @@ from dragoman.phrasebook.clauses import (
     tense_of,
     timed,
 )  # fmt: skip
-from dragoman.phrasebook.draw import ONLY_ONE, Draw, NoChoice
-from dragoman.phrasebook.entries import modals, nouns, nouns_of, verbs, verbs_of
-from dragoman.phrasebook.german_syntax import clause as german_clause
-from dragoman.phrasebook.grammar import Phrase, phrase
-from dragoman.phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
-from dragoman.phrasebook.predicates import BE, quality
-from dragoman.phrasebook.questions import where_is
-from dragoman.phrasebook.realise import with_end
+from phrasebook.draw import ONLY_ONE, Draw, NoChoice
+from phrasebook.entries import modals, nouns, nouns_of, verbs, verbs_of
+from phrasebook.german_syntax import clause as german_clause
+from phrasebook.grammar import Phrase, phrase
+from phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
+from phrasebook.predicates import BE, quality
+from phrasebook.questions import where_is
+from phrasebook.realise import with_end
 
 HABITS = {  # verb: its usual objects
     "read": "newspaper magazine book", "eat": "food", "drink": "drink", "clean": "room shoe", "help": "kin",

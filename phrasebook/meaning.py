@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dragoman.phrasebook.grammar import Line, Phrase
+from phrasebook.grammar import Line, Phrase
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dragoman.phrasebook import german
-from dragoman.phrasebook.english_syntax import tail
-from dragoman.phrasebook.entries import phrases
-from dragoman.phrasebook.grammar import Line, Word, words
-from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
+from phrasebook import german
+from phrasebook.english_syntax import tail
+from phrasebook.entries import phrases
+from phrasebook.grammar import Line, Word, words
+from phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
 
 PRONOUNS = {  # nominative, accusative, dative
     "1": "ich mich mir", "2": "du dich dir", "3m": "er ihn ihm", "3f": "sie sie ihr", "3n": "es es ihm",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from dragoman.phrasebook import english as english_rules
-from dragoman.phrasebook import french as french_rules
-from dragoman.phrasebook import tsv
-from dragoman.phrasebook.meaning import (
+from phrasebook import english as english_rules
+from phrasebook import french as french_rules
+from phrasebook import tsv
+from phrasebook.meaning import (
     Adjective,
     EnglishVerb,
     Errand,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dragoman.phrasebook import french
-from dragoman.phrasebook.english_syntax import tail
-from dragoman.phrasebook.entries import phrases
-from dragoman.phrasebook.grammar import Line, Word, words
-from dragoman.phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
+from phrasebook import french
+from phrasebook.english_syntax import tail
+from phrasebook.entries import phrases
+from phrasebook.grammar import Line, Word, words
+from phrasebook.meaning import Adjective, Clause, Name, Nominal, NounPhrase, Pronoun, Relative
 
 SUBJECT = ("je", "tu", "il", "nous", "ils")
 DIRECT = ("me", "te", "le", "nous", "les")

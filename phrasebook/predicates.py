@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dragoman.phrasebook import french_syntax, german_syntax
-from dragoman.phrasebook.draw import Draw, nouns_with
-from dragoman.phrasebook.english_syntax import noun_phrase as english_noun_phrase
-from dragoman.phrasebook.entries import adjectives
-from dragoman.phrasebook.grammar import Phrase, Word, words
-from dragoman.phrasebook.meaning import (
+from phrasebook import french_syntax, german_syntax
+from phrasebook.draw import Draw, nouns_with
+from phrasebook.english_syntax import noun_phrase as english_noun_phrase
+from phrasebook.entries import adjectives
+from phrasebook.grammar import Phrase, Word, words
+from phrasebook.meaning import (
     Adjective,
     Clause,
     EnglishVerb,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dragoman.phrasebook import (
+from phrasebook import (
     descriptions,
     facts,
     places,
@@ -15,8 +15,8 @@ from dragoman.phrasebook import (
     subordinate,
     times,
 )
-from dragoman.phrasebook.draw import Draw
-from dragoman.phrasebook.grammar import Phrase
+from phrasebook.draw import Draw
+from phrasebook.grammar import Phrase
 
 CONSTRUCTIONS: dict[str, Callable[[Draw], Phrase]] = {
     "statement": statements.statement,

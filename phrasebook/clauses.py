@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english_syntax, french_syntax, german_syntax
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.entries import locations, verbs_of
-from dragoman.phrasebook.grammar import Phrase, phrase, words
-from dragoman.phrasebook.meaning import Clause, Nominal, Noun, NounPhrase, Pronoun, Relative, Verb
+from phrasebook import english_syntax, french_syntax, german_syntax
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.entries import locations, verbs_of
+from phrasebook.grammar import Phrase, phrase, words
+from phrasebook.meaning import Clause, Nominal, Noun, NounPhrase, Pronoun, Relative, Verb
 
 WOMENS = ("dress", "skirt")
 CHILDREN = ("son", "daughter", "nephew", "niece")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook.clauses import object_for, spoken, tense_of, timed
-from dragoman.phrasebook.draw import Draw, NoChoice, nouns_with
-from dragoman.phrasebook.entries import adjectives, nouns, verbs
-from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Adjective, Clause, Name, Noun, NounPhrase
-from dragoman.phrasebook.predicates import ABSOLUTE, BE, CHARACTER, HAVE, comparison, describing
-from dragoman.phrasebook.realise import with_end
+from phrasebook.clauses import object_for, spoken, tense_of, timed
+from phrasebook.draw import Draw, NoChoice, nouns_with
+from phrasebook.entries import adjectives, nouns, verbs
+from phrasebook.grammar import Phrase, Word, phrase
+from phrasebook.meaning import Adjective, Clause, Name, Noun, NounPhrase
+from phrasebook.predicates import ABSOLUTE, BE, CHARACTER, HAVE, comparison, describing
+from phrasebook.realise import with_end
 
 BEYOND_COMPARE = {"new", "cold", "hot", "warm", "clean", "dirty", "tired", "good", "bad", "ill", "happy", "important"}
 TRADES = {

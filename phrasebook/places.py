@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook.clauses import nominal, spoken
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.entries import locations, nouns, phrases, prepositions, verbs_of
-from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Clause
-from dragoman.phrasebook.predicates import BE, somewhere
-from dragoman.phrasebook.realise import with_end
+from phrasebook.clauses import nominal, spoken
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.entries import locations, nouns, phrases, prepositions, verbs_of
+from phrasebook.grammar import Phrase, Word, phrase
+from phrasebook.meaning import Clause
+from phrasebook.predicates import BE, somewhere
+from phrasebook.realise import with_end
 
 TOO_BIG = {"bag": "umbrella doll ball vase plate", "drawer": "umbrella ball vase bag", "chair": "vase plate cup"}
 OUTSIDE = {"garden", "door", "house", "tree", "church", "hotel"}  # where large things are; small ones are elsewhere

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english, english_syntax, french, german, names
-from dragoman.phrasebook.clauses import joined, nominal, spoken, timed
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.entries import nouns_of, phrases, verbs
-from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Clause, FixedPhrase, Name, NounPhrase, Pronoun
-from dragoman.phrasebook.predicates import BE, HAVE
-from dragoman.phrasebook.realise import with_end
-from dragoman.phrasebook.times import BECAME
+from phrasebook import english, english_syntax, french, german, names
+from phrasebook.clauses import joined, nominal, spoken, timed
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.entries import nouns_of, phrases, verbs
+from phrasebook.grammar import Phrase, Word, phrase
+from phrasebook.meaning import Clause, FixedPhrase, Name, NounPhrase, Pronoun
+from phrasebook.predicates import BE, HAVE
+from phrasebook.realise import with_end
+from phrasebook.times import BECAME
 
 UNPRICED = {"mass", "food", "drink", "stamp", "newspaper", "car", "boat", "house"}
 ALIKE = {"food", "worn", "animal", "plant", "furniture", "text", "place", "building", "small", "lent"}

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TypeVar
 
-from dragoman.phrasebook import names
-from dragoman.phrasebook.entries import adjectives, nouns, nouns_of, phrases
-from dragoman.phrasebook.grammar import Line, Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Adjective, FixedPhrase, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
+from phrasebook import names
+from phrasebook.entries import adjectives, nouns, nouns_of, phrases
+from phrasebook.grammar import Line, Phrase, Word, phrase
+from phrasebook.meaning import Adjective, FixedPhrase, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
 
 HELD_OUT = 9  # one of nine pairs of words is held out for the compositional split
 FEW = 3  # a word with at most so many partners keeps them all, or it could not be learnt

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dragoman.phrasebook import english_syntax, french, french_syntax
-from dragoman.phrasebook.clauses import joined, nominal, spoken
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.entries import nouns, phrases, verbs
-from dragoman.phrasebook.grammar import Phrase, Word, phrase
-from dragoman.phrasebook.meaning import Clause, FixedPhrase, Pronoun
-from dragoman.phrasebook.predicates import BE
-from dragoman.phrasebook.realise import with_end
+from phrasebook import english_syntax, french, french_syntax
+from phrasebook.clauses import joined, nominal, spoken
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.entries import nouns, phrases, verbs
+from phrasebook.grammar import Phrase, Word, phrase
+from phrasebook.meaning import Clause, FixedPhrase, Pronoun
+from phrasebook.predicates import BE
+from phrasebook.realise import with_end
 
 ONE = FixedPhrase("one", "une", "eins")
 SCHEDULES = {  # verb: subjects that do so at a fixed time

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dragoman.phrasebook import english_syntax, french, french_syntax, german, german_syntax
-from dragoman.phrasebook.clauses import action, happening, joined, nominal, placed, spoken, timed
-from dragoman.phrasebook.draw import Draw, NoChoice
-from dragoman.phrasebook.entries import modals, verbs, verbs_of
-from dragoman.phrasebook.grammar import Phrase, Word, phrase, words
-from dragoman.phrasebook.meaning import Clause, Name, Nominal, Pronoun
-from dragoman.phrasebook.predicates import describing
-from dragoman.phrasebook.realise import with_end
+from phrasebook import english_syntax, french, french_syntax, german, german_syntax
+from phrasebook.clauses import action, happening, joined, nominal, placed, spoken, timed
+from phrasebook.draw import Draw, NoChoice
+from phrasebook.entries import modals, verbs, verbs_of
+from phrasebook.grammar import Phrase, Word, phrase, words
+from phrasebook.meaning import Clause, Name, Nominal, Pronoun
+from phrasebook.predicates import describing
+from phrasebook.realise import with_end
 
 INTERROGATIVES = {
     "where": ("où", "wo"), "when": ("quand", "wann"), "why": ("pourquoi", "warum"), "how": ("comment", "wie"),
