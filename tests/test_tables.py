@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from dragoman.cli.evaluate_options import Comparisons, Tokenisers
-from dragoman.cli.features import Layers
+from dragoman.cli import evaluate_options, features
 from dragoman.configuration import components, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, LanguageConfig
@@ -43,9 +42,9 @@ def test_kinds_are_the_names_of_tables(repository: Path) -> None:
 
 def test_choices_are_those_of_what_takes_them() -> None:
     assert get_args(LanguageConfig.model_fields["tokeniser"].annotation) == tuple(TOKENISERS)
-    assert tuple(each.value for each in Tokenisers) == get_args(Tokenise)
-    assert tuple(each.value for each in Comparisons) == get_args(significance.Test)
-    assert tuple(each.value for each in Layers) == get_args(Layer)
+    assert evaluate_options.Tokenise == Tokenise
+    assert evaluate_options.Test == significance.Test
+    assert get_args(get_type_hints(features.Options)["layer"]) == get_args(Layer)
 
 
 def test_every_key_that_takes_parts_has_its_table() -> None:

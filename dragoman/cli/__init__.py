@@ -2,39 +2,12 @@
 
 import os
 import sys
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
-from dragoman.cli import (
-    align,
-    augment,
-    average,
-    calibrate,
-    corpus,
-    corrections,
-    debug,
-    demo,
-    dictionary,
-    distil,
-    evaluate,
-    explain,
-    export,
-    features,
-    gate,
-    info,
-    init,
-    judge,
-    lexicon,
-    postedit,
-    report,
-    score,
-    serve,
-    train,
-    translate,
-    tune,
-)
 from dragoman.cli.examples import EXAMPLES
 from dragoman.cli.exit_status import Commands
 from dragoman.version import __version__
@@ -65,14 +38,14 @@ def _options(
     pass
 
 
-# In the order of the help.
+# The modules of commands, in the order of the help.
 PANELS = {
-    "Try": (demo, info),
-    "Prepare": (init, corpus, debug, augment, features),
-    "Train": (train, distil, average),
-    "Translate": (translate, postedit, serve, corrections, export, lexicon, dictionary),
-    "Look inside": (explain, align, score, report),
-    "Evaluate": (evaluate, judge, tune, calibrate, gate),
+    "Try": "demo info",
+    "Prepare": "init corpus debug augment features",
+    "Train": "train distil average",
+    "Translate": "translate postedit serve corrections export lexicon dictionary",
+    "Look inside": "explain align score report",
+    "Evaluate": "evaluate judge tune calibrate gate",
 }
 
 
@@ -88,12 +61,15 @@ def _describe(part: typer.Typer, above: str = "") -> None:
         _describe(group.typer_instance, str(group.name))
 
 
-for panel, parts in PANELS.items():
-    for part in parts:
-        _describe(part.app)
-        for registered in (*part.app.registered_commands, *part.app.registered_groups):
+for panel, names in PANELS.items():
+    for name in names.split():
+        part: typer.Typer = import_module(f"dragoman.cli.{name}").app
+        _describe(part)
+        app.add_typer(part)
+        for registered in part.registered_commands:
             registered.rich_help_panel = panel
-        app.add_typer(part.app)
+        for group in part.registered_groups:
+            group.rich_help_panel = panel
 
 
 def main() -> None:

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import counting, gold, outputs
-from dragoman.cli.counting import (
-    ByMethod,
-    Columns,
-    MorePairs,
-    PairFiles,
-    Symmetrised,
-    TokenisedBy,
-    Tokenisers,
-)
+from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy
+from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import ArrayFiles, Json, OneBased, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import PORTION, one_stream, output, portions, tell
 from dragoman.corpus.pharaoh import Gold, Links, pharaoh
@@ -27,8 +20,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-OF_A_RUN = {"threshold": "--threshold", "json": "--json", "weights": "--weights", "to": "--to", "arrays": "--source"}
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman align`."""
@@ -36,9 +27,11 @@ class Options(NamedTuple):
     files: PairFiles
     output: OutputFile = None
     gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: report the error rate.")] = None
-    one_based: OneBased = False
+    one_based: Annotated[OneBased, Requires("--gold")] = False
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="With --gold: add half of the 95 % interval, by bootstrap.")
+        bool,
+        typer.Option("--confidence", help="With --gold: add half of the 95 % interval, by bootstrap."),
+        Requires("--gold"),
     ] = False
     method: ByMethod = None
     symmetrise: Symmetrised = None
@@ -48,12 +41,19 @@ class Options(NamedTuple):
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Link all words with at least this weight, not just the best."),
+        OF_RUN,
+        Conflicts("--json", because="it has every weight"),
     ] = None
-    json: Json = False
-    weights: Weights = None
-    to: To = None
-    arrays: ArrayFiles = None
+    json: Annotated[Json, OF_RUN] = False
+    weights: Annotated[Weights, OF_RUN] = None
+    to: Annotated[To, OF_RUN] = None
+    arrays: Annotated[ArrayFiles, OF_RUN] = None
     threads: Threads = None
+
+    @property
+    def run(self) -> bool:
+        """Whether a RUN aligns."""
+        return counting.by_run(self.files)
 
 
 class Aligned(NamedTuple):
@@ -69,13 +69,7 @@ def align(options: Options) -> None:
     """Align the words of given pairs by the attention of RUN, or by counting which words occur together (extra
     `align`): write a Pharaoh line such as 0-0 1-2 for each pair.
     """
-    by_run = counting.by_run(options, OF_A_RUN)
-    if options.one_based and not options.gold:
-        raise typer.BadParameter("--one-based goes with --gold")
-    if options.confidence and not options.gold:
-        raise typer.BadParameter("--confidence goes with --gold")
-    if options.threshold is not None and options.json:
-        raise typer.BadParameter("--threshold chooses links, and --json has every weight: one or the other")
+    by_run = options.run
     one_stream(*options.files, options.gold)
     right = gold.read(options.gold, one_based=options.one_based)
     every = _by_attention(options) if by_run else _by_counting(options)
@@ -118,7 +112,7 @@ def _by_counting(options: Options) -> Iterator[list[Aligned]]:
     """Yield the pairs aligned by a model that is trained on them, in portions."""
     from dragoman.corpus import aligners
 
-    words = aligners.lower_words(options.tokeniser or Tokenisers.punctuation)
+    words = aligners.lower_words(options.tokeniser or "punctuation")
     given: Iterable[Pair]
     given, also = counting.corpora(options.files, options.columns, options.also, options.output, [options.gold])
     if options.gold and options.tokeniser is None:

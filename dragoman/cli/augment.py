@@ -45,12 +45,7 @@ TargetName = Annotated[str, typer.Option(help="Suffix of the targets.")]
 
 @augment.command()
 def back(
-    run: RunPath,
-    target: Texts,
-    output: Prefix,
-    tag: Tag = "<bt>",
-    beam: Width = None,
-    threads: Threads = None,
+    run: RunPath, target: Texts, output: Prefix, tag: Tag = "<bt>", beam: Width = None, threads: Threads = None
 ) -> None:
     """Back-translation (Sennrich et al. 2016): RUN translates from the target language into sources for TARGET."""
     translator = _of_one_source(run)
@@ -61,12 +56,7 @@ def back(
 
 @augment.command()
 def forward(
-    run: RunPath,
-    source: SourceFile,
-    output: Prefix,
-    tag: Tag = "<ft>",
-    beam: Width = None,
-    threads: Threads = None,
+    run: RunPath, source: SourceFile, output: Prefix, tag: Tag = "<ft>", beam: Width = None, threads: Threads = None
 ) -> None:
     """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
     translator = _of_one_source(run)
@@ -76,13 +66,7 @@ def forward(
 
 
 @augment.command()
-def copy(
-    text: Texts,
-    output: Prefix,
-    source_name: SourceName,
-    target_name: TargetName,
-    tag: Tag = "<copy>",
-) -> None:
+def copy(text: Texts, output: Prefix, source_name: SourceName, target_name: TargetName, tag: Tag = "<copy>") -> None:
     """Copied texts (Currey et al. 2017): TARGET is its own source."""
     lines = _whole(((line,) for line in read_lines(text, LONGEST_TEXT)), text)
     pairs = ((_tagged(tag, line), line) for _, (line,) in lines)

@@ -5,14 +5,14 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dragoman.cli.evaluate_options import EDITS, FREQUENCY, LENGTH, Comparisons, Options
+from dragoman.cli.evaluate_options import EDITS, FREQUENCY, LENGTH, Options
 from dragoman.cli.scores import Text, check, entry, read
 from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.significance import FEWEST, Compared, Test, judged, score_of, scored
+from dragoman.evaluation.significance import FEWEST, Compared, judged, score_of, scored
 from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class Corpus(NamedTuple):
         options, references = self.options, len(self.references)
         if len(counts) == 1 and not options.confidence:
             return scored(metric, counts, references)
-        test: Test = "bootstrap" if options.test == Comparisons.bootstrap else "randomisation"
-        return judged(metric, counts, references, test=test, samples=options.samples, seed=options.seed)
+        return judged(metric, counts, references, test=options.test, samples=options.samples, seed=options.seed)
 
 
 def compared(

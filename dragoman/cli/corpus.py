@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import column_names, command
+from dragoman.cli.option_rules import Conflicts, Requires
+from dragoman.cli.options import Columns, command
 from dragoman.cli.streams import one_line, tell
 from dragoman.errors import UserError
 from dragoman.text.printable import printable
@@ -46,19 +47,21 @@ class CorpusOptions(NamedTuple):
             "--output", "-o", metavar="PREFIX", callback=_prefix, help="Corpus to write: PREFIX.tsv, or parts of it."
         ),
     ] = None
-    columns: Annotated[
-        str | None, typer.Option(metavar="SOURCE,TARGET", help="Which languages or columns have the pairs: en,de.")
-    ] = None
+    columns: Annotated[Columns, Conflicts("--installed")] = None
     installed: Annotated[
         str | None,
         typer.Option(metavar="LANGUAGE", help="Read the message catalogues of this machine, from English, not FILES."),
     ] = None
     rows: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Domains to list with --installed.", show_default="20")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Domains to list with --installed.", show_default="20"),
+        Requires("--installed"),
     ] = None
     dev: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.dev.tsv.")] = 0
     test: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.test.tsv.")] = 0
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the choice of these.", show_default="1")] = None
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of the choice of these.", show_default="1"), Requires("--dev", "--test")
+    ] = None
     longest: Annotated[int, typer.Option(min=1, metavar="N", help="Characters that a text may have.")] = 1_000
     drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Leave out what is the same as its source.")] = (
         False
@@ -71,17 +74,10 @@ class CorpusOptions(NamedTuple):
 @command(app)
 def corpus(options: CorpusOptions) -> None:
     """Make one clean corpus of files in many formats, or of the programs on this machine; split off dev and test."""
-    names = column_names(options.columns)
     if bool(options.files) == bool(options.installed):
         raise typer.BadParameter("expected FILES, or --installed LANGUAGE")
     if options.output is None and (options.files or options.dev or options.test):
         raise typer.BadParameter("expected --output PREFIX")
-    if options.installed is not None and names:
-        raise typer.BadParameter("--columns: is for FILES")
-    if options.installed is None and options.rows is not None:
-        raise typer.BadParameter("--rows: is for --installed")
-    if options.seed is not None and not (options.dev or options.test):
-        raise typer.BadParameter("--seed: is for --dev and --test")
     from dragoman.corpus import parts
     from dragoman.corpus.cleaning import Cleaner, Rules
 
@@ -92,7 +88,7 @@ def corpus(options: CorpusOptions) -> None:
     from dragoman.corpus.corpora import corpora
     from dragoman.corpus.examples import corpus_files
 
-    places, names, _ = corpora(options.files or [], names)
+    places, names, _ = corpora(options.files or [], options.columns or ())
 
     def rows() -> "Iterator[Origin]":
         yield from _cleaned(cleaner, _units(places, names))

@@ -1,14 +1,15 @@
 """Pairs whose words a RUN aligns or, without one, counting which occur together: files, options and links."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import column_names
+from dragoman.cli.option_rules import Conflicts, Requires
+from dragoman.cli.options import ColumnNames
+from dragoman.cli.options import Columns as AnyColumns
 from dragoman.cli.streams import tell
 from dragoman.corpus.aligners import LONGEST, Method, Symmetrisation, Words
 from dragoman.corpus.pharaoh import Links
@@ -17,16 +18,11 @@ if TYPE_CHECKING:
     from dragoman.corpus.aligners import Find
     from dragoman.corpus.examples import Pair
 
-OF_NO_RUN = {name: f"--{name}" for name in ("method", "symmetrise", "also", "columns", "tokeniser")}
+OF_RUN = Requires("RUN")
+OF_NO_RUN = Conflicts("RUN")
 
 
-class Tokenisers(StrEnum):
-    """Values of `--tokeniser`."""
-
-    punctuation = "punctuation"
-    whitespace = "whitespace"
-
-
+Tokeniser: TypeAlias = Literal["punctuation", "whitespace"]
 PairFiles = Annotated[
     list[Path],
     typer.Argument(
@@ -41,6 +37,7 @@ ByMethod = Annotated[
         help="Without RUN: the alignment model to train on these pairs; hmm if not given. mask_align, a network, makes "
         "fewer errors and takes longer."
     ),
+    OF_NO_RUN,
 ]
 Symmetrised = Annotated[
     Symmetrisation | None,
@@ -48,32 +45,32 @@ Symmetrised = Annotated[
         help="Without RUN: how the links of both directions become one alignment, or the direction to take alone; "
         "grow_diag_final_and if not given."
     ),
+    OF_NO_RUN,
 ]
 MorePairs = Annotated[
     str | None,
     typer.Option(metavar="CORPUS", help="Without RUN: more pairs to learn from, a prefix or file; not aligned."),
+    OF_NO_RUN,
 ]
-Columns = Annotated[
-    str | None, typer.Option(metavar="SOURCE,TARGET", help="Without RUN: languages or columns of a corpus: en,de.")
-]
+Columns = Annotated[AnyColumns, OF_NO_RUN]
 TokenisedBy = Annotated[
-    Tokenisers | None, typer.Option(help="Without RUN: what separates words, as `text` has it; punctuation.")
+    Tokeniser | None, typer.Option(help="Without RUN: what separates words, as `text` has it; punctuation."), OF_NO_RUN
 ]
 
 
-def by_run(options: Any, of_a_run: Mapping[str, str]) -> bool:
-    """Whether a RUN aligns. Raises BadParameter for an option, by its name in the code, that goes with the other."""
-    if len(options.files) > 3:
+def by_run(files: Sequence[Path]) -> bool:
+    """Whether a RUN aligns."""
+    if len(files) > 3:
         raise typer.BadParameter("expected at most RUN, SOURCE and TARGET")
-    found = len(options.files) == 3
-    for name, option in (OF_NO_RUN if found else of_a_run).items():
-        if getattr(options, name) != options._field_defaults[name]:
-            raise typer.BadParameter(f"{option} is for aligning {'without' if found else 'by'} a RUN")
-    return found
+    return len(files) == 3
 
 
 def corpora(
-    files: list[Path], columns: str | None, more: str | None, output: Path | None, read: Sequence[Path | None] = ()
+    files: list[Path],
+    columns: ColumnNames | None,
+    more: str | None,
+    output: Path | None,
+    read: Sequence[Path | None] = (),
 ) -> "tuple[Iterator[Pair], Iterator[Pair]]":
     """The pairs to align, and `more` to learn from. UserError if the output is one of their files, or is `read`."""
     from dragoman.corpus import formats
@@ -81,7 +78,7 @@ def corpora(
     from dragoman.corpus.corpora import side_by_side
     from dragoman.corpus.examples import corpus_files, parallel, read_pairs
 
-    names = column_names(columns)
+    names: tuple[str, ...] = columns or ()
     own: list[Path]
     if len(files) == 2 and not formats.of_one_language(*files):
         source, target = own = files

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Configuration, Threads, column_names, files_and_overrides, overrides
+from dragoman.cli.options import OVERRIDES, Columns, Configuration, Threads, files_and_overrides, overrides
 from dragoman.cli.streams import one_line
 from dragoman.errors import UserError
 from dragoman.text.printable import printable
@@ -27,19 +27,12 @@ app.add_typer(debug, name="debug")
 
 
 @debug.command("data", context_settings=OVERRIDES)
-def debug_data(
-    config: Configuration,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="SOURCE,TARGET", help="Which languages or columns of a corpus have the pairs: en,de."),
-    ] = None,
-    threads: Threads = None,
-) -> None:
+def debug_data(config: Configuration, columns: Columns = None, threads: Threads = None) -> None:
     """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
     training will take here; or of a corpus: a file with both languages, or two texts.
     """
     files, given = files_and_overrides(config)
-    names = column_names(columns)
+    names = columns or ()
     from dragoman.corpus import formats
 
     if len(files) == 2 or (len(files) == 1 and (names or files[0].endswith(formats.ENDINGS))):

@@ -6,15 +6,13 @@ from typing import Annotated, NamedTuple
 import typer
 
 from dragoman.cli import counting, outputs
-from dragoman.cli.counting import ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy, Tokenisers
+from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy
 from dragoman.cli.options import ArrayFiles, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import one_stream, output, tell
 from dragoman.corpus.dictionary import Linked
 from dragoman.errors import UserError
 
 app = typer.Typer()
-
-OF_A_RUN = {"weights": "--weights", "to": "--to", "arrays": "--source"}
 
 
 class Options(NamedTuple):
@@ -33,10 +31,15 @@ class Options(NamedTuple):
     also: MorePairs = None
     columns: Columns = None
     tokeniser: TokenisedBy = None
-    weights: Weights = None
-    to: To = None
-    arrays: ArrayFiles = None
+    weights: Annotated[Weights, OF_RUN] = None
+    to: Annotated[To, OF_RUN] = None
+    arrays: Annotated[ArrayFiles, OF_RUN] = None
     threads: Threads = None
+
+    @property
+    def run(self) -> bool:
+        """Whether a RUN aligns."""
+        return counting.by_run(self.files)
 
 
 @command(app)
@@ -46,7 +49,7 @@ def dictionary(options: Options) -> None:
     """
     from dragoman.corpus import dictionary as files
 
-    by_run = counting.by_run(options, OF_A_RUN)
+    by_run = options.run
     one_stream(*options.files)
     pairs = _by_attention(options) if by_run else _by_counting(options)
     entries = files.learn(pairs, min_count=options.min_count, min_probability=options.min_probability)
@@ -81,7 +84,7 @@ def _by_counting(options: Options) -> Iterator[Linked]:
     from dragoman.corpus import aligners
     from dragoman.corpus.aligners import Words, lowered
 
-    words = aligners.written_words(options.tokeniser or Tokenisers.punctuation)
+    words = aligners.written_words(options.tokeniser or "punctuation")
     every = counting.corpora(options.files, options.columns, options.also, options.output)
     given, also = ([Words(*map(words, pair)) for pair in each] for each in every)
     low, more = ([Words(*map(lowered, pair)) for pair in each] for each in (given, also))

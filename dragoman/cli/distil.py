@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Beam, Engine, Engines, Threads, files_and_overrides
+from dragoman.cli.option_rules import digests
+from dragoman.cli.options import OVERRIDES, Beam, Engine, Threads, files_and_overrides
 from dragoman.cli.resuming import noted_folder
 from dragoman.cli.streams import one_line, tell
 from dragoman.errors import UserError
@@ -35,7 +36,7 @@ def distil(
         bool, typer.Option("--references", help="Learn from the pairs of the corpus as well.")
     ] = False,
     beam: Beam = None,
-    engine: Engine = Engines.torch,
+    engine: Engine = "torch",
     threads: Threads = None,
 ) -> None:
     """Distil (Kim and Rush 2016): RUN, or an ensemble of several, translates the training text, and a model learns from
@@ -45,7 +46,6 @@ def distil(
     *runs, file = map(Path, files)
     if not runs:
         raise UserError("distil: expected a run and a configuration: dragoman distil RUN student.yaml")
-    from dragoman.cli import sources
     from dragoman.cli.train import tell_next, trained
     from dragoman.cli.translate import translate
     from dragoman.cli.translate_options import Options
@@ -61,10 +61,10 @@ def distil(
     learnt = checks.load_config(file, {**given, "data.train": json.dumps(train, ensure_ascii=False)})
     asked = {
         "command": "distil",
-        "RUN": sources.digests([RunFolder(run).weights() for run in runs]),
+        "RUN": digests([RunFolder(run).weights() for run in runs]),
         "--beam": beam,
         "--engine": engine,
-        "data.train": sources.digests(corpus_files(data.train, source, data.target)),
+        "data.train": digests(corpus_files(data.train, source, data.target)),
     }
     with noted_folder(folder, asked, "distilled text"):
         texts, made = (folder / f"{PAIRS}.{name}" for name in (source, data.target))

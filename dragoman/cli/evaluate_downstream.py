@@ -11,7 +11,7 @@ from dragoman.cli.streams import tell
 from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import Counts, Test, judged, score_of
+from dragoman.evaluation.significance import Counts, judged, score_of
 from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options, 
 
 def _rows(names: Sequence[str], metric: Accuracy, counts: "Sequence[Counts]", options: Options) -> list[Row]:
     tell_if_few(len(counts[0]))
-    test: Test = "bootstrap" if options.test == "bootstrap" else "randomisation"
-    cells = judged(metric, counts, 1, test=test, samples=options.samples, seed=options.seed)
+    cells = judged(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
     return [Row({"text": name}, [cell, _drop(cell, cells[0])]) for name, cell in zip(names, cells, strict=True)]
 
 

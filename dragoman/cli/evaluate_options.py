@@ -1,52 +1,27 @@
-"""Options of `dragoman evaluate`, and which do not go together."""
+"""Options of `dragoman evaluate`, each with its rules."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from dragoman.cli.options import (
-    Beam,
-    Candidates,
-    Engine,
-    Engines,
-    Exact,
-    MemoryPlace,
-    Search,
-    Threads,
-    To,
-    Weights,
-)
+from dragoman.cli.option_rules import Conflicts, Requires, is_given
+from dragoman.cli.options import Beam, Candidates, Engine, Exact, MemoryPlace, Search, Threads, To, Weights
 
 SAMPLES, SEED = 1000, 12345  # of resampling, as sacreBLEU's
 
 
-class Tokenisers(StrEnum):
-    """How BLEU separates words."""
-
-    v13a = "13a"
-    intl = "intl"
-    zh = "zh"
-    char = "char"
-    none = "none"
-
-
-class ErrorUnits(StrEnum):
-    """What an error rate counts."""
-
-    token = "token"
-    character = "character"
-
-
-class Comparisons(StrEnum):
-    """How two systems are compared."""
-
-    bootstrap = "bootstrap"
-    randomisation = "randomisation"
-
-
+# The same names as in evaluation/metrics/sacre.py and evaluation/significance.py, which need more libraries.
+Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
+Test: TypeAlias = Literal["bootstrap", "randomisation"]
 METRICS = "bleu,chrf,ter"
+EDITS = "edits"  # values of --by that are no files
+FREQUENCY = "frequency"
+LENGTH = "length"
+
+OF_RUN = Requires("--run")
+RESAMPLED = Requires("--confidence", "several --input", "--downstream")
+OF_METRICS = Conflicts("--downstream", because="it measures with a classifier")
 
 
 class Options(NamedTuple):
@@ -62,7 +37,10 @@ class Options(NamedTuple):
         ),
     ] = None
     run: Annotated[
-        list[Path] | None, typer.Option(help="A run that translates --source instead; several form an ensemble.")
+        list[Path] | None,
+        typer.Option(help="A run that translates --source instead; several form an ensemble."),
+        Requires("--source"),
+        Conflicts("--input", because="it translates --source itself"),
     ] = None
     source: Annotated[
         list[str] | None,
@@ -70,19 +48,26 @@ class Options(NamedTuple):
             metavar="FILE",
             help="Text for --run to translate (for several sources NAME=FILE each), or whose length --by is of.",
         ),
+        Requires("--run", "--by length"),
     ] = None
-    metrics: Annotated[str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: ")] = METRICS
-    tokenise: Annotated[Tokenisers | None, typer.Option(help="How BLEU and METEOR separate words.")] = None
-    unit: Annotated[ErrorUnits | None, typer.Option(help="What token_error_rate counts.")] = None
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case.")] = False
+    metrics: Annotated[
+        str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: "), OF_METRICS
+    ] = METRICS
+    tokenise: Annotated[Tokenise | None, typer.Option(help="How BLEU and METEOR separate words."), OF_METRICS] = None
+    unit: Annotated[
+        Literal["token", "character"] | None, typer.Option(help="What token_error_rate counts."), OF_METRICS
+    ] = None
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case."), OF_METRICS] = False
     confidence: Annotated[bool, typer.Option("--confidence", help="Add half of the 95 % interval, by bootstrap.")] = (
         False
     )
-    test: Annotated[Comparisons, typer.Option(help="How several systems are compared.")] = Comparisons.bootstrap
+    test: Annotated[
+        Test, typer.Option(help="How several systems are compared."), Requires("several --input", "--downstream")
+    ] = "bootstrap"
     samples: Annotated[
-        int, typer.Option(min=100, max=1_000_000, metavar="N", help="How often test sets are resampled.")
+        int, typer.Option(min=100, max=1_000_000, metavar="N", help="How often test sets are resampled."), RESAMPLED
     ] = SAMPLES
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of resampling.")] = SEED
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of resampling."), RESAMPLED] = SEED
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,9 +75,13 @@ class Options(NamedTuple):
             help="Scores of parts: length (of --source, or else of the reference), frequency (of words in --corpus), "
             "edits (by their type), or a TSV file of tags with a header and a row for each sentence.",
         ),
+        Requires("--corpus", value=FREQUENCY),
+        OF_METRICS,
     ] = None
     corpus: Annotated[
-        Path | None, typer.Option(help="Text in the language of the references, such as a training corpus.")
+        Path | None,
+        typer.Option(help="Text in the language of the references, such as a training corpus."),
+        Requires("--by frequency"),
     ] = None
     edited: Annotated[
         Path | None,
@@ -101,6 +90,7 @@ class Options(NamedTuple):
             help="With --by edits: the text, a line for each, that was edited, such as a "
             "machine translation; how well that was done is scored, and not what is left to do.",
         ),
+        Requires("--by edits"),
     ] = None
     downstream: Annotated[
         Path | None,
@@ -109,20 +99,29 @@ class Options(NamedTuple):
             help="Evaluate through another task instead: texts with labels (TSV: text, label) in the language of the "
             "references, to train a classifier of both references and translations on (extra `downstream`).",
         ),
+        Requires("--labels"),
     ] = None
     labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --downstream: the label of each reference, one per line.")
+        Path | None,
+        typer.Option(metavar="FILE", help="With --downstream: the label of each reference, one per line."),
+        Requires("--downstream"),
     ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON in the form of sacreBLEU.")] = False
-    search: Search = None
-    beam: Beam = None
-    engine: Engine = Engines.torch
-    weights: Weights = None
-    candidates: Candidates = None
-    to: To = None
-    memory: MemoryPlace = None
-    exact: Exact = False
-    threads: Threads = None
+    search: Annotated[Search, OF_RUN] = None
+    beam: Annotated[Beam, OF_RUN] = None
+    engine: Annotated[Engine, OF_RUN] = "torch"
+    weights: Annotated[Weights, OF_RUN] = None
+    candidates: Annotated[Candidates, OF_RUN, OF_METRICS, Conflicts("--by", because="they score a test set twice")] = (
+        None
+    )
+    to: Annotated[To, OF_RUN] = None
+    memory: Annotated[MemoryPlace, OF_RUN] = None
+    exact: Annotated[Exact, OF_RUN] = False
+    threads: Annotated[Threads, OF_RUN] = None
+
+    @property
+    def several_input(self) -> bool:
+        return len(self.translations or ()) > 1
 
     def beside(self) -> list[Path]:
         """The files that are read beside translations and their sources."""
@@ -134,80 +133,12 @@ class Options(NamedTuple):
         return {"tokenise": self.tokenise, "lowercase": self.lowercase or None, "unit": self.unit}
 
 
-EDITS = "edits"  # values of --by that are no files
-FREQUENCY = "frequency"
-LENGTH = "length"
-
-
 def check(options: Options) -> None:
-    """Refuse options that do not go together."""
-    if options.run and not options.source:
-        raise typer.BadParameter("--run and --source go together")
-    if options.source and not options.run and LENGTH not in (options.by or ()):
-        raise typer.BadParameter("--run and --source go together")
-    if options.source and not options.run and len(options.source) > 1:
-        raise typer.BadParameter("--by length: several --source go with --run")
-    if options.run and options.translations:
-        raise typer.BadParameter("--input has translations, and --run makes them: one or the other")
-    _check_groups(options, options.by or [])
-    if bool(options.downstream) != bool(options.labels):
-        raise typer.BadParameter("--downstream and --labels go together")
-    if options.downstream:
-        _check_downstream(options)
-    _check_resampling(options)
-    of_runs = {
-        "--search": options.search,
-        "--beam": options.beam,
-        "--engine": options.engine != Engines.torch,
-        "--weights": options.weights,
-        "--candidates": options.candidates,
-        "--to": options.to,
-        "--memory": options.memory,
-        "--exact": options.exact,
-        "--threads": options.threads,
-    }
-    for option, given in of_runs.items():
-        if given and not options.run:
-            raise typer.BadParameter(f"{option} goes with --run")
-
-
-def _check_resampling(options: Options) -> None:
-    """Refuse options of tests and intervals where there are none."""
-    tested = len(options.translations or ()) > 1 or options.downstream is not None
-    if options.test != Comparisons.bootstrap and not tested:
-        raise typer.BadParameter("--test compares several systems (--input)")
-    if not (tested or options.confidence) and (options.samples, options.seed) != (SAMPLES, SEED):
-        raise typer.BadParameter("--samples and --seed go with --confidence or several systems (--input)")
-
-
-def _check_groups(options: Options, by: list[str]) -> None:
-    """Refuse options that do not go with the parts that are scored, or would change nothing of them."""
-    if (FREQUENCY in by) != bool(options.corpus):
-        raise typer.BadParameter("--by frequency and --corpus go together")
-    if options.edited and EDITS not in by:
-        raise typer.BadParameter("--edited goes with --by edits")
-    if by and options.candidates:
-        raise typer.BadParameter("--candidates scores a test set twice, and --by its parts: one or the other")
+    """Refuse several sources of --by length, and options that would change nothing of the parts that are scored."""
+    by = options.by or []
+    if not options.run and len(options.source or ()) > 1:
+        raise typer.BadParameter("--by length: several --source require --run")
     own_scores = bool(by) and {EDITS, FREQUENCY}.issuperset(by)
-    given = {**_of_metrics(options), "--lowercase": options.lowercase and EDITS not in by}
-    for option, value in given.items():
-        if own_scores and value:
+    for option in ("--metrics", "--tokenise", "--unit", *(["--lowercase"] if EDITS not in by else [])):
+        if own_scores and is_given(options, option):
             raise typer.BadParameter(f"{option} would change nothing of --by {' --by '.join(by)}; leave it out")
-
-
-def _check_downstream(options: Options) -> None:
-    """Refuse options that would change nothing where a classifier is what is measured with."""
-    given = {**_of_metrics(options), "--by": options.by, "--candidates": options.candidates}
-    for option, value in given.items():
-        if value:
-            raise typer.BadParameter(f"{option} is for metrics, and --downstream has its own: one or the other")
-
-
-def _of_metrics(options: Options) -> dict[str, Any]:
-    """Return the options that are for metrics, and whether they were given."""
-    return {
-        "--metrics": options.metrics != METRICS,
-        "--tokenise": options.tokenise,
-        "--unit": options.unit,
-        "--lowercase": options.lowercase,
-    }

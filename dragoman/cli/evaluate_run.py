@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.evaluate_options import Options
-from dragoman.cli.options import Engines, two
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
@@ -38,19 +37,15 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     from dragoman.cli.scores import check, named, read
     from dragoman.translation.loading import load
 
-    runs, candidates = options.run or [], two(options.candidates)
-    translator = load(runs, weights=options.weights, engine=options.engine.value, memory=options.memory)
+    runs, candidates = options.run or [], options.candidates
+    translator = load(runs, weights=options.weights, engine=options.engine, memory=options.memory)
     sources = files.whole(options.source or [], translator, options.beside())
     references = [read(path) for path in options.references]
     check(len(sources.lines), sources.path, references)
     narrowed = None
     if candidates:
         narrowed = load(
-            runs,
-            weights=options.weights,
-            engine=options.engine.value,
-            candidates=candidates,
-            memory=options.memory,
+            runs, weights=options.weights, engine=options.engine, candidates=candidates, memory=options.memory
         )
     found = _translated(translator, sources, options)
     further = list["Compared | Score"]()
@@ -81,7 +76,7 @@ def _signature(options: Options) -> str:
     """Return the options that change translations, as the end of a score's signature."""
     from dragoman.cli.scores import part
 
-    engine = None if options.engine == Engines.torch else options.engine
+    engine = None if options.engine == "torch" else options.engine
     chosen = {
         "search": options.search,
         "beam": options.beam,

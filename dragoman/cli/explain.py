@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
+from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import Beam, MemoryPlace, Search, Threads, To, Weights, command
 from dragoman.cli.streams import is_typed, portions, tell
-from dragoman.cli.translate_options import printed_schema
+from dragoman.cli.translate_options import Schema
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.printable import printable
@@ -41,11 +42,16 @@ class Options(NamedTuple):
         ),
     ]
     target: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Explain this translation, not what the search finds.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Explain this translation, not what the search finds."),
+        Requires("a SENTENCE"),
+        Conflicts("--search", "--beam", "--tree", because="it is not searched for"),
     ] = None
-    contrast: Annotated[str | None, typer.Option(metavar="TEXT", help="Tell why it is not this other translation.")] = (
-        None
-    )
+    contrast: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Tell why it is not this other translation."),
+        Requires("a SENTENCE"),
+    ] = None
     show: Annotated[bool, typer.Option("--show", help="Draw the map of each method.")] = False
     tree: Annotated[bool, typer.Option("--tree", help="Draw the hypotheses of the search as a tree.")] = False
     nearest: Annotated[
@@ -58,19 +64,14 @@ class Options(NamedTuple):
             metavar="MAP=FILE",
             help="Write attention, gradient, erasure or contrast as .svg, .json or .csv; may be repeated.",
         ),
+        Requires("a SENTENCE"),
     ] = None
     json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object for each sentence: the translation and its explanation.")
-    ] = False
-    schema: Annotated[
         bool,
-        typer.Option(
-            "--schema",
-            callback=printed_schema,
-            is_eager=True,
-            help="Print the JSON schema of what --json writes, and exit.",
-        ),
+        typer.Option("--json", help="Write a JSON object for each sentence: the translation and its explanation."),
+        Conflicts("--show", "--tree", because="it writes everything"),
     ] = False
+    schema: Schema = False
     search: Search = None
     beam: Beam = None
     to: To = None
@@ -78,17 +79,15 @@ class Options(NamedTuple):
     memory: MemoryPlace = None
     threads: Threads = None
 
+    @property
+    def a_sentence(self) -> bool:
+        return bool(_split(self.words)[1])
+
 
 @command(app)
 def explain(options: Options) -> None:
     """Tell which source words each target word comes from, by attention, gradients and erasure, and why not others."""
     runs, sentence = _split(options.words)
-    if not sentence and (options.target is not None or options.contrast is not None or options.export):
-        raise typer.BadParameter("--target, --contrast and --export go with one SENTENCE, not with standard input")
-    if options.json and (options.show or options.tree):
-        raise typer.BadParameter("--json: writes all of it; leave out --show and --tree")
-    if options.target is not None and (options.tree or options.search is not None or options.beam is not None):
-        raise typer.BadParameter("--target is not searched for; leave out --search, --beam and --tree")
     exports = _exports(options)
     from dragoman.cli import sources
     from dragoman.translation.loading import load

@@ -1,8 +1,7 @@
 """`dragoman features`: arrays of features from images."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
@@ -12,13 +11,6 @@ from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 app = typer.Typer()
-
-
-class Layers(StrEnum):
-    """Values of `--layer`."""
-
-    regions = "regions"
-    whole = "global"  # `global` is a keyword of Python
 
 
 class Options(NamedTuple):
@@ -31,8 +23,9 @@ class Options(NamedTuple):
         Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
     ] = None
     layer: Annotated[
-        Layers, typer.Option(help="What to extract: the regions of a feature map, or one vector for the whole image.")
-    ] = Layers.regions
+        Literal["regions", "global"],
+        typer.Option(help="What to extract: the regions of a feature map, or one vector for the whole image."),
+    ] = "regions"
     stage: Annotated[
         int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
     ] = -1
@@ -57,12 +50,12 @@ def features(options: Options) -> None:
     target, names = options.output, options.list_
     if target.suffix != ".npy":
         raise UserError(f"{target}: expected the name of a .npy file")
-    if options.layer == Layers.whole and options.stage != -1:
+    if options.layer == "global" and options.stage != -1:
         raise UserError("--stage: chooses a feature map, and --layer global takes none; leave out one")
     paths = images(options.folder, names)
     outputs.check([("--output", target)], [names, options.weights, *paths])
     device = devices.choose(DeviceConfig()).torch_device
-    network = Network(options.model, options.weights, device, layer=options.layer.value, stage=options.stage)
+    network = Network(options.model, options.weights, device, layer=options.layer, stage=options.stage)
     batches = [paths[first : first + options.batch] for first in range(0, len(paths), options.batch)]
     console = Console(stderr=True)
     shape = extract(network, paths, track(batches, f"{len(paths):,} images", console=console), target)

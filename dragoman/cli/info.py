@@ -19,9 +19,7 @@ app = typer.Typer()
 
 
 @app.command()
-def info(
-    run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None,
-) -> None:
+def info(run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None) -> None:
     """Show what a run contains; without a run, what this machine has."""
     facts = list(_of_run(run) if run else _of_machine())
     width = max(len(label) for label, _ in facts)

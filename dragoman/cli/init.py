@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import Threads, column_names
+from dragoman.cli.options import Columns, Threads
 from dragoman.cli.outputs import named
 from dragoman.cli.streams import tell
 
@@ -26,29 +26,22 @@ def init(
         str | None,
         typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a file of columns."),
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SOURCE,TARGET", help="Columns or languages of a file with several that hold the pairs: en,de."
-        ),
-    ] = None,
+    columns: Columns = None,
     memory: Annotated[
         bool, typer.Option("--memory", help="The model reads translations of similar training sources, too.")
     ] = False,
     epochs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Epochs of the training, if not as many as still help."),
+        int | None, typer.Option(min=1, metavar="N", help="Epochs of the training, if not as many as still help.")
     ] = None,
     threads: Threads = None,
 ) -> None:
     """Write a commented configuration with sizes chosen for your sentence pairs; tell what they score without a model,
     and how long training will take here.
     """
-    names = column_names(columns)
     from dragoman.corpus.initialise import initialise
     from dragoman.corpus.sizes import InitOptions
 
-    for line in initialise(source, target, output, dev, names, InitOptions(memory, epochs)):
+    for line in initialise(source, target, output, dev, columns or (), InitOptions(memory, epochs)):
         tell(line)
     tell(f"{output}: written")  # whatever becomes of what follows
     from dragoman.cli.outlook import outlook

@@ -29,8 +29,7 @@ class MakeOptions(NamedTuple):
 
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line.")]
     systems: Annotated[
-        list[str],
-        typer.Argument(metavar="[NAME=]FILE...", help="Their translations by each system, line by line."),
+        list[str], typer.Argument(metavar="[NAME=]FILE...", help="Their translations by each system, line by line.")
     ]
     output: Annotated[
         Path,
@@ -61,8 +60,7 @@ class MakeOptions(NamedTuple):
         int | None, typer.Option(min=1, metavar="N", help="How many sentences, drawn at random; all if not given.")
     ] = None
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of the order, to make the page again."),
+        int | None, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of the order, to make the page again.")
     ] = None
 
 
@@ -109,8 +107,7 @@ def read(
     key: Annotated[Path, typer.Argument(metavar="KEY", help="The PAGE.key.json of the page.")],
     saved: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What annotators saved on the page.")],
     baseline: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="System that others are compared with; the first if not given."),
+        str | None, typer.Option(metavar="NAME", help="System that others are compared with; the first if not given.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -4,13 +4,14 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 
 from dragoman import threads
+from dragoman.cli import option_rules
 from dragoman.cli.outputs import writable
 from dragoman.errors import UserError
 
@@ -18,14 +19,6 @@ Taken = TypeVar("Taken", bound=tuple[Any, ...])
 
 # Options that typer does not know are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
-
-
-class Engines(StrEnum):
-    """Values of `--engine`."""
-
-    torch = "torch"
-    int8 = "int8"
-    onnx = "onnx"
 
 
 MemoryPlace = Annotated[
@@ -57,8 +50,7 @@ ArrayFiles = Annotated[
     typer.Option("--source", metavar="NAME=FILE", help="The arrays of a numeric source; SOURCE has the other sources."),
 ]
 Weights = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run."),
+    str | None, typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run.")
 ]
 
 
@@ -82,58 +74,48 @@ Threads = Annotated[
 ]
 
 
-def known_metric(text: str | None) -> str | None:
-    """Raises BadParameter if the table of metrics, which is imported only if one is given, has none such."""
-    if text is not None:
-        from dragoman.configuration import components
-        from dragoman.evaluation.metrics.table import METRICS
+def _of_table(module: str, table: str) -> Callable[[str | None], str | None]:
+    """Return a callback that looks up a kind in a table, which is imported only if the option is given."""
 
-        try:
-            components.read(METRICS, text)
-        except UserError as error:
-            raise typer.BadParameter(str(error)) from None
-    return text
+    def check(text: str | None) -> str | None:
+        if text is not None:
+            from dragoman.configuration import components
+
+            try:
+                components.read(getattr(import_module(module), table), text)
+            except UserError as error:
+                raise typer.BadParameter(str(error)) from None
+        return text
+
+    return check
 
 
+known_metric = _of_table("dragoman.evaluation.metrics.table", "METRICS")
 MetricName = Annotated[
     str,
     typer.Option("--metric", metavar="METRIC", callback=known_metric, help="Any metric of `evaluate`, such as bleu."),
 ]
 
 
-def _known_search(text: str | None) -> str | None:
-    """Raises BadParameter if the table of searches, which is imported only if one is given, has none such."""
-    if text is not None:
-        from dragoman.configuration import components
-        from dragoman.search.table import SEARCHES
-
-        try:
-            components.read(SEARCHES, text)
-        except UserError as error:
-            raise typer.BadParameter(str(error)) from None
-    return text
-
-
 Search = Annotated[
     str | None,
     typer.Option(
         metavar="KIND",
-        callback=_known_search,
+        callback=_of_table("dragoman.search.table", "SEARCHES"),
         help="How to search, such as greedy or '{kind: sample, top_p: 0.9}'; the run's own way if not given. "
         "`debug config` lists the kinds.",
     ),
 ]
 Beam = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Width of the beam.")]
 Engine = Annotated[
-    Engines, typer.Option(help="Engine to compute with: torch, int8 (8-bit integers), or onnx after `export --onnx`.")
+    Literal["torch", "int8", "onnx"],
+    typer.Option(help="Engine to compute with: torch, int8 (8-bit integers), or onnx after `export --onnx`."),
 ]
 Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Continue after the lines that this command, unfinished, left in FILE.partial."),
+    bool, typer.Option("--resume", help="Continue after the lines that this command, unfinished, left in FILE.partial.")
 ]
 OutputFile = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given."),
+    Path | None, typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given.")
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Write a JSON object for each line: text, words, attention, log-probabilities.")
@@ -142,19 +124,61 @@ To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Target languag
 OneBased = Annotated[
     bool, typer.Option("--one-based", help="The links of --gold count words from 1, such as 1-1, not from 0.")
 ]
+
+
+class CandidateCounts(NamedTuple):
+    """The two numbers of `--candidates`."""
+
+    frequent: int
+    likely: int
+
+    @classmethod
+    def parse(cls, text: str) -> "CandidateCounts":
+        numbers = re.fullmatch(r"(\d{1,9}),(\d{1,9})", text)
+        if not numbers:
+            raise typer.BadParameter(f"expected two numbers, such as 300,20, found {text}")
+        return cls(*map(int, numbers.groups()))
+
+
 Candidates = Annotated[
-    str | None,
+    CandidateCounts | None,
     typer.Option(
         metavar="K,L",
+        parser=CandidateCounts.parse,
         help="Search among the K most frequent symbols and the L likeliest translations of each source symbol, such "
         "as 300,20; `lexicon` finds these.",
     ),
 ]
 
 
+class ColumnNames(NamedTuple):
+    """The two names of `--columns`."""
+
+    source: str
+    target: str
+
+    @classmethod
+    def parse(cls, text: str) -> "ColumnNames":
+        names = [name.strip() for name in text.split(",")]
+        if len(names) != 2 or not all(names) or names[0] == names[1]:
+            raise typer.BadParameter(f"expected two names, such as en,de, found {text}")
+        return cls(*names)
+
+
+Columns = Annotated[
+    ColumnNames | None,
+    typer.Option(
+        metavar="SOURCE,TARGET",
+        parser=ColumnNames.parse,
+        help="Languages or columns of a corpus that hold the pairs, such as en,de.",
+    ),
+]
+
+
 def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], None]], Callable[[Taken], None]]:
     """`app.command` for a function that takes one named tuple. Typer sees each field as a parameter of the function, so
-    that an option is written once, and all options are passed on as one value.
+    that an option is written once, and all options are passed on as one value; the rules declared beside them
+    (`option_rules`) are checked before the call.
     """
 
     def add(function: Callable[[Taken], None]) -> Callable[[Taken], None]:
@@ -163,31 +187,15 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], No
 
         @functools.wraps(function)
         def call(**given: Any) -> None:
-            function(taken(**given))
+            options = taken(**given)
+            option_rules.check(options)
+            function(options)
 
         vars(call)["__signature__"] = inspect.signature(taken)
         app.command(**settings)(call)
         return function
 
     return add
-
-
-def two(candidates: str | None) -> tuple[int, int] | None:
-    """Return the two numbers of `--candidates`."""
-    if candidates is None:
-        return None
-    found = re.fullmatch(r"(\d{1,9}),(\d{1,9})", candidates)
-    if not found:
-        raise typer.BadParameter(f"--candidates {candidates}: expected two numbers, such as 300,20")
-    return int(found[1]), int(found[2])
-
-
-def column_names(columns: str | None) -> tuple[str, ...]:
-    """Return the two names of `--columns`."""
-    names = tuple(name.strip() for name in columns.split(",")) if columns is not None else ()
-    if columns is not None and (len(names) != 2 or not all(names) or names[0] == names[1]):
-        raise typer.BadParameter(f"--columns {columns}: expected two names, such as en,de")
-    return names
 
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
-from dragoman.cli import gold as gold_links
-from dragoman.cli import outputs
-from dragoman.cli.options import OneBased, Threads, To
+from dragoman.cli import gold, outputs
+from dragoman.cli.option_rules import Requires
+from dragoman.cli.options import OneBased, Threads, To, command
 from dragoman.cli.streams import one_stream
 from dragoman.corpus.pharaoh import Gold
 from dragoman.errors import UserError
@@ -26,25 +26,25 @@ Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if the
 app = typer.Typer()
 
 
-@app.command()
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")],
+class Options(NamedTuple):
+    """Arguments and options of `dragoman report`."""
+
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")]
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", callback=outputs.writable, help="Page to write; report.html in the run if not given."
         ),
-    ] = None,
+    ] = None
     sentences: Annotated[
-        Path | None,
-        typer.Option(help="Sentences to translate and show, each with a reference after a tab, if any."),
-    ] = None,
-    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None,
-    one_based: OneBased = False,
+        Path | None, typer.Option(help="Sentences to translate and show, each with a reference after a tab, if any.")
+    ] = None
+    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None
+    one_based: Annotated[OneBased, Requires("--gold")] = False
     corpus: Annotated[
         Path | None,
         typer.Option(help="Text in the target language whose words are counted; the training data if not given."),
-    ] = None,
+    ] = None
     explain: Annotated[
         bool,
         typer.Option(
@@ -52,40 +52,40 @@ def report(
             help="Also show what each source word did, why a translation is not the reference, its search, and similar "
             "training pairs.",
         ),
-    ] = False,
-    to: To = None,
-    threads: Threads = None,
-) -> None:
+        Requires("--sentences", "--gold", because="development sentences are shown as they were saved"),
+    ] = False
+    to: Annotated[To, Requires("--sentences", because="development sentences already have their language")] = None
+    threads: Threads = None
+
+
+@command(app)
+def report(options: Options) -> None:
     """Write one HTML page to work with: scores with intervals, runs compared with the first, any sentence with its
     attention, quality by length, edits and frequency of words, curves.
     """
-    if one_based and not gold:
-        raise typer.BadParameter("--one-based goes with --gold")
     from dragoman import reporting
     from dragoman.evaluation.groups import frequencies
     from dragoman.run.folder import RunFolder
     from dragoman.run.run import Run
     from dragoman.visualisation.report import page
 
-    one_stream(sentences, gold, corpus)
-    outputs.check([("--output", output)], [sentences, gold, corpus], runs)
-    if output and gold and not sentences:
-        outputs.check([("--output", output)], chain.from_iterable(map(_development, runs)))
-    if output and not corpus:
-        outputs.check([("--output", output)], reporting.training_files(Run.load(runs[0])))
-    given = list(read_sentences(sentences)) if sentences else None
-    links = gold_links.read(gold, one_based=one_based)
-    if to and not sentences:
-        raise UserError("--to goes with --sentences; development sentences already have their language")
-    if explain and not (sentences or gold):
-        raise UserError("--explain goes with --sentences or --gold; development sentences are shown as they were saved")
-    frequency = frequencies(read_sentences(corpus)) if corpus else None
-    found = [_translated(run, given, sentences, gold, links, to, explain=explain) for run in runs]
+    runs, output, sentences = options.runs, options.output, options.sentences
+    read: list[Path | None] = [sentences, options.gold, options.corpus]
+    one_stream(*read)
+    if output and options.gold and not sentences:
+        read += chain.from_iterable(map(_development, runs))
+    if output and not options.corpus:
+        read += reporting.training_files(Run.load(runs[0]))
+    outputs.check([("--output", output)], read, runs)
+    lines = list(read_sentences(sentences)) if sentences else None
+    links = gold.read(options.gold, one_based=options.one_based)
+    frequency = frequencies(read_sentences(options.corpus)) if options.corpus else None
+    translated = [_translated(run, lines, links, options) for run in runs]
     if str(output) == "-":
-        typer.echo(page(reporting.contents(found, frequency)), nl=False)
+        typer.echo(page(reporting.contents(translated, frequency)), nl=False)
         return
     path = output or RunFolder(runs[0]).report
-    reporting.write_page(path, found, frequency)
+    reporting.write_page(path, translated, frequency)
     typer.echo(printable(str(path)))
 
 
@@ -99,36 +99,27 @@ def _development(folder: Path) -> list[Path]:
     return [] if data.pairs else corpus_files(data.dev, *texts)
 
 
-def _translated(
-    folder: Path,
-    lines: Sequence[str] | None,
-    where: Path | None,
-    gold: Path | None,
-    links: Sequence[Gold],
-    to: str | None,
-    *,
-    explain: bool,
-) -> "Translated":
+def _translated(folder: Path, lines: Sequence[str] | None, links: Sequence[Gold], options: Options) -> "Translated":
     from dragoman import inspection
     from dragoman.data.source import only_text
     from dragoman.reporting import Translated
     from dragoman.run.run import Run
     from dragoman.translation.loading import load
 
-    run = Run.load(folder)
-    if gold and not only_text(run.sources):
+    run, gold_file = Run.load(folder), options.gold
+    if gold_file and not only_text(run.sources):
         raise UserError(f"--gold has links between two sentences, and {folder} reads more than one text, or numbers")
     if lines is not None:
-        pairs = [_sentence(line, f"{where}:{number}", run) for number, line in enumerate(lines, start=1)]
-    elif gold:
-        pairs = _development_pairs(run, gold)
+        pairs = [_sentence(line, f"{options.sentences}:{number}", run) for number, line in enumerate(lines, start=1)]
+    elif gold_file:
+        pairs = _development_pairs(run, gold_file)
     else:
         return Translated(run, *inspection.development(run))
-    if gold and len(links) != len(pairs):
-        raise UserError(f"{gold} has {len(links):,} lines, but there are {len(pairs):,} sentences")
-    if gold and any(reference is None for _, reference in pairs):
-        raise UserError(f"{gold}: gold links need the reference of every sentence, behind a tab")
-    sentences, counts = inspection.translated(load(folder), pairs, links, to=to, explain=explain)
+    if gold_file and len(links) != len(pairs):
+        raise UserError(f"{gold_file} has {len(links):,} lines, but there are {len(pairs):,} sentences")
+    if gold_file and any(reference is None for _, reference in pairs):
+        raise UserError(f"{gold_file}: gold links need the reference of every sentence, behind a tab")
+    sentences, counts = inspection.translated(load(folder), pairs, links, to=options.to, explain=options.explain)
     return Translated(run, sentences, links=counts)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
+from dragoman.cli.option_rules import Conflicts
 from dragoman.cli.options import (
     ArrayFiles,
     Json,
@@ -32,7 +33,11 @@ class Options(NamedTuple):
     run: RunPath
     source: SourceFile
     target: TargetFile
-    per_symbol: Annotated[bool, typer.Option("--per-symbol", help="Add a third column: log P for each symbol.")] = False
+    per_symbol: Annotated[
+        bool,
+        typer.Option("--per-symbol", help="Add a third column: log P for each symbol."),
+        Conflicts("--json", because="its objects have log P of every symbol"),
+    ] = False
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Add half of the 95 % interval to the perplexity, by bootstrap.")
     ] = False
@@ -47,8 +52,6 @@ class Options(NamedTuple):
 @command(app)
 def score(options: Options) -> None:
     """Print for each pair log P(target | source) in nats, a tab, and the number of target symbols."""
-    if options.per_symbol and options.json:
-        raise typer.BadParameter("--per-symbol is a column, and --json has log P of every symbol: one or the other")
     from dragoman.cli import pairs
     from dragoman.translation.loading import load
 

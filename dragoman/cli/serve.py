@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli.exit_status import ENDED_BY
-from dragoman.cli.options import Engines, Threads, command
+from dragoman.cli.option_rules import Requires
+from dragoman.cli.options import Engine, Threads, command
 from dragoman.errors import Terminated, UserError, missing_library
 
 if TYPE_CHECKING:
@@ -33,14 +34,17 @@ class Options(NamedTuple):
         ),
     ] = None
     make_key: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end.")
+        str | None,
+        typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end."),
+        Requires("--keys", because="the file that the key is added to"),
     ] = None
     corrections: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Database of what users correct; made if there is none."),
+        Path | None, typer.Option(metavar="FILE", help="Database of what users correct; made if there is none.")
     ] = None
     history: Annotated[
-        bool, typer.Option("--history", help="Keep every translation in that database, too: texts of users.")
+        bool,
+        typer.Option("--history", help="Keep every translation in that database, too: texts of users."),
+        Requires("--corrections", because="the database that translations are kept in"),
     ] = False
     similar: Annotated[
         float,
@@ -59,10 +63,9 @@ class Options(NamedTuple):
     rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000
     texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000
-    file_bytes: Annotated[
-        int,
-        typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files."),
-    ] = 10_000_000
+    file_bytes: Annotated[int, typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files.")] = (
+        10_000_000
+    )
     seconds: Annotated[
         float, typer.Option(min=0.001, help="Most seconds in which a request arrives, and of a translation.")
     ] = 60.0
@@ -72,7 +75,7 @@ class Options(NamedTuple):
     ] = 256
     connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 2_000
     lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False
-    engine: Annotated[Engines, typer.Option(help="What computes.")] = Engines.torch
+    engine: Engine = "torch"
     threads: Threads = None
 
 
@@ -86,8 +89,7 @@ def serve(options: Options) -> None:
     except ModuleNotFoundError as error:
         raise missing_library(error.name, "serve") from error
     if options.make_key is not None:
-        if options.keys is None:
-            raise UserError("--make-key goes with --keys FILE, which it is added to")
+        assert options.keys is not None
         typer.echo(Keys.make(options.make_key, options.keys))
         return
     for name in options.trusted_host or ():
@@ -97,20 +99,12 @@ def serve(options: Options) -> None:
             )
     if not options.runs:
         raise UserError("RUN: expected the folder of a run, or of several")
-    if options.history and options.corrections is None:
-        raise UserError("--history goes with --corrections FILE, where translations are kept")
     backend = _backend(options, options.runs)
     made, service = application.create(backend), backend.service
     unprotected = options.keys is None and not server.is_local(options.host)
     try:
         server.run(
-            made,
-            options.host,
-            options.port,
-            backend.renew,
-            service.stop,
-            options.connections,
-            unprotected=unprotected,
+            made, options.host, options.port, backend.renew, service.stop, options.connections, unprotected=unprotected
         )
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Terminated) else signal.SIGINT
@@ -124,8 +118,8 @@ def _backend(options: Options, runs: list[Path]) -> "Backend":
     from dragoman.serving.corrections import Corrections
     from dragoman.serving.glossaries import Glossaries
     from dragoman.serving.limits import AccessControl, Keys, Limits
-    from dragoman.serving.measures import Measures
     from dragoman.serving.models import Model, names_of
+    from dragoman.serving.prometheus import Metrics
     from dragoman.serving.service import Service
 
     limits = Limits(
@@ -141,11 +135,11 @@ def _backend(options: Options, runs: list[Path]) -> "Backend":
     named = zip(runs, names_of(runs), strict=True)
     cached = options.cache * 2**20 // len(runs)
     service = Service(
-        [Model.load(run, name=name, engine=options.engine.value, cached=cached) for run, name in named],
+        [Model.load(run, name=name, engine=options.engine, cached=cached) for run, name in named],
         sentences=not options.lines,
         corrections=kept,
         history=options.history,
         least=options.min_confidence,
         glossaries=Glossaries.named(options.glossary or ()),
     )
-    return Backend(service, limits, access, Measures(options.seconds))
+    return Backend(service, limits, access, Metrics(options.seconds))

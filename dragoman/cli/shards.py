@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman import threads
 from dragoman.cli import sources
+from dragoman.cli.option_rules import digests
 from dragoman.cli.progress import progress
 from dragoman.cli.resuming import NOTE, noted_folder
 from dragoman.cli.streams import PORTION, portions, tell
-from dragoman.cli.translate_options import Options, split
+from dragoman.cli.translate_options import Options
 from dragoman.cli.translating import load_pipeline, translated, written
 from dragoman.errors import UserError, missing_library
 from dragoman.files.writing import write_atomically
@@ -93,11 +94,8 @@ def in_shards(options: Options, source: Path, count: int, asked: Mapping[str, An
     pipeline = load_pipeline(options)
     source, lines = sources.read(source, options.source or (), options.prefix, pipeline.translator)
     total = sum(1 for _ in lines)
-    runs, _ = split(options.words)
-    read = [source, *(Path(each.partition("=")[2]) for each in options.source or ())]
-    read += [options.prefix] if options.prefix else []
-    models = [RunFolder(run).weights(*filter(None, [options.weights])) for run in runs]
-    told = {**asked, "--shards": count, "FILE": sources.digests(read), "model": sources.digests(models)}
+    models = [RunFolder(run).weights(*filter(None, [options.weights])) for run in options.runs]
+    told = {**asked, "--shards": count, "FILE": digests(options.line_files), "model": digests(models)}
     folder = Folder(target)
     with folder.opened(told):
         shards = folder.shards(total, count)
@@ -223,8 +221,7 @@ class Worker:
 
     def _write(self, shard: Shard) -> None:
         options = self.options
-        _, source = split(options.words)
-        source, every = sources.read(source, options.source or (), options.prefix, self.pipeline.translator)
+        source, every = sources.read(options.file, options.source or (), options.prefix, self.pipeline.translator)
         lines = self._lines(shard, every)
         with write_atomically(shard.path) as file:
             for portion in portions(lines, options.batch_lines or PORTION):

@@ -1,7 +1,6 @@
 """Reading of the lines to translate, from one file or from several sources side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import file_digest
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
@@ -104,15 +103,6 @@ def languages(runs: Sequence[Path]) -> tuple[str, ...]:
 def _data(runs: Sequence[Path]) -> Iterator[DataConfig]:
     """Yield what the configurations of runs say of their data."""
     return (document.load(path).data for run in runs if (path := RunFolder(run).config).is_file())
-
-
-def digests(files: Sequence[Path]) -> list[str]:
-    """Return what tells these files from others, by their content. One that is missing is not told here."""
-    found = []
-    for path in filter(Path.is_file, files):
-        with path.open("rb") as file:
-            found.append(file_digest(file, "sha256").hexdigest())
-    return found
 
 
 def search_of(translator: Translator, search: str | None, beam: int | None) -> Spec:

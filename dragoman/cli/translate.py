@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dragoman.cli.options import command, two
+from dragoman.cli.options import command
 from dragoman.cli.resuming import done_before, kept, left_behind, noting
 from dragoman.cli.streams import PORTION, Output, is_typed, output, portions, tell
-from dragoman.cli.translate_checks import (
-    check,
-    check_document,
-    check_following,
-    check_shards,
-    output_options,
-)
-from dragoman.cli.translate_options import Options, split
+from dragoman.cli.translate_checks import check, output_options
+from dragoman.cli.translate_options import Options
 from dragoman.cli.translating import Pipeline, load_pipeline, translated, written
 from dragoman.files.reading import shown
 
@@ -32,17 +26,13 @@ app = typer.Typer()
 @command(app)
 def translate(options: Options) -> None:
     """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
-    candidates = two(options.candidates)
     from dragoman.cli import documents, sources
 
-    runs, source = split(options.words)
+    runs, source = options.runs, options.file
     fills = documents.is_document(source, runs)
-    if fills:
-        check_document(options, source)
-    check_shards(options, source)
     memory = sources.memory_files(options.memory, runs)
-    check(options, runs, source, memory)
-    asked = output_options(options, runs, candidates, memory)
+    check(options, memory)
+    asked = output_options(options, memory)
     if options.shards is not None:
         from dragoman.cli.shards import in_shards
 
@@ -54,7 +44,6 @@ def translate(options: Options) -> None:
         from dragoman.cli.following import follow
         from dragoman.translation.loading import load
 
-        check_following(options, runs)
         translator = load(
             runs, weights=options.weights, dictionary=options.dictionary or (), replace_unk=options.replace_unk
         )

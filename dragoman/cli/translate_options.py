@@ -1,4 +1,4 @@
-"""Arguments and options of `dragoman translate`."""
+"""Arguments and options of `dragoman translate`, each with its rules and what `--resume` compares of it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from dragoman.cli.option_rules import Conflicts, Recorded, Requires, digests
 from dragoman.cli.options import (
     Beam,
     Candidates,
     Engine,
-    Engines,
     Exact,
     Json,
     MemoryPlace,
@@ -23,8 +23,23 @@ from dragoman.cli.options import (
     known_metric,
 )
 
+# Rules that many options have.
+WHOLE_LINES = Conflicts("--wait", "--incremental", because="these write word by word, by greedy search with one model")
+WORDS = Conflicts("--shards", "several RUNs", "--search other than greedy", because="it writes word by word")
+LINES = Requires("lines of text", because="a document has none")
+RECORDED = Recorded()
+SEARCHED = (WHOLE_LINES, RECORDED)
+WRITTEN = (WHOLE_LINES, LINES, RECORDED)
+FILES = (WHOLE_LINES, Recorded(digests))
+SIDE_BY_SIDE = Conflicts("--shards", because="they are translated side by side")
 
-def printed_schema(wanted: bool) -> bool:
+
+def dictionary_files(names: Sequence[str] | None) -> list[Path]:
+    """Return the files of `--dictionary`, which may be named `SOURCE=FILE`."""
+    return [Path(name if Path(name).exists() else name[name.find("=") + 1 :]) for name in names or ()]
+
+
+def _print_schema(wanted: bool) -> bool:
     """Print the schema of translations in JSON, if that is wanted."""
     if wanted:
         from dragoman.translation import json_form
@@ -32,6 +47,14 @@ def printed_schema(wanted: bool) -> bool:
         typer.echo(json_form.schema(), nl=False)
         raise typer.Exit
     return wanted
+
+
+Schema = Annotated[
+    bool,
+    typer.Option(
+        "--schema", callback=_print_schema, is_eager=True, help="Print the JSON schema of what --json writes, and exit."
+    ),
+]
 
 
 class Options(NamedTuple):
@@ -44,12 +67,18 @@ class Options(NamedTuple):
         ),
     ]
     output: OutputFile = None
-    resume: Resume = False
-    search: Search = None
-    beam: Beam = None
+    resume: Annotated[
+        Resume,
+        Conflicts("--shards", because="the same command continues with the shards that are missing"),
+        Conflicts("--wait", "--incremental", "--n-best without --json", because="it continues whole lines"),
+        LINES,
+    ] = False
+    search: Annotated[Search, RECORDED] = None
+    beam: Annotated[Beam, SEARCHED] = None
     n_best: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Up to N different translations of each line, in the format of Moses."),
+        WRITTEN,
     ] = None
     mbr: Annotated[
         str | None,
@@ -58,18 +87,26 @@ class Options(NamedTuple):
             callback=known_metric,
             help="Minimum Bayes risk: of many samples the one that is most like the others, by a metric such as chrf.",
         ),
+        SEARCHED,
     ] = None
     samples: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="How many translations --mbr compares (100), samples or of --search."),
+        Requires("--mbr", because="--search sample --n-best N writes samples"),
+        RECORDED,
     ] = None
     rerank: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Of many translations the best by the weights that `tune` has found."),
+        Conflicts("--mbr", because="it chooses the best translation in another way"),
+        Conflicts("--via", because="weights are tuned on direct translations"),
+        FILES,
     ] = None
     criteria: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="N-best lists with figures NAME= X of your own, for --rerank."),
+        Requires("--rerank"),
+        Recorded(digests),
     ] = None
     min_confidence: Annotated[
         float | None,
@@ -79,46 +116,66 @@ class Options(NamedTuple):
             metavar="X",
             help="Leave lines empty of which a run that `calibrate` has calibrated is less sure than that.",
         ),
+        Conflicts("--n-best without --json", because="it leaves single lines empty"),
+        Conflicts("several RUNs", because="a run is calibrated alone"),
+        SEARCHED,
     ] = None
-    alignments: Annotated[bool, typer.Option("--alignments", help="Write word links such as 0-0 1-2.")] = False
-    json: Json = False
-    schema: Annotated[
+    alignments: Annotated[
         bool,
-        typer.Option(
-            "--schema",
-            callback=printed_schema,
-            is_eager=True,
-            help="Print the JSON schema of what --json writes, and exit.",
-        ),
+        typer.Option("--alignments", help="Write word links such as 0-0 1-2."),
+        Conflicts("--json", because="its objects have the alignments"),
+        WRITTEN,
     ] = False
-    show: Annotated[bool, typer.Option("--show", help="Draw the attention of each sentence.")] = False
-    weights: Weights = None
+    json: Annotated[Json, WRITTEN] = False
+    schema: Schema = False
+    show: Annotated[
+        bool, typer.Option("--show", help="Draw the attention of each sentence."), SIDE_BY_SIDE, WHOLE_LINES, LINES
+    ] = False
+    weights: Annotated[Weights, RECORDED] = None
     batch_lines: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Most lines read at a time (default 256).")
+        int | None, typer.Option(min=1, metavar="N", help="Most lines read at a time (default 256)."), WRITTEN
     ] = None
-    engine: Engine = Engines.torch
-    candidates: Candidates = None
+    engine: Annotated[Engine, SEARCHED] = "torch"
+    candidates: Annotated[Candidates, SEARCHED] = None
     source: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE", help="Lines or arrays of one of several sources; sources not named are missing."
         ),
+        WHOLE_LINES,
+        LINES,
+        Recorded(lambda named: [text.partition("=")[0] for text in named or ()]),
     ] = None
     wait: Annotated[
         int | None,
         typer.Option(min=1, metavar="K", help="Write words while a line arrives, K source symbols behind (wait-k)."),
+        Conflicts("--incremental", because="the model then decides when to read"),
+        WORDS,
+        LINES,
     ] = None
     incremental: Annotated[
-        bool, typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift).")
+        bool,
+        typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift)."),
+        WORDS,
+        LINES,
     ] = False
-    to: To = None
-    via: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Pivot language: translate into it first.")] = None
+    to: Annotated[To, RECORDED] = None
+    via: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Pivot language: translate into it first."),
+        Conflicts("--alignments", "--json", "--show", because="attention refers to the pivot translation"),
+        Conflicts("--glossary", "--keep", because="terms would have to be those of the pivot language"),
+        SEARCHED,
+    ] = None
     prefix: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Prefix of each translation, one per line; may be empty."),
+        WHOLE_LINES,
+        LINES,
+        Recorded(bool),
     ] = None
-    memory: MemoryPlace = None
-    exact: Exact = False
+    memory: Annotated[MemoryPlace, WHOLE_LINES] = None
+    exact: Annotated[Exact, SEARCHED] = False
     dictionary: Annotated[
         list[str] | None,
         typer.Option(
@@ -126,23 +183,29 @@ class Options(NamedTuple):
             help="Translations of words that take the place of <unk>, of a source NAME if there are several; a later "
             "FILE overrides an earlier one.",
         ),
+        Conflicts("--no-replace-unk", because="its words take the place of <unk>"),
+        Recorded(lambda names: digests(dictionary_files(names))),
     ] = None
     replace_unk: Annotated[
         bool | None,
         typer.Option(
             "--replace-unk/--no-replace-unk", help="Whether source words take the place of <unk>; they do by default."
         ),
+        RECORDED,
     ] = None
     glossary: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Terms with their translations (TSV), which translations have to contain."),
+        FILES,
     ] = None
     glossary_weight: Annotated[
         float | None,
         typer.Option(min=0, metavar="W", help="Favour the terms by W nats for each symbol, and do not require them."),
+        Requires("--glossary", "--keep"),
+        RECORDED,
     ] = None
     keep: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Terms that are not translated, one per line.")
+        list[Path] | None, typer.Option(metavar="FILE", help="Terms that are not translated, one per line."), FILES
     ] = None
     protect: Annotated[
         list[str] | None,
@@ -150,15 +213,19 @@ class Options(NamedTuple):
             metavar="KIND",
             help="What comes through verbatim: placeholders, tags, ..., or pattern=REGEX; may be repeated.",
         ),
+        SEARCHED,
     ] = None
     shards: Annotated[
         int | None,
         typer.Option(
             min=1, metavar="N", help="Translate FILE in N parts, by workers on one machine or several (extra ray)."
         ),
+        LINES,
     ] = None
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes that translate shards; one for each core.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Processes that translate shards; one for each core."),
+        Requires("--shards"),
     ] = None
     threads: Threads = None
 
@@ -168,9 +235,42 @@ class Options(NamedTuple):
         return self.wait is not None or self.incremental
 
     @property
+    def runs(self) -> list[Path]:
+        return split(self.words)[0]
+
+    @property
+    def file(self) -> Path:
+        """The file to translate."""
+        return split(self.words)[1]
+
+    @property
+    def several_runs(self) -> bool:
+        return len(self.runs) > 1
+
+    @property
+    def search_other_than_greedy(self) -> bool:
+        return self.search not in (None, "greedy")
+
+    @property
+    def lines_of_text(self) -> bool:
+        from dragoman.cli.documents import is_document
+
+        return not is_document(self.file, self.runs)
+
+    @property
+    def n_best_without_json(self) -> bool:
+        return self.n_best is not None and not self.json
+
+    @property
     def resumable(self) -> bool:
         """Whether every input line becomes exactly one output line."""
-        return not (self.follows or (self.n_best and not self.json))
+        return not (self.follows or self.n_best_without_json)
+
+    @property
+    def line_files(self) -> list[Path]:
+        """The files that are read line by line."""
+        named = [Path(text.partition("=")[2]) for text in self.source or ()]
+        return [*named, *([] if named and str(self.file) == "-" else [self.file]), *filter(None, [self.prefix])]
 
 
 def split(words: Sequence[Path]) -> tuple[list[Path], Path]:

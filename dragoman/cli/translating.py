@@ -6,9 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.cli.options import two
 from dragoman.cli.streams import Portion, numbered, one_line, tell, warn
-from dragoman.cli.translate_options import Options, split
+from dragoman.cli.translate_options import Options
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
@@ -42,13 +41,13 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     from dragoman.cli import sources
     from dragoman.translation.loading import load
 
-    runs, _ = split(options.words)
+    runs = options.runs
     constraints, risk = _constraints(options, runs, whole=whole), _risk(options)
     translator = load(
         runs,
         weights=options.weights,
-        engine=options.engine.value,
-        candidates=two(options.candidates),
+        engine=options.engine,
+        candidates=options.candidates,
         memory=options.memory,
         dictionary=options.dictionary or (),
         replace_unk=options.replace_unk,

@@ -10,6 +10,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
@@ -75,6 +76,14 @@ class Shell:
         assert outcome.err.endswith("\n")
         assert outcome.err.count("\n") == 1, outcome.err
         return outcome.err.removesuffix("\n")
+
+    def refuses(self, *words: str | Path, stdin: str | bytes = b"") -> str:
+        """The line in which a command refuses its words: after `usage: ` if the exit status says so."""
+        with patch.dict(os.environ, COLUMNS="1000"):
+            outcome = self(*words, stdin=stdin)
+        if outcome.code == 2:
+            return "usage: " + outcome.err.partition("Invalid value: ")[2].partition("│")[0].strip()
+        return self.fails(*words, stdin=stdin)
 
     def fork(self, *words: str | Path, **options: Any) -> Outcome:
         """In a process that is forked from one that has loaded everything."""

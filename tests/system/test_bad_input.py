@@ -28,7 +28,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("translate . test.en", "."),
         ("translate runs/toy nothing.en", "nothing.en"),
         ("translate runs/toy missing runs/toy", "missing"),
-        ("translate runs/toy runs/toy --wait 2", "several RUNs: --wait"),
+        ("translate runs/toy runs/toy --wait 2", "--wait"),
         ("translate runs/toy latin.en", "latin.en:2"),
         ("translate runs/toy cut.en.gz", "cut.en.gz"),
         (f"translate runs/toy '{LONG}'", LONG),
@@ -169,8 +169,8 @@ def test_one_line_tells_what_is_wrong(words: str, place: str, copied: Shell, gol
     for name in ("empty", "apart/none.en", "apart/none.fr"):
         copied.write(name, "")
     before = set(copied.folder.rglob("*"))
-    found = copied.fails(*shlex.split(words))
-    assert found.startswith(place)
+    found = copied.refuses(*shlex.split(words))
+    assert found.removeprefix("usage: ").startswith(place)
     golden(found, words)
     assert nothing_new(copied, before)
 

@@ -94,7 +94,9 @@ def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
         copied.write("other.fr", "\n" * (len(lines) + count))
         assert told in copied.fails("translate", "runs/toy", "test.en", "--prefix", "other.fr", "-o", f"{told}.fr")
         assert not list(copied.folder.glob(f"{told}.fr"))
-    assert "--prefix" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--wait", "2")
+    assert "--prefix cannot" in copied.refuses(
+        "translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--wait", "2"
+    )
     assert "is read" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "-o", "begin.fr")
 
 
@@ -283,7 +285,7 @@ def test_evaluate_translates_in_another_way(copied: Shell) -> None:
         assert outcome.lines[0] == plain.removesuffix(")") + named + ")"
     told = copied.fails(*words, "--search=greedy", "--beam=2")
     assert told == "--beam: greedy search has no beam; leave out --beam or --search greedy"
-    assert "--engine goes with --run" in copied("evaluate", "test.fr", "--engine=int8").err
+    assert "--engine requires --run" in copied("evaluate", "test.fr", "--engine=int8").err
 
 
 def test_translate_by_minimum_risk(copied: Shell) -> None:
@@ -296,7 +298,9 @@ def test_translate_by_minimum_risk(copied: Shell) -> None:
         assert outcome.code == 0, outcome.err
         assert len(outcome.lines) >= len(samples)
     assert "did you mean 'chrf'" in copied(*words, "chfr").err
-    assert copied.fails("translate", "runs/toy", "test.en", "--samples=5").startswith("--samples: is for --mbr")
+    assert copied.refuses("translate", "runs/toy", "test.en", "--samples=5").startswith(
+        "usage: --samples requires --mbr"
+    )
     told = "minimum Bayes risk: this search gives 4 translations, fewer than 5 (--samples); a wider beam gives more"
     assert copied.fails(*words, "bleu", "--beam=4", "--samples=5") == told
     assert copied.fails(*words, "bleu", "--samples=2000").endswith("1000 translations, fewer than 2000 (--samples)")

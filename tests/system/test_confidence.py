@@ -153,7 +153,7 @@ def test_calibrating_leaves_files_of_others_alone(copied: Shell, golden: Golden)
     ],
 )
 def test_what_does_not_go_with_it_is_told(options: tuple[str, ...], trained: Shell, golden: Golden) -> None:
-    golden(trained.fails("translate", "runs/toy", *options, stdin="one\n"))
+    golden(trained.refuses("translate", "runs/toy", *options, stdin="one\n"))
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_messages_without_a_translation_are_translated(trained: Shell, tmp_path:
 )
 def test_what_is_about_lines_is_refused(words: str, copied: Shell, golden: Golden) -> None:
     copied.write("fr.po", HEAD + BODY + FORMS)
-    golden(copied.fails("translate", "runs/toy", "fr.po", *words.split()))
+    golden(copied.refuses("translate", "runs/toy", "fr.po", *words.split()))
     assert (copied.folder / "fr.po").read_text("utf-8") == HEAD + BODY + FORMS
 
 

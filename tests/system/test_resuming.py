@@ -121,8 +121,14 @@ def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
         ("translate runs/toy test.en --resume", "--resume: continues files; name one with -o"),
         ("translate runs/toy test.en --resume -o -", "--resume: continues files; name one with -o"),
         ("translate runs/toy test.en --resume -o /dev/null", "--resume: continues files; name one with -o"),
-        ("translate runs/toy test.en --resume -o out --n-best 2", "--resume: continues translations of whole lines, w"),
-        ("translate runs/toy test.en --resume -o out --wait 2", "--resume: continues translations of whole lines, w"),
+        (
+            "translate runs/toy test.en --resume -o out --n-best 2",
+            "usage: --resume cannot be combined with --wait, --inc",
+        ),
+        (
+            "translate runs/toy test.en --resume -o out --wait 2",
+            "usage: --resume cannot be combined with --wait, --inc",
+        ),
         (
             "translate runs/toy test.en -o out --wait 2",
             "out.partial: has 9 lines of a command that did not end; remove it",
@@ -132,7 +138,7 @@ def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
 def test_lines_that_do_not_fit_are_told_and_left_alone(words: str, message: str, copied: Shell) -> None:
     copied.write("out.partial", "un\n" * 9)
     before = set(copied.folder.rglob("*"))
-    told = copied.fails(*words.split())
+    told = copied.refuses(*words.split())
     assert told.startswith(message)
     assert "lines are in" not in told
     assert set(copied.folder.rglob("*")) == before

@@ -132,7 +132,7 @@ def test_shards_of_another_command_are_left_alone(
     ],
 )
 def test_what_does_not_go_together_is_told(words: str, many: Shell, alone: list[int], golden: Golden) -> None:
-    golden(many.fails(*words.split()))
+    golden(many.refuses(*words.split()))
     assert not (many.folder / "many.fr.shards").exists()
 
 

@@ -44,4 +44,4 @@ def test_what_does_not_go_together_is_told(trained: Shell, tmp_path: Path, golde
         ["--protect", "whitespace"],
         ["--wait", "1", "--protect", "numbers"],
     ):
-        golden(trained.fails("translate", "runs/toy", *words, stdin="one\n").replace(str(tmp_path), "."))
+        golden(trained.refuses("translate", "runs/toy", *words, stdin="one\n").replace(str(tmp_path), "."))

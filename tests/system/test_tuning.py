@@ -126,7 +126,7 @@ def test_what_cannot_be_tuned_is_told(options: tuple[str, ...], copied: Shell, g
 )
 def test_what_does_not_go_with_reranking_is_told(options: tuple[str, ...], copied: Shell, golden: Golden) -> None:
     copied.write("weights.yaml", "version: 1\ncandidates: 4\nalpha: 1.0\nweights: {model: 1.0}\n")
-    golden(copied.fails(*TRANSLATE, *options))
+    golden(copied.refuses(*TRANSLATE, *options))
 
 
 def test_a_resumed_command_wants_the_same_weights(tuned: Shell) -> None:

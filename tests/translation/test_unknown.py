@@ -12,8 +12,7 @@ import pytest
 from torch import Tensor
 
 import dragoman
-from dragoman.cli.translate_checks import _dictionaries
-from dragoman.cli.translate_options import Options
+from dragoman.cli.translate_options import dictionary_files
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.dictionary import Dictionary, Entry
@@ -354,7 +353,7 @@ def test_the_name_of_a_dictionary_may_have_an_equals_sign(run: Path, tmp_path: P
         (tmp_path / name).write_text("four\tVIER\n", "utf-8")
         with chdir(tmp_path):
             (found,) = dragoman.load(run, dictionary=name).translate(["four"])
-            assert _dictionaries(Options([], dictionary=[name])) == [Path(name)]
+            assert dictionary_files([name]) == [Path(name)]
         assert set(found.words) == {"VIER"}
 
 
