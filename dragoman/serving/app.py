@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -18,9 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serving import files, libretranslate, pages, v1
 from dragoman.serving.backend import Backend
+from dragoman.serving.bodies import fault
 from dragoman.serving.limits import LimitedBody
-from dragoman.serving.measures import KIND, Measures
-from dragoman.serving.refusal import Refusal
+from dragoman.serving.prometheus import KIND, Metrics
 from dragoman.version import __version__
 
 log = logging.getLogger("dragoman.serving")
@@ -40,7 +41,7 @@ def create(backend: Backend) -> FastAPI:
         yield
         await backend.service.close()
 
-    backend.measures.watch(lambda: backend.service.routes.models)
+    backend.metrics.watch(lambda: backend.service.routes.models)
     app = FastAPI(
         title=TITLE, description=DESCRIPTION, version=__version__, lifespan=life, docs_url=None, redoc_url=None
     )
@@ -57,7 +58,7 @@ def create(backend: Backend) -> FastAPI:
     @app.get("/metrics", response_class=MetricsResponse)
     async def metrics() -> Response:
         """Measures for Prometheus."""
-        return MetricsResponse(backend.measures.text())
+        return MetricsResponse(backend.metrics.text())
 
     @app.get("/spec")
     async def spec() -> dict[str, Any]:
@@ -69,10 +70,10 @@ def create(backend: Backend) -> FastAPI:
         LimitedBody, most=backend.limits.body, paths={"/translate_file": file}, seconds=backend.limits.seconds
     )
     app.add_middleware(Headed)
-    app.add_middleware(Measured, measures=backend.measures)
+    app.add_middleware(Measured, metrics=backend.metrics)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
-    app.exception_handler(Refusal)(_refused)
     app.exception_handler(HTTPException)(_http)
+    app.exception_handler(RequestValidationError)(_invalid)
     return app
 
 
@@ -106,9 +107,9 @@ class Measured:
     found. No text of a user is written down.
     """
 
-    def __init__(self, app: ASGIApp, measures: Measures) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
-        self.measures = measures
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -116,7 +117,7 @@ class Measured:
             return
         began, status = time.perf_counter(), 0
         number = _request_id(scope)
-        self.measures.in_flight.inc()
+        self.metrics.in_flight.inc()
 
         async def noted(message: Message) -> None:
             nonlocal status
@@ -139,8 +140,8 @@ class Measured:
             await _error(500, "Internal error")(scope, receive, noted)
         finally:
             seconds = time.perf_counter() - began
-            self.measures.in_flight.dec()
-            self.measures.answered(self._path(scope), status, seconds)
+            self.metrics.in_flight.dec()
+            self.metrics.answered(self._path(scope), status, seconds)
             told = {
                 "method": scope["method"],
                 "path": self._path(scope),
@@ -162,17 +163,14 @@ def _request_id(scope: Scope) -> str:
     return given if IDENTIFIER.fullmatch(given) else uuid4().hex
 
 
-async def _refused(_: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, Refusal)
-    headers = {} if refusal.retry_after is None else {"Retry-After": str(refusal.retry_after)}
-    if refusal.status == 408:
-        headers["Connection"] = "close"  # or the rest of the body would still be taken
-    return _error(refusal.status, refusal.line, headers)
-
-
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _error(error.status_code, str(error.detail), dict(error.headers or {}))
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _error(400, fault(error))
 
 
 def _error(status: int, line: str, headers: dict[str, str] | None = None) -> Response:

@@ -5,21 +5,22 @@ import logging
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
 from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
+from dragoman.serving import bodies
 from dragoman.serving.batching import BusyError
+from dragoman.serving.bodies import AnyBody, Body
 from dragoman.serving.document_process import CostlyError
+from dragoman.serving.http_error import HTTPError
 from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Read
-from dragoman.serving.parameters import Parameters
-from dragoman.serving.refusal import Refusal
-from dragoman.serving.routing import RequestOptions
+from dragoman.serving.prometheus import Metrics
+from dragoman.serving.request_options import RequestOptions
 from dragoman.serving.service import Service, named
 
 Answer = TypeVar("Answer")
@@ -29,13 +30,23 @@ log = logging.getLogger("dragoman.serving")
 LOOK = 0.2  # seconds between two looks whether a client is still there
 
 
+class Admitted(NamedTuple, Generic[AnyBody]):
+    """The parameters of a request whose client may ask, the name of the client's key, if any, and until when the
+    request has to be answered (`time.monotonic`).
+    """
+
+    body: AnyBody
+    client: str
+    until: float
+
+
 class Backend(NamedTuple):
     """What endpoints work with."""
 
     service: Service
     limits: Limits
     access: AccessControl
-    measures: Measures
+    metrics: Metrics
 
     async def renew(self) -> None:
         """Read the keys again, and take in what has changed of glossaries and runs. What cannot be read is told in the
@@ -48,39 +59,45 @@ class Backend(NamedTuple):
                 log.error("keys are not taken in: %s", error)
         await self.service.registry.renew()
 
-    async def admitted(self, request: Request) -> Parameters:
-        """The parameters of a request whose client may ask, with the name of its key, and its time, which begins when
-        it has been read. The key is the parameter `api_key`, or stands in the header `Authorization: Bearer KEY`, where
-        one that is known lets the client in before the body is read.
+    async def admitted(self, request: Request, body: type[AnyBody]) -> Admitted[AnyBody]:
+        """Read the parameters of a request whose client may ask; its time begins when it has been read. The key is the
+        parameter `api_key`, or stands in the header `Authorization: Bearer KEY`, where one that is known lets the
+        client in before the body is read.
         """
         address = request.client.host if request.client else ""
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         key = bearer.strip() if scheme.lower() == "bearer" else ""
         early = self.access.keys is None or self.access.keys.name(key) is not None
         client = await self.access.enter(address, key) if early else ""
-        parameters = await Parameters.read(request)
-        parameters.until = time.monotonic() + self.limits.seconds
-        parameters.client = client if early else await self.access.enter(address, parameters.text("api_key", key))
-        return parameters
+        values = await bodies.read(request)
+        until = time.monotonic() + self.limits.seconds
+        if not early:
+            client = await self.access.enter(address, bodies.validated(Body, values).api_key or key)
+        return Admitted(bodies.validated(body, values), client, until)
 
     def check_size(self, texts: Sequence[str], beside: int = 0) -> None:
-        """Refusal for more texts or characters than are taken, with so many characters that a request has beside its
+        """HTTPError for more texts or characters than are taken, with so many characters that a request has beside its
         texts.
         """
         if len(texts) > self.limits.texts:
-            raise Refusal(400, f"Invalid request: request ({len(texts)}) exceeds text limit ({self.limits.texts})")
+            raise HTTPError(400, f"Invalid request: request ({len(texts)}) exceeds text limit ({self.limits.texts})")
         self.check_characters(sum(map(len, texts)) + beside)
 
+    def check_alternatives(self, count: int) -> None:
+        """HTTPError for more alternatives than are made."""
+        if count > self.limits.alternatives:
+            raise HTTPError(400, f"Invalid request: alternatives parameter must be <= {self.limits.alternatives}")
+
     def check_characters(self, size: int, most: int | None = None) -> None:
-        """Refusal for more characters than are taken: as many as a request may have, or so many."""
+        """HTTPError for more characters than are taken: as many as a request may have, or so many."""
         most = self.limits.characters if most is None else most
         if size > most:
-            raise Refusal(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
+            raise HTTPError(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
 
     async def translated(
         self, request: Request, texts: Sequence[str], source: str, target: str, options: RequestOptions
     ) -> list[Translated]:
-        """Translate, as long as the client is there. Refusal if that cannot be, or takes too long."""
+        """Translate, as long as the client is there. HTTPError if that cannot be, or takes too long."""
         return await self.passages(request, await self.service.passages(texts, source), source, target, options)
 
     async def passages(
@@ -92,23 +109,21 @@ class Backend(NamedTuple):
         if source == target and not self.service.routes.find(source, target):
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
         found = await self.answer(request, self.service.translate_passages(passages, source, target, options))
-        self.measures.translated(
-            named(source), target, sum(len(each) for every in passages for each in every.sentences)
-        )
+        self.metrics.translated(named(source), target, sum(len(each) for every in passages for each in every.sentences))
         return found
 
     async def answer(self, request: Request, work: Coroutine[Any, Any, Answer], kind: str = "text") -> Answer:
-        """The result of some work of the service on a text or file, as long as the client is there. Refusal if that
+        """The result of some work of the service on a text or file, as long as the client is there. HTTPError if that
         cannot be, or takes too long.
         """
         try:
             return await while_there(request, work)
         except BusyError as error:
-            raise Refusal(503, f"Service is busy: {error}", retry_after=error.retry_after) from None
+            raise HTTPError(503, f"Service is busy: {error}", retry_after=error.retry_after) from None
         except CostlyError as error:
-            raise Refusal(413, f"Cannot translate {kind}: {error}") from None
+            raise HTTPError(413, f"Cannot translate {kind}: {error}") from None
         except UserError as error:
-            raise Refusal(400, f"Cannot translate {kind}: {error}") from None
+            raise HTTPError(400, f"Cannot translate {kind}: {error}") from None
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
@@ -117,7 +132,7 @@ async def while_there(request: Request, work: Coroutine[Any, Any, Answer]) -> An
     try:
         while not (await asyncio.wait({task}, timeout=LOOK))[0]:
             if await request.is_disconnected():
-                raise Refusal(499, "the client has left")
+                raise HTTPError(499, "the client has left")
         return task.result()
     finally:
         if not task.done():

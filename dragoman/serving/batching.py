@@ -9,14 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batch_time import BatchTime
-from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
+from dragoman.serving.request_options import Item, RequestOptions, Work
 
 Found = TypeVar("Found")
-Work: TypeAlias = Literal["translate", "score", "explain"]
 
 WAIT = 0.004  # seconds that an idle model waits for other requests that come at the same time
 RETURN = 0.05  # of the time of a batch: how long clients that it has answered may take to come back for the next one
@@ -39,53 +38,9 @@ class BusyError(Exception):
         self.retry_after = retry_after
 
 
-class SharedOptions(NamedTuple):
-    """How texts are translated: what `Translator.translate` takes for all texts alike. `diverse`: the first words of
-    several translations differ. `work`: whether texts are translated, or given translations scored or explained.
-    `remembered`: whether the translations may be kept for others who ask the same.
-    """
-
-    to: str | None = None
-    n_best: int = 1
-    constraints: LexicalConstraints = UNCONSTRAINED
-    diverse: bool = False
-    work: Work = "translate"
-    remembered: bool = True
-
-    @property
-    def timed(self) -> tuple[Work, int, bool, bool]:
-        """What the time of a batch depends on beside its symbols."""
-        return self.work, self.n_best, self.diverse, bool(self.constraints.glossary)
-
-
-class Item(NamedTuple):
-    """A text, or one for each source, and how its translation begins; or, where that is given, its translation, and
-    another one that is compared with it.
-    """
-
-    text: str | tuple[str, ...]
-    prefix: str = ""
-    translation: str | None = None
-    contrast: str | None = None
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The text of each source."""
-        return (self.text,) if isinstance(self.text, str) else self.text
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The translations that are given with it."""
-        return tuple(filter(None, (self.translation, self.contrast)))
-
-    @property
-    def characters(self) -> int:
-        return sum(map(len, (*self.sources, *self.targets)))
-
-
 @dataclass
-class _Room:
-    """Room for requests that wait: for so many symbols, or for one request of any size."""
+class _Capacity:
+    """Capacity for requests that wait: for so many symbols, or for one request of any size."""
 
     most: int
     size: int = 0
@@ -106,13 +61,15 @@ class _Taken(NamedTuple):
 class _Request(Generic[Found]):
     """Texts of one request, of which some may have been taken to be translated. Those that are left take up room."""
 
-    def __init__(self, items: Sequence[Item], sizes: Sequence[int], options: SharedOptions, room: _Room) -> None:
+    def __init__(
+        self, items: Sequence[Item], sizes: Sequence[int], options: RequestOptions, capacity: _Capacity
+    ) -> None:
         self.options = options
         self.left = deque(
             _Taken(self, place, item, size) for place, (item, size) in enumerate(zip(items, sizes, strict=True))
         )
-        self._room = room
-        room.size += sum(sizes)
+        self._capacity = capacity
+        capacity.size += sum(sizes)
         self.found: dict[int, Found] = {}
         self.count = len(items)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -125,7 +82,7 @@ class _Request(Generic[Found]):
     def take(self) -> _Taken:
         """The next text."""
         taken = self.left.popleft()
-        self._room.size -= taken.size
+        self._capacity.size -= taken.size
         return taken
 
     def drop(self) -> None:
@@ -157,7 +114,7 @@ class Batcher(Generic[Found]):
 
     def __init__(
         self,
-        search: Callable[[Sequence[Item], SharedOptions, Deadline], Sequence[Found]],
+        search: Callable[[Sequence[Item], RequestOptions, Deadline], Sequence[Found]],
         *,
         waiting: int = WAITING,
         measure: Callable[[Item], int] = attrgetter("characters"),
@@ -165,8 +122,8 @@ class Batcher(Generic[Found]):
         self._search = search
         self._measure = measure
         self._short = int(SHORT * waiting)
-        self._rooms = {short: _Room(waiting) for short in (True, False)}
-        self.times: defaultdict[Hashable, BatchTime] = defaultdict(BatchTime)  # by `SharedOptions.timed`
+        self._capacities = {short: _Capacity(waiting) for short in (True, False)}
+        self.times: defaultdict[Hashable, BatchTime] = defaultdict(BatchTime)  # by `RequestOptions.timed`
         self._queue: deque[_Request[Found]] = deque()
         self._arrived = asyncio.Event()
         self._arrivals = 0
@@ -186,9 +143,9 @@ class Batcher(Generic[Found]):
     @property
     def size(self) -> int:
         """How many symbols wait."""
-        return sum(room.size for room in self._rooms.values())
+        return sum(capacity.size for capacity in self._capacities.values())
 
-    async def translate(self, items: Sequence[Item], options: SharedOptions, seconds: float) -> list[Found]:
+    async def translate(self, items: Sequence[Item], options: RequestOptions, seconds: float) -> list[Found]:
         """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds (of which there may
         be none left); UserError if they cannot be translated so. If this is cancelled, they are taken out of the queue,
         and out of the search if nothing else is in their batch.
@@ -198,12 +155,12 @@ class Batcher(Generic[Found]):
         sizes = await self._sizes(items, options)
         if self._stopped:
             raise BusyError("the service is stopping")
-        room = self._rooms[sum(sizes) <= self._short]
-        if not room.holds(sum(sizes)):
+        capacity = self._capacities[sum(sizes) <= self._short]
+        if not capacity.holds(sum(sizes)):
             raise BusyError("too many texts are waiting", self._retry_after(options))
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._run())
-        request = _Request[Found](items, sizes, options, room)
+        request = _Request[Found](items, sizes, options, capacity)
         self._queue.append(request)
         self._arrivals += 1
         self._arrived.set()
@@ -232,7 +189,7 @@ class Batcher(Generic[Found]):
                 await self._work
         self._thread.shutdown()
 
-    async def _sizes(self, items: Sequence[Item], options: SharedOptions) -> list[int]:
+    async def _sizes(self, items: Sequence[Item], options: RequestOptions) -> list[int]:
         """The symbols of texts, with what each costs beside its own. Many are measured in another thread."""
 
         def measured() -> list[int]:
@@ -242,7 +199,7 @@ class Batcher(Generic[Found]):
             return measured()
         return await asyncio.to_thread(measured)
 
-    def _retry_after(self, options: SharedOptions) -> int:
+    def _retry_after(self, options: RequestOptions) -> int:
         """The seconds after which what waits now is translated."""
         time_of, size = self.times[options.timed], self.size + sum(taken.size for taken in self._running[0])
         batches = size / max(1.0, time_of.within(SECONDS))

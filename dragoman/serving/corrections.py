@@ -18,8 +18,10 @@ from dragoman.serving.similar import NORMALISE, SimilarSources
 from dragoman.text.normalise import composed
 
 APPLICATION = 0x64726167  # in the header of our databases: "drag"
-FORM = 1
+FORM = 2
 BUSY = 5.0  # seconds that one process waits for another that writes
+# `first_id` is the first of the corrections that were added together; `version` counts changes of corrections, whoever
+# has the database open.
 SCHEMA = (
     """
 create table corrections (
@@ -30,15 +32,13 @@ create table corrections (
     machine text not null,
     correction text not null,
     author text not null,
+    first_id integer not null,
     created text not null default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
 ) strict
 """,
     "create index by_source on corrections (source_language, target_language, source)",
-)
-# The first of the corrections that were added together; nothing for those from before this was kept.
-FIRST = "alter table corrections add column first_id integer"
-HISTORY = """
-create table if not exists translations (
+    """
+create table translations (
     id integer primary key,
     source_language text not null,
     target_language text not null,
@@ -47,16 +47,16 @@ create table if not exists translations (
     model text not null,
     created text not null default (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
     unique (source_language, target_language, source, translation, model)
-) strict;
-"""
-# How often corrections have changed, whoever has the database open: it counts itself.
-VERSION = (
-    "create table if not exists version (id integer primary key, number integer not null) strict",
+) strict
+""",
+    "create table version (id integer primary key, number integer not null) strict",
     *(
-        f"create trigger if not exists after_{change} after {change} on corrections begin "
+        f"create trigger after_{change} after {change} on corrections begin "
         "insert into version values (1, 1) on conflict (id) do update set number = number + 1; end"
         for change in ("insert", "update", "delete")
     ),
+    f"pragma application_id = {APPLICATION}",
+    f"pragma user_version = {FORM}",
 )
 # The last correction of each sentence, then, of other sentences, the last translation, both in the order of time.
 KEPT = """
@@ -87,7 +87,7 @@ class Correction(NamedTuple):
     author: str = ""
 
 
-class Made(NamedTuple):
+class TranslationRecord(NamedTuple):
     """A sentence, what a model made of it, and the model's name."""
 
     source: str
@@ -124,13 +124,9 @@ class Corrections:
             raise UserError(f"{shown(path)}: cannot be used for corrections ({error})") from error
 
     def _prepare(self, path: Path) -> None:
-        """Make the tables and columns that are not there. UserError for a database that is not ours."""
-        if self._form() != (APPLICATION, FORM) or not self._has_first():
-            self._database.execute("begin immediate")
-            self._make(path)
-            self._database.execute("commit")
-        for each in (HISTORY, *VERSION):
-            self._database.execute(each)
+        """Create the tables of a new database. UserError for a database that is not ours."""
+        if self._form() != (APPLICATION, FORM):
+            self._create(path)
         end = time.monotonic() + BUSY
         while self._pragma("journal_mode") != "wal":
             if time.monotonic() > end:
@@ -140,37 +136,21 @@ class Corrections:
             time.sleep(0.01)
         self._pragma("synchronous = full")
         self._pragma("secure_delete = on")  # what is forgotten is overwritten
-        self._compose()
-
-    def _compose(self) -> None:
-        """Compose the characters of sources that were kept as users wrote them."""
-        self._database.create_function("composed", 1, composed, deterministic=True)
-        for name in ("corrections", "translations"):
-            apart = "where source <> composed(source)"
-            if self._database.execute(f"select id from {name} {apart} limit 1").fetchone():
-                self._database.execute(f"update or ignore {name} set source = composed(source) {apart}")
 
     def _form(self) -> tuple[object, object]:
         return self._pragma("application_id"), self._pragma("user_version")
 
-    def _has_first(self) -> bool:
-        found = self._database.execute("select name from pragma_table_info('corrections')").fetchall()
-        return ("first_id",) in found
-
-    def _make(self, path: Path) -> None:
-        """Make them in a transaction, unless another process has just done so."""
+    def _create(self, path: Path) -> None:
+        """Create the tables in a transaction, unless another process has just done so."""
+        self._database.execute("begin immediate")
         form = self._form()
         (tables,) = self._database.execute("select count(*) from sqlite_master").fetchone()
         if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
             self._database.execute("rollback")
             raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
-        if not tables:
-            for each in SCHEMA:
-                self._database.execute(each)
-            self._pragma(f"application_id = {APPLICATION}")
-            self._pragma(f"user_version = {FORM}")
-        if not self._has_first():
-            self._database.execute(FIRST)
+        for statement in SCHEMA if not tables else ():
+            self._database.execute(statement)
+        self._database.execute("commit")
 
     @classmethod
     def existing(cls, path: Path) -> "Corrections":
@@ -208,13 +188,9 @@ class Corrections:
         """
         source = source and composed(source)
         with self._changing() as database:
-            every = database.execute(
-                "select id, source, author, first_id, source_language, target_language, created from corrections "
-                "order by id"
-            ).fetchall()
+            every = database.execute("select id, source, author, first_id from corrections order by id").fetchall()
             found, rest, last = list[tuple[int]](), "", None  # what its sentences, which follow a text, have to be in
-            for number, sentence, by, first, *made in every:
-                together = first or (by, made)  # without a number, what corrections that were added together share
+            for number, sentence, by, together in every:
                 whole = source in (None, sentence)
                 if author in (None, by) and (whole or (together == last and sentence in rest)):
                     found.append((number,))
@@ -233,13 +209,13 @@ class Corrections:
             self._pragma("wal_checkpoint(truncate)")
         return len(found) + max(made, 0)
 
-    def note(self, pair: tuple[str, str], made: Sequence[Made]) -> None:
+    def note(self, pair: tuple[str, str], records: Sequence[TranslationRecord]) -> None:
         """Keep translations, each different one once. NotKeptError if that cannot be."""
         with self._changing() as database:
             database.executemany(
                 "insert or ignore into translations (source_language, target_language, source, translation, model) "
                 "values (?, ?, ?, ?, ?)",
-                [(*pair, composed(each.source), each.translation, each.model) for each in made],
+                [(*pair, composed(each.source), each.translation, each.model) for each in records],
             )
 
     @contextmanager

@@ -10,18 +10,17 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.serving.backend import Backend
+from dragoman.serving.bodies import PARTS, FileBody, described
 from dragoman.serving.document_worker import Reading
-from dragoman.serving.glossaries import glossary_characters, requested_glossary
+from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import AUTO, languages_of
-from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.routing import RequestOptions
+from dragoman.serving.request_options import RequestOptions
 from dragoman.translation.lexical import LexicalConstraints
 
 MINUTES = 30  # that a translated file can be fetched for
@@ -30,23 +29,13 @@ IN_MEMORY = 8  # files that are translated at once; others wait in temporary fil
 ARCHIVE = b"PK\x03\x04"  # what office documents begin with
 MARKED = 10  # times as many bytes as characters of text may be translated: what another file may have
 UNPACKED = 10  # times its own limit: what an archive may unpack to
-STRING = {"type": "string"}
-FORM = {
-    "file": {"type": "string", "format": "binary"},
-    "source": STRING,
-    "target": STRING,
-    "glossary": {**STRING, "description": "terms as at /v1/translate, written as JSON"},
-    "api_key": STRING,
-}
-SCHEMA = {"type": "object", "required": ["file", "source", "target"], "properties": FORM}
 HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox", "Cache-Control": "no-store"}
 
 
 def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(backend)
-    body = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": SCHEMA}}}}
-    api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=body)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=RESPONSES), Endpoints(backend)
+    api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=described(FileBody, PARTS))
     api.add_api_route("/download_file/{name}", ask.download, name="download_file", response_class=Download)
     return api
 
@@ -76,10 +65,10 @@ class Store:
 
     def keep(self, done: Done) -> str:
         """Keep a file, in the place of the oldest ones where there is no room for all, and return its name here.
-        Refusal if there would be no room for it alone.
+        HTTPError if there would be no room for it alone.
         """
         if len(done.data) > self._most:
-            raise Refusal(503, "Service is busy: there is no room for the translated file", retry_after=60)
+            raise HTTPError(503, "Service is busy: there is no room for the translated file", retry_after=60)
         while self._files and sum(len(each.data) for each in self._files.values()) + len(done.data) > self._most:
             self._files.pop(next(iter(self._files)))
         name = secrets.token_urlsafe(24) + PurePosixPath(done.name).suffix
@@ -101,30 +90,27 @@ class Endpoints:
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
-        parameters = await self.backend.admitted(request)
+        body, _, until = await self.backend.admitted(request, FileBody)
         if not self.backend.limits.file:
-            raise Refusal(403, "Files translation are disabled on this server.")
-        upload = parameters.file("file")
-        source, target = parameters.text("source"), parameters.text("target")
-        name = _name(upload)
-        terms, beside = requested_glossary(parameters), glossary_characters(parameters)
+            raise HTTPError(403, "Files translation are disabled on this server.")
+        name = PureWindowsPath(body.file.filename or "").name  # without folders, whatever system it comes from
         if not name:
-            raise Refusal(400, "Invalid request: empty file")
+            raise HTTPError(400, "Invalid request: empty file")
         if PurePosixPath(name.lower()).suffix not in table.FORMATS:
-            raise Refusal(400, "Invalid request: file format not supported")
-        async with self._place(parameters.until):
-            data = await upload.read()
+            raise HTTPError(400, "Invalid request: file format not supported")
+        async with self._place(until):
+            data = await body.file.read()
             most = self.backend.limits.file_characters
             if not data.startswith(ARCHIVE) and len(data) > MARKED * most:
-                raise Refusal(400, f"Invalid request: file ({len(data)}) exceeds text limit ({most})")
-            file = File(name, data, (source, target), UNPACKED * self.backend.limits.file)
-            file, reading = await self._read(request, file, parameters.until)
+                raise HTTPError(400, f"Invalid request: file ({len(data)}) exceeds text limit ({most})")
+            file = File(name, data, (body.source, body.target), UNPACKED * self.backend.limits.file)
+            file, reading = await self._read(request, file, until)
             texts = (sentence for passage in reading.passages for sentence in passage.sentences)
-            self.backend.check_characters(sum(map(len, texts)) + beside, most)
-            constraints = LexicalConstraints(terms)
-            options = RequestOptions(constraints=constraints, until=parameters.until, attention=reading.tagged)
+            self.backend.check_characters(sum(map(len, texts)) + body.characters, most)
+            constraints = LexicalConstraints(body.terms)
+            options = RequestOptions(constraints=constraints, until=until, attention=reading.tagged)
             translated = await self.backend.passages(request, reading.passages, *file.languages, options)
-            write = self.backend.service.files.write(file, translated, tagged=reading.tagged, until=parameters.until)
+            write = self.backend.service.files.write(file, translated, tagged=reading.tagged, until=until)
             written = await self.backend.answer(request, write, "file")
             path = PurePosixPath(name)
             kept = self.store.keep(Done(f"{path.stem}_{file.languages[1]}{path.suffix}", written))
@@ -133,28 +119,28 @@ class Endpoints:
     async def download(self, name: str) -> Response:
         """A file that was translated."""
         if not self.backend.limits.file:
-            raise Refusal(400, "Files translation are disabled on this server.")
+            raise HTTPError(400, "Files translation are disabled on this server.")
         done = self.store.found(name)
         if done is None:
-            raise Refusal(404, "Invalid filename")
+            raise HTTPError(404, "Invalid filename")
         told = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
         return Download(done.data, headers={**HEADERS, "Content-Disposition": told})
 
     @asynccontextmanager
     async def _place(self, until: float) -> AsyncIterator[None]:
-        """A place among the files in memory, for which other uploads wait. Refusal if none is free in time."""
+        """A place among the files in memory, for which other uploads wait. HTTPError if none is free in time."""
         try:
             async with asyncio.timeout(until - time.monotonic()):
                 await self._places.acquire()
         except TimeoutError:
-            raise Refusal(503, "Service is busy: other files are translated", retry_after=60) from None
+            raise HTTPError(503, "Service is busy: other files are translated", retry_after=60) from None
         try:
             yield
         finally:
             self._places.release()
 
     async def _read(self, request: Request, file: File, until: float) -> tuple[File, Reading]:
-        """A file with its language, and its texts in sentences. Refusal if it cannot be read."""
+        """A file with its language, and its texts in sentences. HTTPError if it cannot be read."""
         source, target = file.languages
         service, languages = self.backend.service, list(self.backend.service.routes.targets)
         prose = table.format_of(file.name).prose and service.sentences
@@ -170,8 +156,3 @@ class Endpoints:
             text = "\n".join(sentence for passage in passages for sentence in passage.sentences)
         source, target, _ = await asyncio.to_thread(languages_of, self.backend, source, target, text)
         return file._replace(languages=(source, target)), await read(source)
-
-
-def _name(upload: UploadFile) -> str:
-    """The name of a file without folders, whatever system it comes from."""
-    return PureWindowsPath(upload.filename or "").name

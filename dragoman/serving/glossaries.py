@@ -8,13 +8,11 @@ from typing import Final, TypeAlias
 
 from dragoman.corpus import glossary
 from dragoman.errors import UserError
-from dragoman.serving.parameters import Parameters
-from dragoman.text.glossary import FoundTerm, Glossary, Term, together
+from dragoman.text.glossary import FoundTerm, Glossary, together
 from dragoman.translation.terms import said
 
 Languages: TypeAlias = tuple[str, str]
 
-MOST_TERMS: Final = 1_000  # in the glossary of a request
 MERGED: Final = 100  # glossaries of requests that are remembered together with those of the service
 
 
@@ -61,18 +59,6 @@ class Glossaries:
         if known is None:
             return own
         return together([known, own]) if own.terms else known
-
-
-def requested_glossary(parameters: Parameters) -> Glossary:
-    """The parameter `glossary` of a request: a list of terms, each a list with the term and the forms of its
-    translation.
-    """
-    return Glossary(Term(source, tuple(forms)) for source, *forms in parameters.lists("glossary", MOST_TERMS))
-
-
-def glossary_characters(parameters: Parameters) -> int:
-    """The characters of the glossary of a request, which count as text."""
-    return sum(len(text) for term in parameters.lists("glossary", MOST_TERMS) for text in term)
 
 
 def missing_terms(glossary: Glossary, text: str, translation: str) -> tuple[FoundTerm, ...]:

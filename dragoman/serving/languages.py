@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import langcodes
 
 from dragoman.serving.backend import Backend
-from dragoman.serving.refusal import Refusal
-from dragoman.serving.service import Guess
+from dragoman.serving.http_error import HTTPError
+from dragoman.serving.service import DetectedLanguage
 
 AUTO = "auto"
 
@@ -16,7 +16,7 @@ class Languages(NamedTuple):
 
     source: str
     target: str
-    guess: Guess | None = None
+    guess: DetectedLanguage | None = None
 
     @property
     def same(self) -> bool:
@@ -24,8 +24,8 @@ class Languages(NamedTuple):
 
 
 def languages_of(backend: Backend, source: str, target: str, text: str) -> Languages:
-    """The languages that are asked for. Refusal if no model goes from one to the other. From a language to itself there
-    is always a way: nothing is translated.
+    """Return the languages of a request. HTTPError if no model goes from one to the other. From a language to itself
+    there is always a way: nothing is translated.
     """
     routes = backend.service.routes
     source, target = AUTO if source.lower() == AUTO else routes.code(source), routes.code(target)
@@ -33,16 +33,15 @@ def languages_of(backend: Backend, source: str, target: str, text: str) -> Langu
     source = guess.language if guess else source
     for each in (source, target):
         if each not in routes.languages:
-            raise Refusal(400, f"{each} is not supported")
+            raise HTTPError(400, f"{each} is not supported")
     if source != target and not routes.find(source, target):
-        raise Refusal(
-            400,
-            f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
+        raise HTTPError(
+            400, f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})"
         )
     return Languages(source, target, guess)
 
 
-def guess_form(guess: Guess) -> dict[str, Any]:
+def guess_form(guess: DetectedLanguage) -> dict[str, Any]:
     """A detected language as LibreTranslate's clients read it: with a confidence from 0 to 100."""
     return {"confidence": round(100 * guess.probability), "language": guess.language}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from fastapi import APIRouter
@@ -10,27 +11,26 @@ from starlette.requests import Request
 from dragoman.documents import table
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
+from dragoman.serving.bodies import KINDS, DetectBody, SuggestBody, TranslateBody, described
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.document_worker import HtmlTexts
+from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import guess_form, languages_of, name_of
-from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.routing import RequestOptions
-from dragoman.serving.service import Guess
+from dragoman.serving.request_options import RequestOptions
+from dragoman.serving.service import DetectedLanguage
 
-FORMATS = ("text", "html")
 Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and further ones
 
 
 def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=REFUSALS), Endpoints(backend)
-    pair = {"source": STRING, "target": STRING}
-    for path, answer, properties in (
-        ("/translate", ask.translate, {"q": TEXTS, **pair, **OPTIONAL}),
-        ("/detect", ask.detect, {"q": STRING, "api_key": STRING}),
-        ("/suggest", ask.suggest, {"q": STRING, "s": STRING, **pair, "api_key": STRING}),
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=RESPONSES), Endpoints(backend)
+    for path, answer, body in (
+        ("/translate", ask.translate, TranslateBody),
+        ("/detect", ask.detect, DetectBody),
+        ("/suggest", ask.suggest, SuggestBody),
     ):
-        api.add_api_route(path, answer, methods=["POST"], openapi_extra=_body(properties))
+        api.add_api_route(path, answer, methods=["POST"], openapi_extra=described(body, *KINDS))
     api.add_api_route("/languages", ask.languages)
     api.add_api_route("/frontend/settings", ask.settings)
     return api
@@ -44,20 +44,20 @@ class Endpoints:
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text, or a list of texts. Those in HTML have no alternatives."""
-        parameters = await self.backend.admitted(request)
-        texts, several = parameters.texts("q")
-        source, target = parameters.text("source"), parameters.text("target")
-        alternatives = parameters.number("alternatives", self.backend.limits.alternatives)
-        marked = parameters.choice("format", FORMATS) == "html"
+        body, _, until = await self.backend.admitted(request, TranslateBody)
+        texts, several, alternatives = body.texts, isinstance(body.q, list), body.alternatives
+        self.backend.check_alternatives(alternatives)
         self.backend.check_size(texts)
-        if _is_settings_check(request, texts, source, target) and not self.backend.service.routes.find("en", "de"):
+        if _is_settings_check(request, texts, body.source, body.target) and not self.backend.service.routes.find(
+            "en", "de"
+        ):
             return {"translatedText": texts}
-        asked = await asyncio.to_thread(languages_of, self.backend, source, target, "\n".join(texts))
+        asked = await asyncio.to_thread(languages_of, self.backend, body.source, body.target, "\n".join(texts))
         if asked.same:
             answer: Answer = texts, [[] for _ in texts]
         else:
-            work = self._pages if marked else self._texts
-            answer = await work(request, texts, asked[:2], RequestOptions(alternatives, until=parameters.until))
+            work = self._pages if body.format == "html" else self._texts
+            answer = await work(request, texts, asked[:2], RequestOptions(alternatives, until=until))
         return _answer(*answer, several=several, alternatives=alternatives, guess=asked.guess)
 
     async def _texts(
@@ -73,7 +73,7 @@ class Endpoints:
         pages, service, until = HtmlTexts(tuple(texts), pair), self.backend.service, options.until
         read = service.pages.read(pages, pair[0], sentences=service.sentences, until=until)
         reading = await self.backend.answer(request, read)
-        options = options._replace(alternatives=0, attention=reading.tagged)
+        options = replace(options, alternatives=0, attention=reading.tagged)
         translated = await self.backend.passages(request, reading.passages, *pair, options)
         write = service.pages.write_pages(pages, translated, tagged=reading.tagged, until=until)
         written = await self.backend.answer(request, write)
@@ -89,32 +89,30 @@ class Endpoints:
 
     async def detect(self, request: Request) -> list[dict[str, Any]]:
         """The languages that a text may be in, the most probable first."""
-        parameters = await self.backend.admitted(request)
-        texts, _ = parameters.texts("q")
-        self.backend.check_size(texts)
-        found = await asyncio.to_thread(self.backend.service.detect, "\n".join(texts))
+        body, *_ = await self.backend.admitted(request, DetectBody)
+        self.backend.check_size(body.texts)
+        found = await asyncio.to_thread(self.backend.service.detect, "\n".join(body.texts))
         return [guess_form(each) for each in found if each.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
         """Keep a better translation, s, of a text, q."""
-        parameters = await self.backend.admitted(request)
+        body, client, _ = await self.backend.admitted(request, SuggestBody)
         if self.backend.service.corrections is None:
-            raise Refusal(403, "Suggestions are disabled on this server.")
+            raise HTTPError(403, "Suggestions are disabled on this server.")
         self.backend.access.check_site(request.headers)
-        text, better, source, target = (parameters.text(name) for name in ("q", "s", "source", "target"))
-        source, target = map(self.backend.service.routes.code, (source, target))
-        self.backend.check_size([text, better])
-        for name, each in (("q", text), ("s", better)):
-            if not each.strip():
-                raise Refusal(400, f"Invalid request: missing {name} parameter")
+        source, target = map(self.backend.service.routes.code, (body.source, body.target))
+        self.backend.check_size([body.q, body.s])
+        for name, text in (("q", body.q), ("s", body.s)):
+            if not text.strip():
+                raise HTTPError(400, f"Invalid request: missing {name} parameter")
         if not self.backend.service.routes.find(source, target):
-            raise Refusal(400, f"{source} to {target} is not supported")
+            raise HTTPError(400, f"{source} to {target} is not supported")
         try:
-            await self.backend.service.correct(source, target, Correction(text, better, author=parameters.client))
+            await self.backend.service.correct(source, target, Correction(body.q, body.s, author=client))
         except UserError as error:
-            raise Refusal(400, f"Invalid request: {error}") from None
+            raise HTTPError(400, f"Invalid request: {error}") from None
         except NotKeptError:
-            raise Refusal(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
+            raise HTTPError(503, "Service is busy: suggestions cannot be written", retry_after=60) from None
         return {"success": True}
 
     async def settings(self) -> dict[str, Any]:
@@ -145,7 +143,12 @@ def _is_settings_check(request: Request, texts: Sequence[str], source: str, targ
 
 
 def _answer(
-    texts: Sequence[str], others: Sequence[list[str]], *, several: bool, alternatives: int, guess: Guess | None
+    texts: Sequence[str],
+    others: Sequence[list[str]],
+    *,
+    several: bool,
+    alternatives: int,
+    guess: DetectedLanguage | None,
 ) -> dict[str, Any]:
     """An answer has lists if the request had one."""
     answer: dict[str, Any] = {"translatedText": list(texts) if several else texts[0]}
@@ -154,20 +157,3 @@ def _answer(
     if alternatives:
         answer["alternatives"] = list(others) if several else others[0]
     return answer
-
-
-STRING = {"type": "string"}
-TEXTS = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
-OPTIONAL: dict[str, Any] = {
-    "format": {"type": "string", "enum": list(FORMATS)},
-    "alternatives": {"type": "integer", "default": 0},
-    "api_key": STRING,
-}
-
-
-def _body(properties: dict[str, Any]) -> dict[str, Any]:
-    """What OpenAPI says of a request that comes as JSON or as a form."""
-    needed = [name for name in properties if name not in OPTIONAL]
-    schema = {"type": "object", "properties": properties, "required": needed}
-    kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-    return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines, shown
 from dragoman.files.writing import is_special, write_atomically
-from dragoman.serving.refusal import Refusal
+from dragoman.serving.http_error import HTTPError
 
 IN_FILE = 5  # times as many characters as other requests: what a file may have
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
@@ -103,33 +103,33 @@ class AccessControl:
         self._window = MovingWindowRateLimiter(MemoryStorage())
 
     async def enter(self, address: str, key: str) -> str:
-        """The name of a client's key, if there are keys. Refusal for one that may not ask, or not yet: one with a key,
-        or else an address, so that wrong keys count too.
+        """Return the name of a client's key, if there are keys. HTTPError for a client that may not ask, or not yet. A
+        client is a key, or else an address, so that wrong keys count too.
         """
         name = self.keys.name(key) if self.keys and key else None
         client = name or address
         if self._rate and not await self._window.hit(self._rate, client):
-            raise Refusal(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(client))
+            raise HTTPError(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(client))
         if self.keys and not key:
-            raise Refusal(400, "Please contact the server operator to get an API key")
+            raise HTTPError(400, "Please contact the server operator to get an API key")
         if self.keys and name is None:
-            raise Refusal(403, "Invalid API key")
+            raise HTTPError(403, "Invalid API key")
         return name or ""
 
     def check_site(self, headers: Mapping[str, str]) -> None:
-        """Refusal if there are no keys and a browser has sent the request for a page of another site. A site whose name
-        suddenly leads to this server (DNS rebinding) is another one, too: only addresses, names without a dot and
-        those that are trusted are not.
+        """Raise HTTPError if there are no keys and a browser has sent the request for a page of another site. A site
+        whose name suddenly leads to this server (DNS rebinding) is another one, too: only addresses, names without a
+        dot and those that are trusted are not.
         """
         origin, host = headers.get("origin"), headers.get("host", "")
         if self.keys or origin is None:
             return
         if origin.partition("://")[2] != host:
-            raise Refusal(403, "Suggestions from other sites need an API key.")
+            raise HTTPError(403, "Suggestions from other sites need an API key.")
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         name = name.strip("[]").lower()
         if "." in name and not _is_address(name) and name not in self._trusted_hosts:
-            raise Refusal(403, f"Suggestions need an API key, or a server that is started with --trusted-host {name}")
+            raise HTTPError(403, f"Suggestions need an API key, or a server that is started with --trusted-host {name}")
 
     async def _wait(self, client: str) -> int:
         assert self._rate is not None
@@ -166,12 +166,12 @@ class LimitedBody:
                 async with asyncio.timeout_at(until):
                     message = await receive()
             except TimeoutError:
-                raise Refusal(408, f"Invalid request: the body took longer than {self.seconds:g} seconds") from None
+                raise HTTPError(408, f"Invalid request: the body took longer than {self.seconds:g} seconds") from None
             if not message.get("more_body"):
                 until = None  # what else comes is that the client leaves
             read += len(message.get("body", b""))
             if read > most:
-                raise Refusal(413, f"Invalid request: the body is larger than {most} bytes")
+                raise HTTPError(413, f"Invalid request: the body is larger than {most} bytes")
             return message
 
         await self.app(scope, counted if scope["type"] == "http" else receive, send)

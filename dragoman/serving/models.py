@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,8 +19,9 @@ from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.search.table import in_place_of, with_width
-from dragoman.serving.batching import Batcher, Item, SharedOptions
+from dragoman.serving.batching import Batcher
 from dragoman.serving.cache import TranslationCache
+from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.translation import gate, rest
 from dragoman.translation.inputs import LONGEST
 from dragoman.translation.loading import Engine, digest_of, load
@@ -120,10 +122,11 @@ class Model:
             await self._unused.wait()
         await self.close()
 
-    async def translate(self, items: Sequence[Item], options: SharedOptions, seconds: float) -> list[Translation]:
+    async def translate(self, items: Sequence[Item], options: RequestOptions) -> list[Translation]:
         """Translate texts, each different one once; other tasks are not remembered. Raises what `Batcher.translate`
         does.
         """
+        seconds = options.until - time.monotonic()
         if options.work != "translate":
             return await self.batcher.translate(items, options, seconds)
         found = {item: self.cache.get((options, item)) for item in dict.fromkeys(items)}
@@ -148,22 +151,22 @@ class Model:
         languages = ((language, text) for language, text in texts if isinstance(language, Language))
         return sum(min(len(language.text.encode(text)), LONGEST) for language, text in languages)
 
-    def _search(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+    def _search(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
         if options.work != "translate":
             return self._given(items, options, deadline)
-        diverse = Spec("diverse", {"size": 1, "groups": options.n_best, "strength": DIFFERENT})
-        own = self.translator.search
+        own, n_best = self.translator.search, 1 + options.alternatives
+        diverse = Spec("diverse", {"size": 1, "groups": n_best, "strength": DIFFERENT})
         return self.translator.translate(
             [item.text for item in items],
             to=options.to,
-            n_best=options.n_best,
-            search=in_place_of(own, diverse) if options.diverse else with_width(own, options.n_best),
+            n_best=n_best,
+            search=in_place_of(own, diverse) if options.diverse else with_width(own, n_best),
             constraints=options.constraints,
             prefix=[item.prefix for item in items],
             timeout=deadline,
         )
 
-    def _given(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+    def _given(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
         """The given translations with the attention to their texts, and with their explanations if these are asked for.
         UserError for a sentence that is too long to be explained.
         """
@@ -208,7 +211,7 @@ def _files(folder: RunFolder) -> Files:
     return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in told)
 
 
-class Leg(NamedTuple):
+class Hop(NamedTuple):
     """A part of the way from one language to another: a model, in one of its directions."""
 
     model: Model
@@ -241,10 +244,10 @@ class Routes:
 
     def __init__(self, models: Iterable[Model]) -> None:
         self.models = tuple(models)
-        self._routes: dict[tuple[Read, str], tuple[Leg, ...]] = {}
+        self._routes: dict[tuple[Read, str], tuple[Hop, ...]] = {}
         for model in self.models:
             for each in model.directions:
-                self._routes.setdefault((each.source, each.target), (Leg(model, each),))
+                self._routes.setdefault((each.source, each.target), (Hop(model, each),))
         single = dict(self._routes)
         for (source, middle), first in single.items():
             for (start, target), second in single.items():
@@ -280,6 +283,6 @@ class Routes:
         """The sources of the first model that reads these together, and perhaps others; none if there is none."""
         return next((sources for sources, to in self.several if to == target and set(names) <= set(sources)), ())
 
-    def find(self, source: Read, target: str) -> tuple[Leg, ...]:
+    def find(self, source: Read, target: str) -> tuple[Hop, ...]:
         """The models from one language, or from several sources, to a language; none if there are none."""
         return self._routes.get((source, target), ())

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
@@ -13,14 +14,15 @@ from dragoman.documents.kept import WITHIN
 from dragoman.documents.passages import Passage, beside, split
 from dragoman.documents.translated import RejectedCorrection, Sentence, Translated
 from dragoman.errors import UserError
-from dragoman.serving.batching import BusyError, Item, SharedOptions
+from dragoman.serving.batching import BusyError
 from dragoman.serving.breaks import split_lines
-from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
+from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.glossaries import Glossaries, missing_terms
-from dragoman.serving.models import Leg, Model, Read, Routes
+from dragoman.serving.models import Hop, Model, Read, Routes
 from dragoman.serving.registry import ModelRegistry
-from dragoman.serving.routing import DEFAULTS, RequestOptions, constrained, translate_along
+from dragoman.serving.request_options import DEFAULTS, Item, RequestOptions
+from dragoman.serving.routing import constrained, translate_along
 from dragoman.text.glossary import Glossary
 from dragoman.text.protection import Protection
 from dragoman.translation.translation import Translation
@@ -33,14 +35,14 @@ ATTENDED = 1_000  # characters at most of a sentence and its correction, whose a
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
-class Why(NamedTuple):
+class ExplainOptions(NamedTuple):
     """What is explained: a translation, the model's own if none is given, and why it is not another one."""
 
     translation: str | None = None
     contrast: str | None = None
 
 
-class Guess(NamedTuple):
+class DetectedLanguage(NamedTuple):
     """A language that a text may be in, and how probable that is."""
 
     language: str
@@ -90,10 +92,10 @@ class Service:
         if self.corrections:
             self.corrections.close()
 
-    def detect(self, text: str) -> list[Guess]:
+    def detect(self, text: str) -> list[DetectedLanguage]:
         """The languages of the models that a text may be in, the most probable first."""
         identifier = self.registry.identifier
-        return [Guess(*each) for each in identifier.ranked(text)] if identifier.languages else []
+        return [DetectedLanguage(*each) for each in identifier.ranked(text)] if identifier.languages else []
 
     async def translate(
         self, texts: Sequence[str], source: str, target: str, options: RequestOptions = DEFAULTS
@@ -139,7 +141,7 @@ class Service:
         return passage if any(each and each[0] > last for each in parts) else passage.whole
 
     @contextmanager
-    def route(self, source: Read, target: str) -> Iterator[tuple[Leg, ...]]:
+    def route(self, source: Read, target: str) -> Iterator[tuple[Hop, ...]]:
         """The models from one language to the other. They stay open until the context ends, even if new ones are taken
         in. UserError if there are none.
         """
@@ -147,13 +149,13 @@ class Service:
         if not route:
             raise UserError(f"no model translates from {named(source)} to {target}")
         with ExitStack() as stack:
-            for leg in route:
-                stack.enter_context(leg.model.used())
+            for hop in route:
+                stack.enter_context(hop.model.used())
             yield route
 
     async def translate_by(
         self,
-        route: Sequence[Leg],
+        route: Sequence[Hop],
         passages: Sequence[Passage],
         pair: tuple[Read, str],
         options: RequestOptions = DEFAULTS,
@@ -186,7 +188,9 @@ class Service:
             for passage in passages
         ]
 
-    async def explain(self, text: Read, source: Read, target: str, why: Why, until: float = math.inf) -> Translation:
+    async def explain(
+        self, text: Read, source: Read, target: str, options: ExplainOptions, until: float = math.inf
+    ) -> Translation:
         """Explain the translation of a sentence, or of one for each source. UserError if no model translates directly,
         or if there is no word to translate; BusyError if it takes too long.
         """
@@ -196,19 +200,19 @@ class Service:
                 raise UserError(
                     f"{named(source)} to {target} goes through {between}; only direct translations are explained"
                 )
-            (leg,) = route
-            item, shared = leg.item(text), SharedOptions(leg.direction.to)
-            if not leg.worded(text):
+            (hop,) = route
+            item, shared = hop.item(text), RequestOptions(to=hop.direction.to, until=until)
+            if not hop.worded(text):
                 raise UserError("there are no words to explain")
-            translation, contrast = (each and leg.without(each) for each in why)
+            translation, contrast = (each and hop.without(each) for each in options)
             if translation is None:
-                made_with = constrained(leg, shared, self.registry.glossaries)
-                (made,) = await leg.model.translate([Item(text)], made_with, until - time.monotonic())
+                made_with = constrained(hop, shared, self.registry.glossaries)
+                (made,) = await hop.model.translate([Item(text)], made_with)
                 if self.least is not None and made.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
-                translation = leg.without(made.text)
+                translation = hop.without(made.text)
             item = item._replace(translation=translation, contrast=contrast)
-            (found,) = await leg.model.translate([item], shared._replace(work="explain"), until - time.monotonic())
+            (found,) = await hop.model.translate([item], replace(shared, work="explain"))
             return found
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
@@ -235,8 +239,8 @@ class Service:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
         route, items = self.routes.find(source, target), [Item(each) for each in passage.sentences]
         with ExitStack() as stack:
-            for leg in route:
-                stack.enter_context(leg.model.used())
+            for hop in route:
+                stack.enter_context(hop.model.used())
             if route:
                 options = RequestOptions(until=time.monotonic() + SUGGESTED)
                 with suppress(BusyError, UserError):
@@ -244,12 +248,12 @@ class Service:
                     return [each.text for each in made]
         return [""] * len(items)
 
-    async def _note(self, pair: tuple[str, str], route: Sequence[Leg], made: Iterable[tuple[Item, Sentence]]) -> None:
+    async def _note(self, pair: tuple[str, str], route: Sequence[Hop], made: Iterable[tuple[Item, Sentence]]) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
         if self.corrections is None or not self.history:
             return
-        model = "+".join(leg.model.name for leg in route)
-        found = [Made(str(item.text), sentence.text, model) for item, sentence in made]
+        model = "+".join(hop.model.name for hop in route)
+        found = [TranslationRecord(str(item.text), sentence.text, model) for item, sentence in made]
         try:
             await asyncio.to_thread(self.corrections.note, pair, found)
         except NotKeptError as error:
@@ -258,7 +262,7 @@ class Service:
     async def passages(self, texts: Sequence[str], language: str) -> list[Passage]:
         """Texts in their sentences. They are split in a thread, as long ones take a while."""
         return await asyncio.to_thread(
-            lambda: [split_lines(text, language, sentences=self.sentences) for text in texts],
+            lambda: [split_lines(text, language, sentences=self.sentences) for text in texts]
         )
 
     async def beside(self, texts: Sequence[str], languages: Sequence[str]) -> Passage:
@@ -280,17 +284,17 @@ class Service:
         found = await asyncio.to_thread(lambda: {item: look(item) for item in dict.fromkeys(items)})
         return {item: match for item, match in found.items() if match}
 
-    async def _attended(self, route: Sequence[Leg], known: dict[Item, Sentence], until: float) -> dict[Item, Sentence]:
+    async def _attended(self, route: Sequence[Hop], known: dict[Item, Sentence], until: float) -> dict[Item, Sentence]:
         """The same corrections with the attention of the model that translates directly, if it can be known in time."""
         if len(route) > 1 or not known:
             return known
-        (leg,) = route
+        (hop,) = route
         short = [item for item, sentence in known.items() if item.characters + len(sentence.text) <= ATTENDED]
-        every = ((item, leg.item(item.text)._replace(translation=leg.without(known[item].text))) for item in short)
-        read = {item: each for item, each in every if leg.worded(item.text)}
+        every = ((item, hop.item(item.text)._replace(translation=hop.without(known[item].text))) for item in short)
+        read = {item: each for item, each in every if hop.worded(item.text)}
         try:
-            shared = SharedOptions(leg.direction.to, work="score")
-            found = await leg.model.translate(list(read.values()), shared, until - time.monotonic())
+            options = RequestOptions(work="score", to=hop.direction.to, until=until)
+            found = await hop.model.translate(list(read.values()), options)
         except (BusyError, UserError):
             return known
         return known | {item: known[item]._replace(whole=whole) for item, whole in zip(read, found, strict=True)}

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter
@@ -14,68 +15,29 @@ from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import BusyError
-from dragoman.serving.glossaries import glossary_characters, requested_glossary
+from dragoman.serving.bodies import ExplainBody, PassageBody, SentencesBody, described
+from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import AUTO, guess_form, languages_of
 from dragoman.serving.models import Read
-from dragoman.serving.parameters import Parameters
-from dragoman.serving.refusal import REFUSALS, Refusal
-from dragoman.serving.routing import RequestOptions
-from dragoman.serving.service import Guess, Why, named
+from dragoman.serving.request_options import DEFAULTS, RequestOptions
+from dragoman.serving.service import DetectedLanguage, ExplainOptions, named
 from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.result import Result
 
 LONGEST = 500  # characters of a text that is explained
 MOST_TOGETHER = 16  # sentences of a stream that are translated at once
-STRING = {"type": "string"}
-TEXTS = {"oneOf": [STRING, {"type": "array", "items": STRING, "minItems": 1}]}
-SOURCE = {**TEXTS, "description": "its language, `auto`, or the names of sources that a run reads together"}
-SCHEMA = {
-    "type": "object",
-    "required": ["q", "source", "target"],
-    "properties": {
-        "q": {**TEXTS, "description": "a text, or one for each of several sources; blank: it is missing"},
-        "source": SOURCE,
-        "target": STRING,
-        "prefix": {**STRING, "description": "how the translation begins"},
-        "alternatives": {"type": "integer", "description": "further translations"},
-        "diverse": {"type": "boolean", "description": "which differ in their first word, behind the prefix"},
-        "min_confidence": {"type": "number", "description": "sentences of which the run is less sure stay empty"},
-        "glossary": {
-            "type": "array",
-            "items": {"type": "array", "items": STRING},
-            "description": "terms, each with the forms of its translation; without any, it stays as it is",
-        },
-        "api_key": STRING,
-    },
-}
-EXPLAINED = {
-    "type": "object",
-    "required": ["q", "source", "target"],
-    "properties": {
-        "q": {**TEXTS, "description": "a sentence, or one for each of several sources"},
-        "source": SOURCE,
-        "target": STRING,
-        "translation": {**STRING, "description": "the translation that is explained; without it, the model's own"},
-        "contrast": {**STRING, "description": "another translation: why is it not this one?"},
-        "api_key": STRING,
-    },
-}
 
 
 def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=REFUSALS), Endpoints(backend)
-    body, explained = map(_body, (SCHEMA, EXPLAINED))
+    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=RESPONSES), Endpoints(backend)
+    body = described(PassageBody, "application/json")
     api.add_api_route("/translate", ask.translate, methods=["POST"], openapi_extra=body)
     api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body, response_class=Events)
+    explained = described(ExplainBody, "application/json")
     api.add_api_route("/explain", ask.explain, methods=["POST"], openapi_extra=explained)
     api.add_api_route("/sources", ask.sources)
     return api
-
-
-def _body(schema: dict[str, Any]) -> dict[str, Any]:
-    """What the description of the service says of a request's body."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 class Events(StreamingResponse):
@@ -85,27 +47,16 @@ class Events(StreamingResponse):
 
 
 class TranslateRequest(NamedTuple):
-    """What is asked: a text in sentences, or several that are read together; their languages; what is wished of the
-    translation; and how sure the model has to be of a sentence.
+    """A text in sentences, or several that are read together; their languages; how it is translated; how sure the model
+    has to be of a sentence; and the source language if it was to be detected.
     """
 
     passage: Passage
     source: Read
     target: str
-    options: RequestOptions
-    least: float | None
-    guess: Guess | None = None
-
-
-class Texts(NamedTuple):
-    """A text in its sentences, or several side by side; what the model reads; and the target language. `guess` is the
-    source if it was to be detected.
-    """
-
-    passage: Passage
-    source: Read
-    target: str
-    guess: Guess | None = None
+    options: RequestOptions = DEFAULTS
+    least: float | None = None
+    guess: DetectedLanguage | None = None
 
 
 class Endpoints:
@@ -137,14 +88,14 @@ class Endpoints:
         """Explain the translation of a sentence, and why it is not another one. The answer has the form of `dragoman
         explain --json`.
         """
-        parameters = await self.backend.admitted(request)
-        passage, source, target, _ = await self._texts(parameters)
+        body, _, until = await self.backend.admitted(request, ExplainBody)
+        passage, source, target, *_ = await self._texts(body)
         if len(passage.read) != 1:
-            raise Refusal(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
-        texts = [parameters.text(name, "") or None for name in Why._fields]
+            raise HTTPError(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
         (read,) = passage.read
-        _check_length([*((read,) if isinstance(read, str) else read), *(each for each in texts if each)])
-        work = self.backend.service.explain(read, source, target, Why(*texts), parameters.until)
+        options = ExplainOptions(body.translation, body.contrast)
+        _check_length([*((read,) if isinstance(read, str) else read), *filter(None, options)])
+        work = self.backend.service.explain(read, source, target, options, until)
         return Result(await self.backend.answer(request, work)).json()
 
     async def sources(self) -> list[dict[str, Any]]:
@@ -164,7 +115,7 @@ class Endpoints:
             raise
         else:
             size = sum(map(len, asked.passage.sentences))
-            self.backend.measures.translated(named(asked.source), asked.target, size)
+            self.backend.metrics.translated(named(asked.source), asked.target, size)
             yield _event("end", {})
 
     async def _translated(self, asked: TranslateRequest) -> AsyncIterator[dict[str, Any]]:
@@ -183,33 +134,28 @@ class Endpoints:
                 (found,) = await service.translate_by(route, [part], (source, target), options)
                 for sentence in _sentences(_trusted(found, least), passage, first):
                     yield sentence
-                first, count, options = first + count, min(2 * count, MOST_TOGETHER), options._replace(prefix="")
+                first, count, options = first + count, min(2 * count, MOST_TOGETHER), replace(options, prefix="")
 
     async def _asked(self, request: Request) -> TranslateRequest:
-        parameters = await self.backend.admitted(request)
-        passage, source, target, guess = await self._texts(parameters)
-        options = RequestOptions(
-            parameters.number("alternatives", self.backend.limits.alternatives),
-            parameters.flag("diverse"),
-            LexicalConstraints(requested_glossary(parameters)),
-            until=parameters.until,
-            prefix=parameters.text("prefix", ""),
-        )
-        least = parameters.share("min_confidence")
-        if least is not None and not self._calibrated(source, target):
-            raise Refusal(400, f"Invalid request: min_confidence needs a calibrated run from {source} to {target}")
-        return TranslateRequest(passage, source, target, options, least, guess)
+        body, _, until = await self.backend.admitted(request, PassageBody)
+        self.backend.check_alternatives(body.alternatives)
+        asked = await self._texts(body)
+        constraints = LexicalConstraints(body.terms)
+        options = RequestOptions(body.alternatives, body.diverse, constraints, prefix=body.prefix, until=until)
+        least = body.min_confidence
+        if least is not None and not self._calibrated(asked.source, asked.target):
+            pair = f"{asked.source} to {asked.target}"
+            raise HTTPError(400, f"Invalid request: min_confidence needs a calibrated run from {pair}")
+        return asked._replace(options=options, least=least)
 
-    async def _texts(self, parameters: Parameters) -> Texts:
-        """The texts of a request. A list of one name is that name where a model reads it alone. Refusal if there is no
-        such model.
+    async def _texts(self, body: SentencesBody) -> TranslateRequest:
+        """The texts of a request. A list of one name is that name where a model reads it alone. HTTPError if there is
+        no such model.
         """
-        names, listed = parameters.texts("source")
-        texts, _ = parameters.texts("q")
-        target = parameters.text("target")
-        self.backend.check_size(texts, _beside(parameters))
+        names, texts, target = body.sources, body.texts, body.target
+        self.backend.check_size(texts, body.characters)
         if len(texts) != len(names) or len({*names}) != len(names):
-            raise Refusal(
+            raise HTTPError(
                 400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
             )
         guess, routes = None, self.backend.service.routes
@@ -219,16 +165,16 @@ class Endpoints:
             names = [source]
         if guess or (len(names) == 1 and routes.find(names[0], target)):
             (passage,) = await self.backend.service.passages(texts, names[0])
-            return Texts(passage, names[0], target, guess)
-        sources = routes.reading(names, target) if listed else ()
+            return TranslateRequest(passage, names[0], target, guess=guess)
+        sources = routes.reading(names, target) if isinstance(body.source, list) else ()
         if not sources:
-            raise Refusal(400, f"{named(tuple(names))} to {target} is not supported")
+            raise HTTPError(400, f"{named(tuple(names))} to {target} is not supported")
         given = dict(zip(names, texts, strict=True))
         try:
             passage = await self.backend.service.beside([given.get(name, "") for name in sources], sources)
         except UserError as error:
-            raise Refusal(400, f"Invalid request: {error}") from None
-        return Texts(passage, sources, target)
+            raise HTTPError(400, f"Invalid request: {error}") from None
+        return TranslateRequest(passage, sources, target)
 
     def _calibrated(self, source: Read, target: str) -> bool:
         """Whether one model translates, and knows how sure it is."""
@@ -237,14 +183,9 @@ class Endpoints:
 
 
 def _check_length(texts: Sequence[str]) -> None:
-    """Refusal for a longer text than is explained: the work grows with the square of its length."""
+    """HTTPError for a longer text than is explained: the work grows with the square of its length."""
     if max(map(len, texts)) > LONGEST:
-        raise Refusal(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
-
-
-def _beside(parameters: Parameters) -> int:
-    """The characters of a request beside its texts: those of its prefix and of its glossary."""
-    return len(parameters.text("prefix", "")) + glossary_characters(parameters)
+        raise HTTPError(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
 
 
 def _trusted(found: Translated, least: float | None) -> Translated:

@@ -26,8 +26,8 @@ from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
+from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.training import checks, session
 from dragoman.translation.gate import Gate
@@ -74,7 +74,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         )
         service = Service([Model.load(Path("old"))], corrections=Corrections(Path("db")))
         limits = Limits()
-        with TestClient(create(Backend(service, limits, AccessControl(limits), Measures()))) as client:
+        with TestClient(create(Backend(service, limits, AccessControl(limits), Metrics()))) as client:
             for source, target in pairs(200, 3, RIGHT, 1.0):
                 given = {"q": source, "s": target, "source": "en", "target": "fr"}
                 assert client.post("/suggest", json=given).json() == {"success": True}

@@ -14,8 +14,8 @@ from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl, Keys, Limits
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
+from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.training import session
 from tests import toy
@@ -62,7 +62,7 @@ def opened(run: Path) -> Open:
         **options: Any,
     ) -> TestClient:
         service = Service([Model.load(run)], corrections=kept, **options)
-        backend = Backend(service, limits, AccessControl(limits, keys, trusted), Measures())
+        backend = Backend(service, limits, AccessControl(limits, keys, trusted), Metrics())
         return TestClient(create(backend), raise_server_exceptions=False)
 
     return client

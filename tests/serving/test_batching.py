@@ -11,7 +11,8 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import batching
-from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
+from dragoman.serving.batching import Batcher, BusyError
+from dragoman.serving.request_options import Item, RequestOptions
 
 
 class Shouting:
@@ -25,7 +26,7 @@ class Shouting:
         self.hold = threading.Event()
         self.hold.set()
 
-    def __call__(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[str]:
+    def __call__(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[str]:
         texts = [str(item.text) for item in items]
         self.batches.append(texts)
         self.threads.add(threading.get_ident())
@@ -54,10 +55,10 @@ def test_requests_share_batches_and_get_their_own_answers() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        asked = (batcher.translate(items(f"a{n}", f"b{n}"), SharedOptions(), 10.0) for n in range(20))
+        asked = (batcher.translate(items(f"a{n}", f"b{n}"), RequestOptions(), 10.0) for n in range(20))
         assert await asyncio.gather(*asked) == [[f"A{n}", f"B{n}"] for n in range(20)]
-        assert await batcher.translate([Item("x", "y")], SharedOptions(), 10.0) == ["yX"]
-        assert await batcher.translate([], SharedOptions(), 10.0) == []
+        assert await batcher.translate([Item("x", "y")], RequestOptions(), 10.0) == ["yX"]
+        assert await batcher.translate([], RequestOptions(), 10.0) == []
         await batcher.close()
 
     run(test())
@@ -72,10 +73,10 @@ def test_a_long_request_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyP
 
     async def test() -> None:
         batcher = Batcher(model)
-        long = asyncio.create_task(batcher.translate(items(*["x" * 50] * 600), SharedOptions(), 15.0))
+        long = asyncio.create_task(batcher.translate(items(*["x" * 50] * 600), RequestOptions(), 15.0))
         await asyncio.sleep(0.05)
         before = len(model.batches)
-        await batcher.translate(items("short"), SharedOptions(), 10.0)
+        await batcher.translate(items("short"), RequestOptions(), 10.0)
         assert len(model.batches) - before < 10  # of 300
         assert not long.done()
         assert len(await long) == 600
@@ -90,7 +91,9 @@ def test_other_options_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        asked = [batcher.translate(items(*[f"{n}" + "x" * 100] * 10), SharedOptions(n_best=n), 10.0) for n in (1, 2)]
+        asked = [
+            batcher.translate(items(*[f"{n}" + "x" * 100] * 10), RequestOptions(alternatives=n), 10.0) for n in (1, 2)
+        ]
         await asyncio.gather(*asked)
         await batcher.close()
 
@@ -105,9 +108,9 @@ def test_a_bad_text_fails_alone_and_the_queue_goes_on() -> None:
 
     async def test() -> list[Any]:
         batcher = Batcher(model)
-        asked = [batcher.translate(items(text), SharedOptions(), 10.0) for text in ("one", "bad", "broken", "two")]
+        asked = [batcher.translate(items(text), RequestOptions(), 10.0) for text in ("one", "bad", "broken", "two")]
         found = await asyncio.gather(*asked, return_exceptions=True)
-        after = await batcher.translate(items("after"), SharedOptions(), 10.0)
+        after = await batcher.translate(items("after"), RequestOptions(), 10.0)
         await batcher.close()
         return [*found, after]
 
@@ -126,8 +129,8 @@ def test_a_request_that_fails_while_more_of_it_waits_does_not_stop_the_queue(
     async def test() -> None:
         batcher = Batcher(Shouting())
         with pytest.raises((UserError, RuntimeError)):
-            await batcher.translate(items(word, "never", "asked"), SharedOptions(), 10.0)
-        assert await batcher.translate(items("next"), SharedOptions(), 10.0) == ["NEXT"]
+            await batcher.translate(items(word, "never", "asked"), RequestOptions(), 10.0)
+        assert await batcher.translate(items("next"), RequestOptions(), 10.0) == ["NEXT"]
         assert batcher.size == 0
         await batcher.close()
 
@@ -136,7 +139,7 @@ def test_a_request_that_fails_while_more_of_it_waits_does_not_stop_the_queue(
 
 def test_those_that_are_tried_in_parts_are_answered_when_the_service_stops() -> None:
     class Hanging(Shouting):
-        def __call__(self, items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[str]:
+        def __call__(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[str]:
             if "bad" not in [item.text for item in items]:
                 self.hold.clear()  # until the deadline is cancelled
             return super().__call__(items, options, deadline)
@@ -144,7 +147,7 @@ def test_those_that_are_tried_in_parts_are_answered_when_the_service_stops() -> 
     async def test() -> list[Any]:
         batcher = Batcher(Hanging())
         texts = ("one", "two", "three", "bad", "four", "five")
-        asked = [asyncio.create_task(batcher.translate(items(text), SharedOptions(), 10.0)) for text in texts]
+        asked = [asyncio.create_task(batcher.translate(items(text), RequestOptions(), 10.0)) for text in texts]
         while not batcher._search.batches[1:]:  # type: ignore[attr-defined]
             await asyncio.sleep(0.01)
         await batcher.close()
@@ -160,13 +163,16 @@ def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
     async def test() -> None:
         batcher = Batcher(model)
         found = await asyncio.gather(
-            *(batcher.translate(items(text), SharedOptions(n_best=n), 0.1) for n, text in enumerate("ab", start=1)),
+            *(
+                batcher.translate(items(text), RequestOptions(alternatives=n), 0.1)
+                for n, text in enumerate("ab", start=1)
+            ),
             return_exceptions=True,
         )
         assert [type(each) for each in found] == [BusyError, BusyError]
         assert model.batches == [["a"]]  # and was stopped, as this would wait for ever
         model.hold.set()
-        assert await batcher.translate(items("c"), SharedOptions(), 10.0) == ["C"]
+        assert await batcher.translate(items("c"), RequestOptions(), 10.0) == ["C"]
         await batcher.close()
 
     run(test())
@@ -178,7 +184,7 @@ def test_a_client_that_leaves_stops_its_search_unless_another_is_in_the_batch() 
 
     async def test() -> None:
         batcher = Batcher(model)
-        tasks = [asyncio.create_task(batcher.translate(items(text), SharedOptions(), 10.0)) for text in "ab"]
+        tasks = [asyncio.create_task(batcher.translate(items(text), RequestOptions(), 10.0)) for text in "ab"]
         await asyncio.sleep(0.05)
         tasks[0].cancel()
         await asyncio.sleep(0.05)
@@ -189,7 +195,7 @@ def test_a_client_that_leaves_stops_its_search_unless_another_is_in_the_batch() 
             await asyncio.sleep(0 if model.stopped else 0.01)
         model.hold.set()
         assert model.stopped
-        assert await batcher.translate(items("c"), SharedOptions(), 10.0) == ["C"]
+        assert await batcher.translate(items("c"), RequestOptions(), 10.0) == ["C"]
         await batcher.close()
 
     run(test())
@@ -202,13 +208,13 @@ def test_a_full_queue_refuses_but_takes_one_request_of_any_size() -> None:
 
     async def test() -> None:
         batcher = Batcher(model, waiting=100)
-        tasks = [asyncio.create_task(batcher.translate(items(text * 300), SharedOptions(), 10.0)) for text in "abc"]
+        tasks = [asyncio.create_task(batcher.translate(items(text * 300), RequestOptions(), 10.0)) for text in "abc"]
         await asyncio.sleep(0)
         assert batcher.size == 303
         found = await asyncio.gather(*tasks[1:], return_exceptions=True)
         assert [type(each) for each in found] == [BusyError, BusyError]
         assert batcher.size == 0  # what is being translated does not wait
-        second = asyncio.create_task(batcher.translate(items("y"), SharedOptions(), 10.0))
+        second = asyncio.create_task(batcher.translate(items("y"), RequestOptions(), 10.0))
         model.hold.set()
         assert await asyncio.gather(tasks[0], second) == [["A" * 300], ["Y"]]
         await batcher.close()
@@ -222,11 +228,11 @@ def test_long_requests_do_not_crowd_out_short_ones_which_have_a_limit_of_their_o
 
     async def test() -> None:
         batcher = Batcher(model, waiting=1_000)
-        long = asyncio.create_task(batcher.translate(items(*["x" * 40] * 100), SharedOptions(), 10.0))
+        long = asyncio.create_task(batcher.translate(items(*["x" * 40] * 100), RequestOptions(), 10.0))
         await asyncio.sleep(0.02)
         with pytest.raises(BusyError):
-            await batcher.translate(items("z" * 400), SharedOptions(), 10.0)
-        short = [asyncio.create_task(batcher.translate(items("y" * 30), SharedOptions(), 10.0)) for _ in range(31)]
+            await batcher.translate(items("z" * 400), RequestOptions(), 10.0)
+        short = [asyncio.create_task(batcher.translate(items("y" * 30), RequestOptions(), 10.0)) for _ in range(31)]
         await asyncio.sleep(0.02)
         assert [each.done() for each in short] == [False] * 30 + [True]
         model.hold.set()
@@ -245,9 +251,11 @@ def test_a_full_queue_does_not_refuse_what_needs_no_search() -> None:
 
     async def test() -> None:
         batcher = Batcher(model, waiting=10)
-        tasks = [asyncio.create_task(batcher.translate(items("a"), SharedOptions(n_best=n), 10.0)) for n in (1, 2)]
+        tasks = [
+            asyncio.create_task(batcher.translate(items("a"), RequestOptions(alternatives=n), 10.0)) for n in (1, 2)
+        ]
         await asyncio.sleep(0.02)
-        assert await batcher.translate([], SharedOptions(), 10.0) == []
+        assert await batcher.translate([], RequestOptions(), 10.0) == []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -263,11 +271,13 @@ def test_closing_answers_those_that_wait() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        tasks = [asyncio.create_task(batcher.translate(items("a"), SharedOptions(n_best=n), 10.0)) for n in (1, 2)]
+        tasks = [
+            asyncio.create_task(batcher.translate(items("a"), RequestOptions(alternatives=n), 10.0)) for n in (1, 2)
+        ]
         await asyncio.sleep(0.05)
         batcher.stop()
         with pytest.raises(BusyError, match="stopping"):
-            await batcher.translate(items("b"), SharedOptions(), 10.0)
+            await batcher.translate(items("b"), RequestOptions(), 10.0)
         await batcher.close()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [type(each) for each in found] == [BusyError, BusyError]
@@ -281,7 +291,7 @@ def simulated(clients: int, overhead: float, each: float, seconds: float) -> tup
     """
     sizes, ends = list[int](), list[float]()
 
-    def search(items: Sequence[Item], _: SharedOptions, deadline: Deadline) -> list[str]:
+    def search(items: Sequence[Item], _: RequestOptions, deadline: Deadline) -> list[str]:
         time.sleep(overhead + each * len(items))
         sizes.append(len(items))
         ends.append(time.monotonic())
@@ -293,7 +303,7 @@ def simulated(clients: int, overhead: float, each: float, seconds: float) -> tup
 
         async def client() -> None:
             while time.monotonic() < end:
-                await batcher.translate(items("x" * 240), SharedOptions(), 100.0)
+                await batcher.translate(items("x" * 240), RequestOptions(), 100.0)
 
         await asyncio.gather(*(client() for _ in range(clients)))
         await batcher.close()
@@ -323,7 +333,7 @@ def test_a_text_that_takes_long_keeps_short_ones_waiting_for_one_batch() -> None
     """
     finished = list[str]()
 
-    def search(items: Sequence[Item], _: SharedOptions, deadline: Deadline) -> list[str]:
+    def search(items: Sequence[Item], _: RequestOptions, deadline: Deadline) -> list[str]:
         texts = [str(item.text) for item in items]
         time.sleep(sum(0.3 if "long" in text else 0.001 for text in texts))
         finished.append("".join(text[0] for text in texts))
@@ -332,14 +342,14 @@ def test_a_text_that_takes_long_keeps_short_ones_waiting_for_one_batch() -> None
     async def test() -> list[float]:
         batcher = Batcher(search, measure=lambda item: 500 if "long" in item.text else 10)
         for symbols, seconds in [(500, 0.3), (10, 0.001)] * 10:
-            batcher.times[SharedOptions().timed].learn(symbols, seconds)
-        long = asyncio.create_task(batcher.translate(items(*["long"] * 30), SharedOptions(), 100.0))
+            batcher.times[RequestOptions().timed].learn(symbols, seconds)
+        long = asyncio.create_task(batcher.translate(items(*["long"] * 30), RequestOptions(), 100.0))
         waited = list[float]()
 
         async def client() -> None:
             for _ in range(6):
                 began = time.monotonic()
-                await batcher.translate(items("short"), SharedOptions(), 100.0)
+                await batcher.translate(items("short"), RequestOptions(), 100.0)
                 waited.append(time.monotonic() - began)
                 await asyncio.sleep(0.02)
 
@@ -362,16 +372,16 @@ def test_a_busy_queue_tells_how_long_it_takes() -> None:
 
     async def test() -> None:
         batcher = Batcher(model, waiting=10_000)
-        time_of = batcher.times[SharedOptions().timed]
+        time_of = batcher.times[RequestOptions().timed]
         for _ in range(100):
             time_of.learn(100, 1.0)
             time_of.learn(1_000, 10.0)
-        asked = [asyncio.create_task(batcher.translate(items("x" * 997), SharedOptions(), 100.0)) for _ in range(5)]
+        asked = [asyncio.create_task(batcher.translate(items("x" * 997), RequestOptions(), 100.0)) for _ in range(5)]
         await asyncio.sleep(0.1)
         with pytest.raises(BusyError) as late:
-            await batcher.translate(items("y"), SharedOptions(), 0.01)
+            await batcher.translate(items("y"), RequestOptions(), 0.01)
         with pytest.raises(BusyError) as full:
-            await batcher.translate(items("x" * 9_000), SharedOptions(), 0.01)
+            await batcher.translate(items("x" * 9_000), RequestOptions(), 0.01)
         for busy in (late, full):
             assert 40 <= busy.value.retry_after <= 70
         for task in asked:
@@ -388,12 +398,12 @@ def test_a_batch_that_is_stopped_tells_that_it_takes_as_long_at_least() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        before = batcher.times[SharedOptions().timed].seconds(100)
+        before = batcher.times[RequestOptions().timed].seconds(100)
         with pytest.raises(BusyError):
-            await batcher.translate(items("x" * 100), SharedOptions(), 0.4)
+            await batcher.translate(items("x" * 100), RequestOptions(), 0.4)
         while batcher._running[0]:
             await asyncio.sleep(0.01)
-        assert batcher.times[SharedOptions().timed].seconds(100) > 1.5 * before
+        assert batcher.times[RequestOptions().timed].seconds(100) > 1.5 * before
         await batcher.close()
 
     run(test())
@@ -408,9 +418,9 @@ def test_many_texts_are_measured_beside_the_event_loop() -> None:
 
     async def test() -> None:
         batcher = Batcher(Shouting(), measure=measure)
-        await batcher.translate(items("x" * 3_000), SharedOptions(), 10.0)
+        await batcher.translate(items("x" * 3_000), RequestOptions(), 10.0)
         assert threading.get_ident() not in threads
-        await batcher.translate(items("x"), SharedOptions(), 10.0)
+        await batcher.translate(items("x"), RequestOptions(), 10.0)
         assert threading.get_ident() in threads
         await batcher.close()
 

@@ -17,7 +17,7 @@ import pytest
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Nearest
 from dragoman.errors import UserError
-from dragoman.serving.corrections import Correction, Corrections, Made, NotKeptError
+from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 
 PAIR = ("en", "fr")
 
@@ -39,23 +39,17 @@ def test_the_last_correction_of_a_sentence_counts(tmp_path: Path) -> None:
 
 def test_a_sentence_is_the_same_however_its_characters_are_composed(tmp_path: Path) -> None:
     spellings = ("un cafe\u0301", "un caf\u00e9")
-    Corrections(tmp_path / "db").close()
-    with closing(sqlite3.connect(tmp_path / "db")) as database:  # as it was kept before
-        columns = "source_language, target_language, source, machine, correction, author"
-        database.execute(f"insert into corrections ({columns}) values ('en', 'fr', ?, '', 'old', '')", spellings[:1])
-        database.commit()
     kept = Corrections(tmp_path / "db")
-    for number, wanted in enumerate(("old", *spellings)):
-        if number:
-            kept.add(PAIR, Correction(wanted, wanted))
+    for wanted in spellings:
+        kept.add(PAIR, Correction(wanted, wanted))
         for each in spellings:
             match = kept.found(PAIR, each)
             assert match
             assert match.translation == wanted
     assert [each.correction for each in kept.all(PAIR)] == [spellings[1]]
-    kept.note(PAIR, [Made(spellings[0], "x", "model")])
+    kept.note(PAIR, [TranslationRecord(spellings[0], "x", "model")])
     assert "x" not in [each.correction.correction for each in kept.entries(translations=True)]
-    assert kept.forget(spellings[0]) == 4  # with the translation
+    assert kept.forget(spellings[0]) == 3  # with the translation
 
 
 def test_what_is_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:
@@ -63,12 +57,20 @@ def test_what_is_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:
     kept, other = (Corrections(tmp_path / "db") for _ in range(2))
     assert stat.S_IMODE((tmp_path / "db").stat().st_mode) == 0o600
     kept.add(PAIR, Correction("my secret salary", "mon salaire secret", author="ann"))
-    kept.note(PAIR, [Made("my secret salary", "un", "model"), Made("a second secret", "deux", "model")])
+    kept.note(
+        PAIR,
+        [TranslationRecord("my secret salary", "un", "model"), TranslationRecord("a second secret", "deux", "model")],
+    )
     assert other.forget("my secret salary") == 2
     assert other.forget("a second secret") == 1
     kept.add(PAIR, Correction("One dog. Two cats.", "un a. deux b."), Correction("One dog.", "un a."))
     kept.note(
-        PAIR, [Made("Two cats.", "deux", "model"), Made("Six secret.", "six", "model"), Made("Two", "deux", "model")]
+        PAIR,
+        [
+            TranslationRecord("Two cats.", "deux", "model"),
+            TranslationRecord("Six secret.", "six", "model"),
+            TranslationRecord("Two", "deux", "model"),
+        ],
     )
     assert other.forget("One dog. Two cats.") == 3
     assert other.forget("Two cats. Six secret.") == 1
@@ -125,7 +127,7 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
 
     assert found() == "la voiture"
     for number, server in enumerate((one, other)):
-        server.note(PAIR, [Made(f"{number}", "x", "m")])
+        server.note(PAIR, [TranslationRecord(f"{number}", "x", "m")])
         assert found() == "la voiture"
     assert built == [1]
     for text, server in (("auto", one), ("char", other), ("wagon", other)):
@@ -264,7 +266,7 @@ def test_changes_are_transactions(tmp_path: Path) -> None:
     statements = list[str]()
     kept._database.set_trace_callback(statements.append)
     kept.add(PAIR, Correction("one", "un"), Correction("two", "deux"))
-    kept.note(PAIR, [Made("three", "trois", "m")])
+    kept.note(PAIR, [TranslationRecord("three", "trois", "m")])
     kept.forget("one")
     ends = ("begin", "commit", "rollback")
     marks = [each.lower() for each in statements if each.lower().startswith(ends)]
@@ -292,7 +294,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     with pytest.raises(NotKeptError, match="full"):
         fill()
     with pytest.raises(NotKeptError, match="full"):
-        kept.note(PAIR, [Made(f"{number}", "x" * 1_000, "m") for number in range(100)])
+        kept.note(PAIR, [TranslationRecord(f"{number}", "x" * 1_000, "m") for number in range(100)])
     assert known
     assert [each.source for each in kept.all(PAIR)] == known
     kept.close()
@@ -305,7 +307,14 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
 def test_translations_are_kept_once_and_corrections_go_before_them(tmp_path: Path) -> None:
     kept = Corrections(tmp_path / "db")
     for _ in range(2):
-        kept.note(PAIR, [Made("one", "un", "m"), Made("two", "deux", "m"), Made("one", "une", "n")])
+        kept.note(
+            PAIR,
+            [
+                TranslationRecord("one", "un", "m"),
+                TranslationRecord("two", "deux", "m"),
+                TranslationRecord("one", "une", "n"),
+            ],
+        )
     kept.add(PAIR, Correction("two", "DEUX", "deux", "ann"))
     kept.add(("fr", "en"), Correction("un", "one"))
     found = [(each.pair, *each.correction, each.model) for each in kept.entries(translations=True)]
@@ -317,15 +326,6 @@ def test_translations_are_kept_once_and_corrections_go_before_them(tmp_path: Pat
     assert [each.correction.source for each in kept.entries()] == ["two", "un"]
 
 
-def test_what_was_kept_before_there_was_a_history_is_read(tmp_path: Path) -> None:
-    Corrections(tmp_path / "db").add(PAIR, Correction("one", "un"))
-    with sqlite3.connect(tmp_path / "db") as old:
-        old.execute("drop table translations")
-    kept = Corrections(tmp_path / "db")
-    kept.note(PAIR, [Made("two", "deux", "m")])
-    assert len(kept.entries(translations=True)) == 2
-
-
 def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> None:
     one, other = Corrections(tmp_path / "kept"), Corrections(tmp_path / "kept")
     with pytest.raises(UnicodeEncodeError):
@@ -334,50 +334,15 @@ def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> Non
     assert [each.source for each in one.all(PAIR)] == ["two"]  # all of the first, or none
 
 
-def without_numbers(path: Path) -> None:
-    """Leave a database as it was before it had the numbers of corrections that were added together, all of one
-    second.
-    """
-    with closing(sqlite3.connect(path)) as old, old:
-        old.execute("update corrections set created = '2026-01-31T12:00:00Z'")
-        old.execute("alter table corrections drop column first_id")
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path: Path, old: bool) -> None:
-    """Nor what the same user has, and where corrections have no number of those that were added together."""
+def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path: Path) -> None:
+    """Nor what the same user has."""
     kept = Corrections(tmp_path / "db")
     kept.add(PAIR, Correction("One two. Three.", "Un deux et trois.", author="ann"))
     kept.add(PAIR, Correction("One two.", "Un deux !", author="bob"))
     kept.add(("en", "de"), Correction("Three.", "Drei!", author="ann"))
     texts = ("One two. Three.", "One two.", "Three.")
     kept.add(PAIR, *(Correction(text, text.upper(), author="eve") for text in texts))
-    if old:
-        kept.close()
-        without_numbers(tmp_path / "db")
-        kept = Corrections(tmp_path / "db")
-    else:
-        kept.add(PAIR, Correction("Three.", "Trois !", author="eve"))
+    kept.add(PAIR, Correction("Three.", "Trois !", author="eve"))
     assert kept.forget("One two. Three.") == 4
     left = [(each.correction.source, each.correction.author) for each in kept.entries()]
-    assert left == [("One two.", "bob"), ("Three.", "ann"), *([] if old else [("Three.", "eve")])]
-
-
-def test_a_database_without_numbers_of_corrections_keeps_all_and_takes_more(tmp_path: Path) -> None:
-    """While a server that does not know them goes on writing."""
-    kept = Corrections(tmp_path / "db")
-    kept.add(PAIR, *(Correction(f"{number}.", "x") for number in range(100)))
-    kept.close()
-    without_numbers(tmp_path / "db")
-    with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as server:
-        with ThreadPoolExecutor(8) as pool:
-            *_, kept = pool.map(Corrections, [tmp_path / "db"] * 8)
-        server.execute(
-            "insert into corrections (source_language, target_language, source, machine, correction, author) "
-            "values ('en', 'fr', 'by the server', '', 'x', '')"
-        )
-    kept.add(PAIR, Correction("new. newer.", "y"), Correction("new.", "z"), Correction("newer.", "z"))
-    expected = [*(f"{number}." for number in range(100)), "by the server", "new. newer.", "new.", "newer."]
-    assert [each.source for each in kept.all(PAIR)] == expected
-    assert kept.forget("new. newer.") == 3
-    assert [each.source for each in kept.all(PAIR)] == expected[:-3]
+    assert left == [("One two.", "bob"), ("Three.", "ann"), ("Three.", "eve")]

@@ -20,8 +20,8 @@ from dragoman.errors import UserError
 from dragoman.serving import files
 from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.files import Done, Store
+from dragoman.serving.http_error import HTTPError
 from dragoman.serving.limits import Keys, Limits
-from dragoman.serving.refusal import Refusal
 
 Open = Callable[..., TestClient]
 PAIR = {"source": "en", "target": "fr"}
@@ -83,8 +83,13 @@ def test_the_glossary_of_a_request_applies_to_a_file(client: TestClient) -> None
             {"glossary": json.dumps([["a" * 2_498]])},
             "Invalid request: request (2501) exceeds text limit (2500)",
         ),
-        ("a.txt", b"one", {"glossary": "{"}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
-        ("a.txt", b"one", {"glossary": '["a"]'}, "Invalid request: glossary is no list of at most 1000 lists of"),
+        (
+            "a.txt",
+            b"one",
+            {"glossary": "{"},
+            "Invalid request: glossary: expected a list of at most 1000 lists of strings",
+        ),
+        ("a.txt", b"one", {"glossary": '["a"]'}, "Invalid request: glossary: expected a list of at most 1000 lists of"),
     ],
 )
 def test_what_cannot_be_is_told(
@@ -185,9 +190,9 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
         assert store.found(name)
         last = store.keep(Done("c.txt", b"123"))
         assert (store.found(name), bool(store.found(again)), bool(store.found(last))) == (None, True, True)
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(HTTPError) as refused:
             store.keep(Done("d.txt", b"12345678901"))
-        assert (refused.value.status, bool(store.found(last))) == (503, True)
+        assert (refused.value.status_code, bool(store.found(last))) == (503, True)
         await asyncio.sleep(0.2)
         assert store.found(again) is store.found(last) is None
 

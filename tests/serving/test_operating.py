@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dragoman.serving import pages
-from dragoman.serving.measures import Measures
+from dragoman.serving.prometheus import Metrics
 from dragoman.serving.server import is_local
 from dragoman.version import __version__
 from tests.serving.conftest import Open
@@ -53,7 +53,7 @@ def test_metrics_of_requests_batches_cache_and_process(opened: Open) -> None:
 
 @pytest.mark.parametrize(("seconds", "last"), [(60.0, ["30.0", "60.0"]), (45.0, ["30.0", "45.0"]), (0.001, ["0.001"])])
 def test_buckets_reach_the_seconds_of_a_request(seconds: float, last: list[str]) -> None:
-    measures = Measures(seconds)
+    measures = Metrics(seconds)
     measures.answered("/", 200, 1.0)
     assert re.findall(r'le="([\d.]+)"', measures.text().decode())[-len(last) :] == last
 

@@ -20,11 +20,11 @@ from dragoman.documents.passages import split
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.decoding import Deadline
 from dragoman.serving.backend import Backend
-from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
+from dragoman.serving.batching import Batcher, BusyError
 from dragoman.serving.limits import AccessControl, Keys, Limits
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
-from dragoman.serving.routing import RequestOptions
+from dragoman.serving.prometheus import Metrics
+from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.serving.service import Service
 from dragoman.serving.v1 import Endpoints, TranslateRequest
 from dragoman.translation.translation import Translation
@@ -59,13 +59,13 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
             (other,) = await service.translate([TEXT], "en", "fr")
             assert other.text != "trois deux un"
             await asyncio.sleep(0.05)
-            (item,) = await first.translate([Item(TEXT)], SharedOptions(), 10.0)
+            (item,) = await first.translate([Item(TEXT)], RequestOptions(until=time.monotonic() + 10.0))
             assert item.text == "trois deux un"
         for _ in range(100):
             await asyncio.sleep(0 if not service.registry._retired else 0.01)
         assert not service.registry._retired
         with pytest.raises(BusyError):  # nothing translates there any more
-            await first.batcher.translate([Item(TEXT)], SharedOptions(), 0.2)
+            await first.batcher.translate([Item(TEXT)], RequestOptions(), 0.2)
         await service.close()
 
     asyncio.run(test())
@@ -78,7 +78,7 @@ def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCap
 
     async def test() -> None:
         service = Service([Model.load(copied)])
-        backend = Backend(service, Limits(), AccessControl(Limits(), keys), Measures())
+        backend = Backend(service, Limits(), AccessControl(Limits(), keys), Metrics())
         path.write_text("")
         bob = Keys.make("bob", path)
         await backend.renew()
@@ -94,7 +94,7 @@ def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCap
 
 def endpoints(service: Service) -> Endpoints:
     limits = Limits()
-    return Endpoints(Backend(service, limits, AccessControl(limits), Measures()))
+    return Endpoints(Backend(service, limits, AccessControl(limits), Metrics()))
 
 
 def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
     async def test() -> list[str]:
         model = Model.load(run)
 
-        def slowly(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+        def slowly(items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
             time.sleep(1.0)
             return model._search(items, options, deadline)
 

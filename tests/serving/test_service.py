@@ -21,11 +21,11 @@ from dragoman.documents.translated import Sentence
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
-from dragoman.serving.batching import Batcher, BusyError, Item, SharedOptions
+from dragoman.serving.batching import Batcher, BusyError
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Model, Routes, names_of
-from dragoman.serving.routing import RequestOptions
+from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.inputs import LONGEST
@@ -37,10 +37,10 @@ from tests.serving.server import serving
 pytest.importorskip("sentencex")
 
 
-def slowly(model: Model) -> Callable[[Sequence[Item], SharedOptions, Deadline], list[Translation]]:
+def slowly(model: Model) -> Callable[[Sequence[Item], RequestOptions, Deadline], list[Translation]]:
     """The search of a model, which takes 0.4 s."""
 
-    def search(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+    def search(items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
         time.sleep(0.4)
         return model._search(items, options, deadline)
 

@@ -11,8 +11,8 @@ import dragoman
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
+from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from tests.browser import Browser
 from tests.serving.picture import WORDS, until
@@ -29,7 +29,7 @@ LIMITS = Limits(characters=1000, texts=5, alternatives=3)
 
 @pytest.fixture(scope="module")
 def client(two: Path) -> Iterator[TestClient]:
-    with TestClient(create(Backend(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Measures()))) as found:
+    with TestClient(create(Backend(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Metrics()))) as found:
         yield found
 
 

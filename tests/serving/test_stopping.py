@@ -19,10 +19,11 @@ from starlette.types import Message, Receive, Scope, Send
 from dragoman.search.decoding import Deadline
 from dragoman.serving.app import Measured, create
 from dragoman.serving.backend import Backend
-from dragoman.serving.batching import Batcher, Item, SharedOptions
+from dragoman.serving.batching import Batcher
 from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
+from dragoman.serving.prometheus import Metrics
+from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.serving.server import Server, allow_files
 from dragoman.serving.server import run as run_server
 from dragoman.serving.service import Service
@@ -31,7 +32,7 @@ from dragoman.translation.translation import Translation
 BODY = {"q": "one two. three.", "source": "en", "target": "fr"}
 
 
-def never(items: Sequence[Item], options: SharedOptions, deadline: Deadline) -> list[Translation]:
+def never(items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
     while not deadline.passed:
         pass
     deadline.check()
@@ -56,7 +57,7 @@ def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.Log
     model = Model.load(run)
     model.batcher = Batcher(never)
     service, limits = Service([model]), Limits()
-    app = create(Backend(service, limits, AccessControl(limits), Measures()))
+    app = create(Backend(service, limits, AccessControl(limits), Metrics()))
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
     server = Server(config, renewed, service.stop)
 
@@ -134,7 +135,7 @@ def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None
         sent.append(message)
 
     async def test() -> None:
-        measures = Measures()
+        measures = Metrics()
         work = asyncio.create_task(Measured(slow, measures)({"type": "http", "method": "GET"}, receive, send))
         await asyncio.sleep(0.01)
         work.cancel()

@@ -17,8 +17,8 @@ from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl
-from dragoman.serving.measures import Measures
 from dragoman.serving.models import Model
+from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.translation.calibration import Calibration, Fit, digest
 from tests.serving.conftest import LIMITS, Open
@@ -69,7 +69,7 @@ def test_a_translation_begins_as_it_is_told(client: TestClient) -> None:
 
 def test_from_a_language_to_itself_a_model_translates_if_it_can(run: Path) -> None:
     service = Service([Model("same", dragoman.load(run), [("en", "en")])])
-    with TestClient(create(Backend(service, LIMITS, AccessControl(LIMITS, None), Measures()))) as client:
+    with TestClient(create(Backend(service, LIMITS, AccessControl(LIMITS, None), Metrics()))) as client:
         asked = {"q": "one two", "source": "en", "target": "en"}
         assert client.post("/v1/translate", json=asked).json()["text"] == "deux un"
         assert '"text": "deux un"' in client.post("/v1/stream", json=asked).text
@@ -135,7 +135,7 @@ def test_a_correction_that_lacks_a_term_of_the_request_is_reported(opened: Open,
 
 def test_the_language_is_detected(run: Path) -> None:
     models = [Model("to", dragoman.load(run), [("en", "fr")]), Model("back", dragoman.load(run), [("fr", "en")])]
-    backend = Backend(Service(models), LIMITS, AccessControl(LIMITS, None), Measures())
+    backend = Backend(Service(models), LIMITS, AccessControl(LIMITS, None), Metrics())
     with TestClient(create(backend)) as client:
         text = "one two three with the house"
         answer = post(client, q=text, source="auto")
@@ -160,14 +160,14 @@ def test_terms(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("parameters", "line"),
     [
-        ({"glossary": "x"}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
-        ({"glossary": [[]]}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
-        ({"glossary": [["a", 1]]}, "Invalid request: glossary is no list of at most 1000 lists of strings"),
-        ({"diverse": "yes"}, "Invalid request: diverse is neither true nor false"),
+        ({"glossary": "x"}, "Invalid request: glossary: expected a list of at most 1000 lists of strings"),
+        ({"glossary": [[]]}, "Invalid request: glossary: expected a list of at most 1000 lists of strings"),
+        ({"glossary": [["a", 1]]}, "Invalid request: glossary: expected a list of at most 1000 lists of strings"),
+        ({"diverse": "yes"}, "Invalid request: diverse: expected true or false"),
         ({"target": "zz"}, "en to zz is not supported"),
-        ({"min_confidence": 2}, "Invalid request: min_confidence is no number from 0 to 1"),
-        ({"min_confidence": True}, "Invalid request: min_confidence is no number from 0 to 1"),
-        ({"min_confidence": "0.5"}, "Invalid request: min_confidence is no number from 0 to 1"),
+        ({"min_confidence": 2}, "Invalid request: min_confidence: expected a number from 0 to 1"),
+        ({"min_confidence": True}, "Invalid request: min_confidence: expected a number from 0 to 1"),
+        ({"min_confidence": "0.5"}, "Invalid request: min_confidence: expected a number from 0 to 1"),
         ({"min_confidence": 0.5}, "Invalid request: min_confidence needs a calibrated run from en to fr"),
         ({"q": ["one", "two"]}, "Invalid request: expected a text for each source once, found 2 for 1"),
         ({"q": "one", "source": ["xx"]}, "xx to fr is not supported"),

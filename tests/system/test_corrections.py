@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.serving.corrections import Correction, Corrections, Made
+from dragoman.serving.corrections import Correction, Corrections, TranslationRecord
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
@@ -17,7 +17,7 @@ def database(tmp_path: Path) -> Path:
     kept = Corrections(tmp_path / "kept.sqlite")
     kept.add(PAIR, Correction("one & <two>", 'un "&"\x01 deux', "un deux", "Ann <ann@example.org>"))
     kept.add(PAIR, Correction("one\ttwo\nsix", "un\ndeux"))
-    kept.note(PAIR, [Made("six", "six six", "en-fr")])
+    kept.note(PAIR, [TranslationRecord("six", "six six", "en-fr")])
     kept.close()
     return tmp_path / "kept.sqlite"
 

@@ -15,7 +15,7 @@ from dragoman.cli import app
 from dragoman.cli.streams import Output
 from dragoman.evaluation.human import blinding
 from dragoman.model.weights import read_tensors, write_tensors
-from dragoman.serving.corrections import Correction, Corrections, Made
+from dragoman.serving.corrections import Correction, Corrections, TranslationRecord
 from dragoman.serving.limits import Keys
 from dragoman.training import checks, session
 from tests import toy, written
@@ -201,6 +201,6 @@ def _corrections(folder: Path) -> None:
     kept.add(("en", "fr"), Correction("one", "une", "un", "ann"))
     kept.add(("de", "fr"), Correction("eins", "une", "un", "ben"))
     kept.add(("en", "de"), Correction("one", "eins", "ein", "ben"))
-    kept.note(("en", "fr"), [Made("two", "deux", "m")])
+    kept.note(("en", "fr"), [TranslationRecord("two", "deux", "m")])
     kept.close()
     Keys.make("ann", folder / "mine")

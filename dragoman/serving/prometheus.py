@@ -14,7 +14,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 TEXTS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
-class Measures:
+class Metrics:
     """Requests, their seconds, those that are being answered, characters translated; the version and the process; and
     what is measured of each model (`watch`). Buckets of seconds reach those that a request may take.
     """
@@ -35,7 +35,7 @@ class Measures:
 
     def watch(self, models: Callable[[], Iterable[Model]]) -> None:
         """Measure these models, too, whichever there are when it is asked."""
-        self._all.register(Models(models))
+        self._all.register(ModelCollector(models))
 
     def answered(self, path: str, status: int, seconds: float) -> None:
         self.requests.labels(path, str(status)).inc()
@@ -49,7 +49,7 @@ class Measures:
         return generate_latest(self._all)
 
 
-class Models(Collector):
+class ModelCollector(Collector):
     """The queues, batches and caches of models."""
 
     def __init__(self, models: Callable[[], Iterable[Model]]) -> None:

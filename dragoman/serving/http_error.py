@@ -1,0 +1,26 @@
+"""Errors that are answered with a status and a line."""
+
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+
+
+class HTTPError(HTTPException):
+    """Why a request is not answered: a status of HTTP, a line for people, and after how many seconds to try again."""
+
+    def __init__(self, status: int, line: str, retry_after: int | None = None) -> None:
+        headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+        if status == 408:
+            headers["Connection"] = "close"  # or the rest of the body would still be taken
+        super().__init__(status, line, headers)
+
+
+_ERROR = {
+    "application/json": {
+        "schema": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    }
+}
+RESPONSES: Final[dict[int | str, dict[str, Any]]] = {  # what OpenAPI says of them
+    "4XX": {"description": "The request is refused; `error` says why", "content": _ERROR},
+    503: {"description": "The service is busy; Retry-After has the seconds to wait", "content": _ERROR},
+}
