@@ -149,15 +149,13 @@ def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) 
 
 def _agreement(found: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
     """Tell how well the links found agree with the gold links."""
-    from dragoman.cli.comparison import tell_if_few
+    from dragoman.cli.comparison import margin
     from dragoman.evaluation.alignment import AlignmentScore, agreements
     from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
-    from dragoman.evaluation.significance import Compared, judged
 
     counts = agreements(found, right)
     score = AlignmentScore.of(counts.sum(axis=0).tolist())
     if not confidence:
         return str(score)
-    tell_if_few(len(counts))
-    (judgement,) = judged(AlignmentErrorRate(), [counts], 1)
-    return score.told(judgement.margin / 100 if isinstance(judgement, Compared) else None)
+    half = margin(AlignmentErrorRate(), counts)
+    return score.told(None if half is None else half / 100)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -13,7 +12,6 @@ from dragoman.cli.options import RunPath, SourceFile, TargetFile, Threads, comma
 from dragoman.cli.streams import PORTION, one_line, one_stream, portions, tell
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
-from dragoman.files.writing import write_atomically
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
@@ -181,21 +179,12 @@ def _write(
             raise UserError(f"{name}: expected the suffix of a file, such as en")
     paths = [Path(f"{prefix}.{name}") for name in names]
     outputs.check([("--output", path) for path in paths], read, runs)
-    for path in paths:
-        if path.exists():
-            raise UserError(f"{path}: exists already; choose another --output, or remove it")
     count = 0
-    try:
-        with ExitStack() as stack:
-            files = [stack.enter_context(write_atomically(path)) for path in paths]
-            for pair in pairs:
-                for file, text in zip(files, pair, strict=True):
-                    file.write(text + "\n")
-                count += 1
-            if not count:
-                raise UserError(f"{prefix}: there is no pair to write")
-    except BaseException:  # one of the two may have been written already: half a corpus
-        for path in paths:
-            path.unlink(missing_ok=True)
-        raise
+    with outputs.new_files(*paths) as files:
+        for pair in pairs:
+            for file, text in zip(files, pair, strict=True):
+                file.write(text + "\n")
+            count += 1
+        if not count:
+            raise UserError(f"{prefix}: there is no pair to write")
     tell(f"{paths[0]}, {paths[1]}: {count:,} pair{'s' * (count != 1)}. Add {prefix} to data.train")

@@ -70,11 +70,10 @@ def calibrate(
 
 def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tuple[list[tuple[Given, ...]], list[str]]":
     """Return the sources and the references of which neither is blank. UserError for less than FEWEST."""
-    from dragoman.cli import scores, sources
+    from dragoman.cli import sources
     from dragoman.evaluation.significance import FEWEST
 
-    given, lines = sources.whole(source, translator, [reference]), scores.read(reference)
-    scores.check(len(given.lines), given.path, [lines])
+    given, (lines,) = sources.with_references(source, translator, [reference])
     found = [
         (texts, line)
         for texts, line in zip(given.lines, lines.lines, strict=True)

@@ -89,6 +89,13 @@ def tell_if_few(sentences: int) -> None:
         tell(f"{sentences} sentences are too few for intervals and tests; these need {FEWEST}")
 
 
+def margin(metric: Metric, counts: "Counts") -> float | None:
+    """Return half of the 95 % interval of a score, if there are sentences enough."""
+    tell_if_few(len(counts))
+    (score,) = judged(metric, [counts], 1)
+    return score.margin if isinstance(score, Compared) else None
+
+
 def grouped(
     systems: Sequence[Text],
     references: Sequence[Text],
@@ -144,11 +151,7 @@ def _by_length(
     if not options.source:
         return "reference length", groups.by_length(references[0].lines)
     source = read(Path(options.source[0]))
-    if len(source.lines) != len(references[0].lines):
-        raise UserError(
-            f"{shown(source.path)} has {len(source.lines):,} lines, but {shown(references[0].path)} has "
-            f"{len(references[0].lines):,}"
-        )
+    check(len(references[0].lines), references[0].path, [source])
     return "source length", groups.by_length(source.lines)
 
 

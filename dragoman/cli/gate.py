@@ -29,11 +29,10 @@ def gate(
     refuses one that is significantly worse (p < 0.05 by approximate randomisation) by any metric of that run's
     configuration.
     """
-    from dragoman.cli import scores, sources
+    from dragoman.cli import sources
     from dragoman.translation.loading import load
 
-    given, lines = sources.whole(source, load(run), [reference]), scores.read(reference)
-    scores.check(len(given.lines), given.path, [lines])
+    given, (lines,) = sources.with_references(source, load(run), [reference])
     judge(run, against, given.lines, lines.lines, to)
 
 

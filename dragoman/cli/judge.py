@@ -1,6 +1,5 @@
 """`dragoman judge`: people judge translations, on a page that does not say which system made which."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from secrets import randbits
 from typing import Annotated, NamedTuple
@@ -12,7 +11,6 @@ from dragoman.cli.options import command
 from dragoman.cli.streams import one_stream, tell
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
-from dragoman.files.writing import write_atomically
 from dragoman.text.printable import printable
 
 REFERENCE = "reference"
@@ -83,9 +81,6 @@ def make(options: MakeOptions) -> None:
     read = [options.source, *files.values()]
     one_stream(*read)
     outputs.check([("--output", options.output), ("--output", key_path)], read)
-    for path in (options.output, key_path):
-        if path.exists():
-            raise UserError(f"{path}: exists already; choose another --output, or remove it")
     from dragoman.cli import scores
     from dragoman.evaluation.human import blinding
     from dragoman.visualisation.judge import page
@@ -97,7 +92,9 @@ def make(options: MakeOptions) -> None:
     systems = {name: text.lines for name, text in texts.items()}
     seed = randbits(63) if options.seed is None else options.seed
     key = blinding.blind(source.lines, systems, questions, categories, sentences=options.sentences, seed=seed)
-    _write({options.output: page(blinding.shown(key)), key_path: key.model_dump_json(indent=1) + "\n"})
+    with outputs.new_files(options.output, key_path) as (page_file, key_file):
+        page_file.write(page(blinding.shown(key)))
+        key_file.write(key.model_dump_json(indent=1) + "\n")
     tell(f"{options.output}: {len(key.items):,} sentences, translated by {len(systems)} systems. Send it to annotators")
     tell(f"{key_path}: whose translations these are. Keep it: dragoman judge read {key_path} FILE... needs it")
 
@@ -170,15 +167,3 @@ def _listed(text: str, option: str) -> list[str]:
     if not all(names) or len(set(names)) < len(names):
         raise typer.BadParameter(f"{option} {text}: expected different names, separated by commas")
     return names
-
-
-def _write(texts: dict[Path, str]) -> None:
-    """Write all files, or none."""
-    try:
-        with ExitStack() as stack:
-            for path, text in texts.items():
-                stack.enter_context(write_atomically(path)).write(text)
-    except BaseException:  # a page without its key is of no use
-        for path in texts:
-            path.unlink(missing_ok=True)
-        raise

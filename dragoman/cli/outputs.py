@@ -4,15 +4,16 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import typer
 
 from dragoman.errors import UserError
 from dragoman.files.reading import existing
-from dragoman.files.writing import all_written
+from dragoman.files.writing import all_written, write_atomically
 
 
 def prefix(path: Path) -> Path:
@@ -77,6 +78,21 @@ def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None
     for each in files:
         if str(each) != "-" and _is_stdout(each):
             raise UserError(f"{each}: is read, and standard output goes there; write to another file")
+
+
+@contextmanager
+def new_files(*paths: Path) -> Iterator[list[IO[str]]]:
+    """Open files to write: all of them, or none. UserError if one exists already."""
+    for path in paths:
+        if path.exists():
+            raise UserError(f"{path}: exists already; choose another --output, or remove it")
+    try:
+        with ExitStack() as stack:
+            yield [stack.enter_context(write_atomically(path)) for path in paths]
+    except BaseException:  # half a corpus, or a page without its key, is of no use
+        for path in paths:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _same(path: Path, read: Path) -> bool:

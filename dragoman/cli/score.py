@@ -82,12 +82,10 @@ def _perplexity(total: float, symbols: int, counts: Sequence[tuple[float, int]])
         return value
     import numpy as np
 
-    from dragoman.cli.comparison import tell_if_few
-    from dragoman.evaluation.significance import Compared, judged
+    from dragoman.cli.comparison import margin
 
-    tell_if_few(len(counts))
-    (found,) = judged(Perplexity(), [np.array(counts, dtype=np.float64)], 1)
-    return f"{value} ± {figure(found.margin)}" if isinstance(found, Compared) else value
+    half = margin(Perplexity(), np.array(counts, dtype=np.float64))
+    return value if half is None else f"{value} ± {figure(half)}"
 
 
 def _columns(scored: "Scored", per_symbol: bool) -> str:

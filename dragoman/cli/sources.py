@@ -5,6 +5,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
+from dragoman.cli import scores
 from dragoman.cli.streams import one_stream
 from dragoman.configuration import components, document
 from dragoman.configuration.components import Spec
@@ -57,6 +58,16 @@ def whole(given: Sequence[str], translator: Translator, beside: Sequence[Path]) 
     files = named(given, translator)
     one_stream(*files.values(), *beside)
     return Sources(first(files, translator), list(texts_by_name(files, translator)))
+
+
+def with_references(
+    given: Sequence[str], translator: Translator, paths: Sequence[Path]
+) -> tuple[Sources, list[scores.Text]]:
+    """Return the lines of a file or of `NAME=FILE`, and their references. UserError if their numbers differ."""
+    sources = whole(given, translator, paths)
+    references = [scores.read(path) for path in paths]
+    scores.check(len(sources.lines), sources.path, references)
+    return sources, references
 
 
 def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[tuple[Given, ...]]:

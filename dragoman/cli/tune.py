@@ -61,7 +61,7 @@ def tune(options: Options) -> None:
     """Find the length normalisation and the weights of criteria for `translate --rerank`, by which the translations of
     a development set score best (minimum error rate training, Och 2003).
     """
-    from dragoman.cli import scores, sources
+    from dragoman.cli import sources
     from dragoman.configuration import components
     from dragoman.evaluation.metrics.table import METRICS
     from dragoman.translation.loading import load
@@ -75,9 +75,7 @@ def tune(options: Options) -> None:
     metric = components.build(METRICS, components.read(METRICS, options.metric))
     lists = Lists(options.criteria) if options.criteria else None
     translator = load(options.runs, weights=options.weights)
-    given = sources.whole(options.source, translator, options.reference)
-    references = [scores.read(path) for path in options.reference]
-    scores.check(len(given.lines), given.path, references)
+    given, references = sources.with_references(options.source, translator, options.reference)
     if not any(reference.strip() for each in references for reference in each.lines):
         raise UserError(f"{options.reference[0]}: has no text to rank translations by")
     begun = _begun(options, translator, given, references[0], lists)

@@ -94,17 +94,11 @@ class Backend(NamedTuple):
         if size > most:
             raise HTTPError(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
 
-    async def translated(
-        self, request: Request, texts: Sequence[str], source: str, target: str, options: RequestOptions
-    ) -> list[Translated]:
-        """Translate, as long as the client is there. HTTPError if that cannot be, or takes too long."""
-        return await self.passages(request, await self.service.passages(texts, source), source, target, options)
-
     async def passages(
         self, request: Request, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions
     ) -> list[Translated]:
-        """Translate texts that are split into sentences, as `translated` does. From a language to itself there is
-        nothing to do, unless a model does it.
+        """Translate texts that are split into sentences, as long as the client is there. HTTPError if that cannot be,
+        or takes too long. From a language to itself there is nothing to do, unless a model does it.
         """
         if source == target and not self.service.routes.find(source, target):
             return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]

@@ -63,7 +63,8 @@ class Endpoints:
     async def _texts(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
-        found = await self.backend.translated(request, texts, *pair, options)
+        passages = await self.backend.service.passages(texts, pair[0])
+        found = await self.backend.passages(request, passages, *pair, options)
         given = [("", list[str]()) if each.withheld else (each.text, each.others) for each in found]
         return [text for text, _ in given], [others for _, others in given]
 

@@ -237,15 +237,10 @@ class Service:
 
     async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
-        route, items = self.routes.find(source, target), [Item(each) for each in passage.sentences]
-        with ExitStack() as stack:
-            for hop in route:
-                stack.enter_context(hop.model.used())
-            if route:
-                options = RequestOptions(until=time.monotonic() + SUGGESTED)
-                with suppress(BusyError, UserError):
-                    made = await translate_along(route, items, options, self.registry.glossaries)
-                    return [each.text for each in made]
+        items, options = [Item(text) for text in passage.sentences], RequestOptions(until=time.monotonic() + SUGGESTED)
+        with suppress(BusyError, UserError), self.route(source, target) as route:
+            sentences = await translate_along(route, items, options, self.registry.glossaries)
+            return [sentence.text for sentence in sentences]
         return [""] * len(items)
 
     async def _note(self, pair: tuple[str, str], route: Sequence[Hop], made: Iterable[tuple[Item, Sentence]]) -> None:
