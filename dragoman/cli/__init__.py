@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.examples import EXAMPLES
 from dragoman.cli.exit_status import Commands
 from dragoman.version import __version__
 
@@ -49,22 +48,9 @@ PANELS = {
 }
 
 
-def _describe(part: typer.Typer, above: str = "") -> None:
-    """Show an example below the help of each command."""
-    for registered in part.registered_commands:
-        assert registered.callback is not None
-        name = registered.name or registered.callback.__name__
-        if example := EXAMPLES.get(f"{above} {name}".strip()):
-            registered.epilog = f"Example: {example}"
-    for group in part.registered_groups:
-        assert group.typer_instance is not None
-        _describe(group.typer_instance, str(group.name))
-
-
 for panel, names in PANELS.items():
     for name in names.split():
         part: typer.Typer = import_module(f"dragoman.cli.{name}").app
-        _describe(part)
         app.add_typer(part)
         for registered in part.registered_commands:
             registered.rich_help_panel = panel

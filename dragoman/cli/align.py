@@ -64,7 +64,7 @@ class Aligned(NamedTuple):
     words: tuple[int, int]
 
 
-@command(app)
+@command(app, epilog="Example: dragoman align train.en train.de -o links")
 def align(options: Options) -> None:
     """Align the words of given pairs by the attention of RUN, or by counting which words occur together (extra
     `align`): write a Pharaoh line such as 0-0 1-2 for each pair.

@@ -41,7 +41,7 @@ SourceName = Annotated[str, typer.Option(help="Suffix of the sources.")]
 TargetName = Annotated[str, typer.Option(help="Suffix of the targets.")]
 
 
-@augment.command()
+@augment.command(epilog="Example: dragoman augment back runs/de-en news.de -o back")
 def back(
     run: RunPath, target: Texts, output: Prefix, tag: Tag = "<bt>", beam: Width = None, threads: Threads = None
 ) -> None:
@@ -52,7 +52,7 @@ def back(
     _write(output, names, pairs, (target,), run)
 
 
-@augment.command()
+@augment.command(epilog="Example: dragoman augment forward runs/en-de news.en -o forward")
 def forward(
     run: RunPath, source: SourceFile, output: Prefix, tag: Tag = "<ft>", beam: Width = None, threads: Threads = None
 ) -> None:
@@ -63,7 +63,7 @@ def forward(
     _write(output, names, pairs, (source,), run)
 
 
-@augment.command()
+@augment.command(epilog="Example: dragoman augment copy news.de --source-name en --target-name de -o copied")
 def copy(text: Texts, output: Prefix, source_name: SourceName, target_name: TargetName, tag: Tag = "<copy>") -> None:
     """Copied texts (Currey et al. 2017): TARGET is its own source."""
     lines = _whole(((line,) for line in read_lines(text, LONGEST_TEXT)), text)
@@ -86,7 +86,7 @@ class NoiseOptions(NamedTuple):
     tag: Tag = ""
 
 
-@command(augment)
+@command(augment, epilog="Example: dragoman augment noise train.en train.de --source-name en --target-name de -o noisy")
 def noise(options: NoiseOptions) -> None:
     """Noisy sources (Lample et al. 2018): words dropped, blanked and moved."""
     from dragoman.corpus.examples import parallel

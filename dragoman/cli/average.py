@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
 def average(
     run: RunPath,
     output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weights to write.")],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman calibrate runs/en-de --source dev.en --reference dev.de")
 def calibrate(
     run: RunPath,
     source: DevelopmentSource,

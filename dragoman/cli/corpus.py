@@ -71,7 +71,7 @@ class CorpusOptions(NamedTuple):
     ] = False
 
 
-@command(app)
+@command(app, epilog="Example: dragoman corpus de.po memory.tmx --columns en,de -o corpus --dev 500 --test 500")
 def corpus(options: CorpusOptions) -> None:
     """Make one clean corpus of files in many formats, or of the programs on this machine; split off dev and test."""
     if bool(options.files) == bool(options.installed):

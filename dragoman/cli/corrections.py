@@ -14,7 +14,7 @@ from dragoman.files.writing import write_atomically
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
 def corrections(
     database: Annotated[Path, typer.Argument(metavar="DB", help="Database of `serve --corrections`.")],
     output: Annotated[

@@ -26,7 +26,7 @@ debug = typer.Typer(no_args_is_help=True, help="Check a corpus or a configuratio
 app.add_typer(debug, name="debug")
 
 
-@debug.command("data", context_settings=OVERRIDES)
+@debug.command("data", context_settings=OVERRIDES, epilog="Example: dragoman debug data config.yaml")
 def debug_data(config: Configuration, columns: Columns = None, threads: Threads = None) -> None:
     """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
     training will take here; or of a corpus: a file with both languages, or two texts.
@@ -43,7 +43,7 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
         _tell_corpus(files, names)
         return
     file, given = overrides(config)
-    from dragoman.cli.outlook import outlook
+    from dragoman.cli.init import outlook
     from dragoman.corpus import statistics
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
@@ -137,7 +137,9 @@ def _schema(wanted: bool) -> bool:
     return wanted
 
 
-@debug.command("config", context_settings=OVERRIDES)
+@debug.command(
+    "config", context_settings=OVERRIDES, epilog="Example: dragoman debug config config.yaml --model.encoder.size 256"
+)
 def debug_config(
     config: Configuration,
     schema: Annotated[

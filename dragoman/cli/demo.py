@@ -11,7 +11,7 @@ from dragoman.cli.options import Threads
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman demo --installed de")
 def demo(
     folder: Annotated[
         Path | None,

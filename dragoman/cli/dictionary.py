@@ -42,7 +42,7 @@ class Options(NamedTuple):
         return counting.by_run(self.files)
 
 
-@command(app)
+@command(app, epilog="Example: dragoman dictionary train.en train.de -o words.tsv")
 def dictionary(options: Options) -> None:
     """Find the translations of words by the attention of RUN, or by counting which words occur together (extra
     `align`): a table of source word, target word, probability and count, for `translate --dictionary`.

@@ -22,7 +22,7 @@ PAIRS = "train"  # in the folder beside the run: what the teachers make of the t
 app = typer.Typer()
 
 
-@app.command(context_settings=OVERRIDES)
+@app.command(context_settings=OVERRIDES, epilog="Example: dragoman distil runs/large small.yaml")
 def distil(
     words: Annotated[
         list[str],

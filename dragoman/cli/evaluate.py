@@ -35,7 +35,9 @@ class _NamesMetrics(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-@command(app, cls=_NamesMetrics)
+@command(
+    app, cls=_NamesMetrics, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf"
+)
 def evaluate(options: Options) -> None:
     """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
 

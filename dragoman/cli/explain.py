@@ -84,7 +84,7 @@ class Options(NamedTuple):
         return bool(_split(self.words)[1])
 
 
-@command(app)
+@command(app, epilog="Example: dragoman explain runs/en-de 'the red house' --contrast 'das Haus'")
 def explain(options: Options) -> None:
     """Tell which source words each target word comes from, by attention, gradients and erasure, and why not others."""
     runs, sentence = _split(options.words)

@@ -11,7 +11,7 @@ from dragoman.cli.streams import tell
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman export runs/en-de --onnx --int8")
 def export(
     run: RunPath,
     onnx: Annotated[

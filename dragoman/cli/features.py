@@ -37,7 +37,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app)
+@command(app, epilog="Example: dragoman features images --model timm:resnet50 -o train.image.npy")
 def features(options: Options) -> None:
     """Extract features of images with a network that is not trained further: a source for `data.features`."""
     from rich.console import Console

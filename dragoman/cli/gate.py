@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman gate runs/new --against runs/old --source test.en --reference test.de")
 def gate(
     run: RunPath,
     against: Annotated[Path, typer.Option(metavar="RUN", help="The run that serves now.")],

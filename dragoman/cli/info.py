@@ -18,7 +18,7 @@ LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pyd
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman info runs/en-de")
 def info(run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None) -> None:
     """Show what a run contains; without a run, what this machine has."""
     facts = list(_of_run(run) if run else _of_machine())

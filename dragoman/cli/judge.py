@@ -62,7 +62,7 @@ class MakeOptions(NamedTuple):
     ] = None
 
 
-@command(judge)
+@command(judge, epilog="Example: dragoman judge make test.en baseline=old.de new.de -o page.html")
 def make(options: MakeOptions) -> None:
     """Make a page to judge translations on: a file to send, which needs no network. Its translations are in random
     order, and PAGE.key.json, which you keep, tells whose they are.
@@ -99,7 +99,7 @@ def make(options: MakeOptions) -> None:
     tell(f"{key_path}: whose translations these are. Keep it: dragoman judge read {key_path} FILE... needs it")
 
 
-@judge.command()
+@judge.command(epilog="Example: dragoman judge read page.key.json anna.json ben.json")
 def read(
     key: Annotated[Path, typer.Argument(metavar="KEY", help="The PAGE.key.json of the page.")],
     saved: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What annotators saved on the page.")],

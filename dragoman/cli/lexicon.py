@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(epilog="Example: dragoman lexicon runs/en-de")
 def lexicon(
     run: RunPath,
     source: Annotated[

@@ -67,7 +67,7 @@ class Changes:
         return f"{self._changed:,} of {self._lines:,} lines changed"
 
 
-@command(app)
+@command(app, epilog="Example: dragoman postedit runs/edits --source test.en --translation test.mt -o test.de")
 def postedit(options: Options) -> None:
     """Correct translations with a run that has learnt from corrected translations."""
     from dragoman.translation.loading import load

@@ -58,7 +58,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app)
+@command(app, epilog="Example: dragoman report runs/en-de -o report.html")
 def report(options: Options) -> None:
     """Write one HTML page to work with: scores with intervals, runs compared with the first, any sentence with its
     attention, quality by length, edits and frequency of words, curves.

@@ -49,7 +49,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app)
+@command(app, epilog="Example: dragoman score runs/en-de test.en test.de")
 def score(options: Options) -> None:
     """Print for each pair log P(target | source) in nats, a tab, and the number of target symbols."""
     from dragoman.cli import pairs

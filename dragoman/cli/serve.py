@@ -79,7 +79,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app)
+@command(app, epilog="Example: dragoman serve runs/en-de --port 5000 --corrections corrections.sqlite")
 def serve(options: Options) -> None:
     """Serve runs over HTTP, as LibreTranslate does: its clients work unchanged."""
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(context_settings=OVERRIDES)
+@app.command(context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
 def train(
     config: Annotated[
         list[str] | None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@command(app)
+@command(app, epilog="Example: dragoman translate runs/en-de test.en -o test.de --beam 5")
 def translate(options: Options) -> None:
     """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
     from dragoman.cli import documents, sources

@@ -13,7 +13,6 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from dragoman.cli import PANELS, app
-from dragoman.cli.examples import EXAMPLES
 
 
 def commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -24,6 +23,7 @@ def commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
 
 
 COMMANDS = dict(commands(get_command(app)))
+EXAMPLES = {name: command.epilog.removeprefix("Example: ") for name, command in COMMANDS.items() if command.epilog}
 
 
 def test_every_command_has_an_example() -> None:

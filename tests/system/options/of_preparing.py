@@ -75,7 +75,7 @@ def _outlook(config: Config) -> Iterator[str]:
     yield str(processor.decide(config.device.threads, 1))
 
 
-OUTLOOK = Watch("dragoman.cli.outlook.outlook", _outlook)
+OUTLOOK = Watch("dragoman.cli.init.outlook", _outlook)
 TRAIN = (
     Watch(TRAINED, _nothing),
     Watch("dragoman.cli.train.table", lambda configs: ""),
