@@ -18,7 +18,7 @@ from dragoman.text.printable import printable
 if TYPE_CHECKING:
     from dragoman.corpus.cleaning import Cleaner
     from dragoman.corpus.parts import Origin
-    from dragoman.corpus.unit import Unit
+    from dragoman.corpus.translation_unit import TranslationUnit
 
 ROWS = 20  # domains that are listed
 SEED = 1
@@ -130,18 +130,18 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     typer.echo(f"\n{cleaner}")
 
 
-def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, Unit]]":
+def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, TranslationUnit]]":
     from dragoman.corpus import formats
     from dragoman.corpus.examples import read_texts
-    from dragoman.corpus.unit import Unit
+    from dragoman.corpus.translation_unit import TranslationUnit
 
     for place in places:
         own = place.endswith(formats.ENDINGS)
-        units = formats.read(place, names) if own else map(Unit, read_texts(place, tuple(names)))
+        units = formats.read(place, names) if own else map(TranslationUnit, read_texts(place, tuple(names)))
         yield from ((place, unit) for unit in units)
 
 
-def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, Unit]]") -> "Iterator[Origin]":
+def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]") -> "Iterator[Origin]":
     from dragoman.corpus.parts import Origin
 
     for origin, unit in units:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from dragoman.corpus import accelerators
-from dragoman.corpus.unit import State, Unit
+from dragoman.corpus.translation_unit import State, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.text.normalise import Normaliser
 
@@ -63,7 +63,7 @@ class Cleaner:
         self.changed = Counter(dict.fromkeys([ACCELERATORS, *CHANGED], 0))
         self._seen = set[int]()
 
-    def __call__(self, unit: Unit) -> Entry | None:
+    def __call__(self, unit: TranslationUnit) -> Entry | None:
         """Return the cleaned pair, or None if the unit is dropped."""
         self.read += 1
         source, target = map(_one_line, unit.texts)
@@ -103,7 +103,7 @@ class Cleaner:
 
 DUPLICATE = "pair that was there before"
 ACCELERATORS = "accelerators removed"
-CHANGED: dict[str, Callable[[Unit], bool]] = {
+CHANGED: dict[str, Callable[[TranslationUnit], bool]] = {
     "forms of a plural": lambda unit: unit.plural,
     "with a context, in its own column": lambda unit: bool(unit.context),
     "codes without a text, as {1}": lambda unit: unit.marked,

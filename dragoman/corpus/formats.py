@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dragoman.corpus import catalogues, objects, parquet, tables, xml
 from dragoman.corpus.naming import Columns
-from dragoman.corpus.unit import State, Unit
+from dragoman.corpus.translation_unit import State, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.files.reading import existing
 
@@ -17,12 +17,12 @@ class Format(NamedTuple):
     or the number of the unit. `packed`: may also be compressed (.gz).
     """
 
-    read: Callable[[str, Sequence[str]], Iterator[Unit]]
+    read: Callable[[str, Sequence[str]], Iterator[TranslationUnit]]
     languages: Callable[[str, Sequence[str]], Columns]
     packed: bool = True
 
 
-def read(place: str, names: Sequence[str]) -> Iterator[Unit]:
+def read(place: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """Yield the units of a file."""
     return _of(place).read(place, names)
 
@@ -91,8 +91,8 @@ FORMATS = {
     ".csv": Format(tables.read_units, tables.languages),
     ".jsonl": Format(tables.read_units, tables.languages),
     ".json": Format(objects.read, objects.languages),
-    ".po": Format(catalogues.read_po, catalogues.po_languages),
-    ".mo": Format(catalogues.read_mo, catalogues.mo_languages),
+    ".po": Format(catalogues.read, catalogues.languages),
+    ".mo": Format(catalogues.read, catalogues.languages),
     ".tmx": Format(xml.read_tmx, xml.tmx_languages),
     ".xliff": Format(xml.read_xliff, xml.xliff_languages),
     ".xlf": Format(xml.read_xliff, xml.xliff_languages),

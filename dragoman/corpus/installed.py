@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.corpus import catalogues
-from dragoman.corpus.unit import Unit
+from dragoman.corpus.translation_unit import TranslationUnit
 from dragoman.errors import UserError
 
 ENGLISH = "en"  # the usual language of untranslated messages
@@ -33,13 +33,13 @@ def find(language: str, where: Sequence[Path]) -> list[Path]:
     raise UserError(f"no message catalogues in '{language}' below {places}; languages with most of them: {most}")
 
 
-def read(paths: Iterable[Path], damaged: list[str]) -> Iterator[tuple[str, Unit]]:
+def read(paths: Iterable[Path], damaged: list[str]) -> Iterator[tuple[str, TranslationUnit]]:
     """Yield the messages of all catalogues, each with its domain. Those that cannot be read are left out, since users
     cannot mend them; what is wrong with each is appended to `damaged`.
     """
     for path in paths:
         try:
-            units = list(catalogues.units(catalogues.mo(str(path))))
+            units = list(catalogues.units(catalogues.open_catalogue(str(path))))
         except UserError as error:
             damaged.append(str(error))
             continue

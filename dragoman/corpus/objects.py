@@ -8,14 +8,14 @@ from typing import Any
 
 from dragoman.corpus.naming import SHOWN, Columns
 from dragoman.corpus.tables import keyed, values
-from dragoman.corpus.unit import Unit, cell
+from dragoman.corpus.translation_unit import TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
 
 EACH = "{}"  # stands in a path for the language, where each has a file of its own: locales/{}.json
 
 
-def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
+def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """The objects of a list, each with a text under the names. Of a path with EACH, the texts of the first language,
     and what the other files have under the same key; those of nested objects and lists are parts of these, and numbers,
     true, false and null are no texts.
@@ -23,7 +23,7 @@ def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
     if EACH in path:
         yield from _side_by_side([path.replace(EACH, name) for name in names])
         return
-    yield from map(Unit, values(_items(path), names, shown(path)))
+    yield from map(TranslationUnit, values(_items(path), names, shown(path)))
 
 
 def languages(path: str, wanted: Sequence[str]) -> Columns:
@@ -53,12 +53,12 @@ def is_of_one_language(path: str) -> bool:
     return EACH not in path and isinstance(_loaded(path), dict)
 
 
-def _side_by_side(paths: Sequence[str]) -> Iterator[Unit]:
+def _side_by_side(paths: Sequence[str]) -> Iterator[TranslationUnit]:
     first, *others = [dict(_flat(_object(path))) for path in paths]
     for key, text in first.items():
-        yield Unit((cell(text), *(cell(each.get(key, "")) for each in others)))
+        yield TranslationUnit((cell(text), *(cell(each.get(key, "")) for each in others)))
     for key in dict.fromkeys(key for each in others for key in each if key not in first):
-        yield Unit(("", *(cell(each.get(key, "")) for each in others)))
+        yield TranslationUnit(("", *(cell(each.get(key, "")) for each in others)))
 
 
 def _flat(found: Any) -> Iterator[tuple[tuple[str, ...], str]]:

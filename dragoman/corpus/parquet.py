@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.corpus.naming import SHOWN, Columns, two_of
-from dragoman.corpus.unit import Unit, cell
+from dragoman.corpus.translation_unit import TranslationUnit, cell
 from dragoman.errors import UserError, missing_library
 
 ROWS = 1_024  # that are read at a time
 
 
-def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
+def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """The rows; null is no translation. UserError where a column is not there or has no texts."""
     with _refusals(path):
         file = _opened(path)
@@ -23,7 +23,7 @@ def read(path: str, names: Sequence[str]) -> Iterator[Unit]:
                 raise UserError(f"{path}: {name}: {what} (it has: {', '.join(each[:SHOWN] for each in there[:SHOWN])})")
         for batch in file.iter_batches(ROWS, columns=list(dict.fromkeys(names))):
             for row in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
-                yield Unit(tuple(cell(text or "") for text in row))
+                yield TranslationUnit(tuple(cell(text or "") for text in row))
 
 
 def languages(path: str, wanted: Sequence[str]) -> Columns:

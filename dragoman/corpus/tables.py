@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dragoman.configuration.data import COLUMNS, CSV
 from dragoman.corpus.naming import PLAIN, SHOWN, Columns, match, missing, names_columns, two_of
-from dragoman.corpus.unit import Unit, cell
+from dragoman.corpus.translation_unit import TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 
@@ -25,9 +25,9 @@ class Row(NamedTuple):
     cells: list[str]
 
 
-def read_units(path: str, names: Sequence[str]) -> Iterator[Unit]:
+def read_units(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """The rows of `read_table`."""
-    return map(Unit, read_table(path, names))
+    return map(TranslationUnit, read_table(path, names))
 
 
 def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:

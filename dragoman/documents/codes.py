@@ -1,4 +1,4 @@
-"""XML whose texts have codes in them, such as `<ph id="1"/>` (extra `documents`)."""
+"""XML whose texts have codes in them, such as `<ph id="1"/>`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
+from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.document import UTF_16, encode_utf16
 from dragoman.documents.html import Entities, tokens
 from dragoman.documents.kept import Kept
@@ -27,21 +28,6 @@ _PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*
 _EPILOG = re.compile(r"</[^<>]*>((?>\s|<!--.*?-->|<\?.*?\?>)*+)", re.DOTALL)
 
 
-def parsed(name: str, data: bytes) -> Any:
-    """The tree of a file. Nothing outside it is read. UserError with the line where it is no sound XML, or declares
-    entities, which may stand for anything.
-    """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, strip_cdata=False)
-    try:
-        tree = etree.fromstring(data, parser).getroottree()
-    except etree.XMLSyntaxError as error:
-        raise UserError(f"{name}:{error.lineno or 1}: not sound XML ({error.msg})") from None
-    declared = tree.docinfo.internalDTD
-    if declared is not None and list(declared.iterentities()):
-        raise UserError(f"{name}:1: declares an entity, which may stand for anything")
-    return tree
-
-
 def serialised(tree: Any, data: bytes) -> bytes:
     """A tree as the file that it was read from: in its encoding and, where that says the same, with its line ends and
     what it has before and behind the root as they are written there.
@@ -49,7 +35,7 @@ def serialised(tree: Any, data: bytes) -> bytes:
     info = tree.docinfo
     with suppress(LookupError, UnicodeError, UserError):
         found = _framed(tree.getroot(), data, info.encoding or "UTF-8")
-        again = parsed("", found)
+        again = parse_tree("", found)
         if (_canonical(again), again.docinfo.doctype) == (_canonical(tree), info.doctype):
             return found
     is_utf16 = data.startswith(tuple(UTF_16))
@@ -75,7 +61,7 @@ class Original:
             text = self._data.decode(encoding)
             spliced = _replace_spans(text.encode(), self._spans(text, changed, declared))
             written = _encode(spliced.decode(), self._data, encoding)
-            if _canonical(parsed("", written)) == _canonical(self._tree):
+            if _canonical(parse_tree("", written)) == _canonical(self._tree):
                 return written
         return serialised(self._tree, self._data)
 
@@ -146,7 +132,7 @@ def _framed(root: Any, data: bytes, encoding: str) -> bytes:
     )
     end, behind = len(text), None
     while behind is None and end >= 0:
-        end = text.rfind(f"</{root.prefix + ':' if root.prefix else ''}{local(root)}", 0, end)
+        end = text.rfind(f"</{root.prefix + ':' if root.prefix else ''}{local_name(root)}", 0, end)
         behind = _EPILOG.fullmatch(text, end)
     before = _PROLOG.match(text)
     assert before is not None
@@ -161,11 +147,6 @@ def _encode(text: str, data: bytes, encoding: str) -> bytes:
 
 def _canonical(tree: Any) -> bytes:
     return bytes(etree.tostring(tree, method="c14n"))
-
-
-def local(element: Any) -> str:
-    """The name of an element without its namespace; empty for a comment."""
-    return etree.QName(element).localname if isinstance(element.tag, str) else ""
 
 
 class Coded:
@@ -187,7 +168,7 @@ class Coded:
     def _read(self, element: Any) -> None:
         self._add(element.text or "")
         for child in element:
-            name, number = local(child), len(self._codes)
+            name, number = local_name(child), len(self._codes)
             self._codes.append(child)
             stays = child.get("translate") == "no" or child.get("mtype") == "protected"
             if name in AROUND and stays and "".join(child.itertext()).strip():  # words, which others stand beside

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from dragoman.documents.codes import local, parsed, serialised
+from dragoman.corpus.xml import local_name, parse_tree
+from dragoman.documents.codes import serialised
 from dragoman.documents.document import Document, File
 from dragoman.documents.kept import Kept
 from dragoman.documents.line import Line, is_note, possible
@@ -86,7 +87,7 @@ class Office(Document):
         for entry, data in self._entries():
             if PARTS.fullmatch(entry.filename):
                 self._sizes[entry.filename] = len(data)
-                yield entry.filename, parsed(f"{self._file.name}: {entry.filename}", data)
+                yield entry.filename, parse_tree(f"{self._file.name}: {entry.filename}", data)
 
     def _read_part(self, part: str) -> Iterator["Stretch | Value"]:
         root = self._trees[part].getroot()
@@ -141,9 +142,9 @@ class Piece(NamedTuple):
     def range(self) -> tuple[str, str] | None:
         """Whether it opens or closes a part of the text, and which."""
         node = self.nodes[0]
-        if local(node) not in RANGES:
+        if local_name(node) not in RANGES:
             return None
-        kind, name = RANGES[local(node)]
+        kind, name = RANGES[local_name(node)]
         number = next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
         return kind, f"{name} {number}"
 
@@ -195,7 +196,7 @@ class Stretch:
                 else:
                     line.add(piece.text)
                 line.mark(f"\0>{number}\0", "close", str(number))
-            elif piece.text is None and local(piece.nodes[0]) not in GONE and any(map(_has_text, piece.nodes)):
+            elif piece.text is None and local_name(piece.nodes[0]) not in GONE and any(map(_has_text, piece.nodes)):
                 line.add(self._kept.placeholder(f"\0/{number}\0"))  # a field stands for words
             elif piece.range:
                 line.mark(f"\0/{number}\0", *piece.range)
@@ -338,18 +339,18 @@ def _split_runs(runs: Sequence[Any], copies: _Copies) -> None:
     """
     worded = any(child.text and any(map(str.isalpha, child.text)) for run in runs for child in run.iter("{*}t"))
     for run in runs:
-        hyphens = [child for child in run if worded and local(child) in ("noBreakHyphen", "softHyphen")]
+        hyphens = [child for child in run if worded and local_name(child) in ("noBreakHyphen", "softHyphen")]
         for child in hyphens:
-            if local(child) == "noBreakHyphen":
+            if local_name(child) == "noBreakHyphen":
                 text = etree.Element(etree.QName(etree.QName(child).namespace, "t"))
                 text.text = HYPHEN
                 child.addprevious(text)
             run.remove(child)
-        if hyphens and all(local(child) == "rPr" for child in run):
+        if hyphens and all(local_name(child) == "rPr" for child in run):
             run.getparent().remove(run)
             continue
-        look = [child for child in run if local(child) == "rPr"]
-        groups = list(_grouped([child for child in run if local(child) != "rPr"]))
+        look = [child for child in run if local_name(child) == "rPr"]
+        groups = list(_grouped([child for child in run if local_name(child) != "rPr"]))
         if len(groups) > 1:
             copies.count(len(_look(run)) * len(groups))
         for group in groups[:0:-1]:
@@ -362,7 +363,7 @@ def _grouped(children: Sequence[Any]) -> Iterator[list[Any]]:
     """Yield what of a run may share a run: texts side by side; all between two tabs or line breaks, if that is texts;
     and anything else alone.
     """
-    names = [local(child) for child in children]
+    names = [local_name(child) for child in children]
     cuts = [place for place, name in enumerate(names) if name in CUTS]
     first, last = (cuts[0], cuts[-1]) if cuts else (0, 0)
     lines = all(name in ("t", *CUTS) for name in names[first:last])
@@ -390,7 +391,7 @@ def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
 def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
     groups = list[list[Piece]]()
     for node in paragraph:
-        name, content = local(node), local(node[-1]) if len(node) else ""
+        name, content = local_name(node), local_name(node[-1]) if len(node) else ""
         before = field.depth
         field.follow(node)
         if before or field.depth:
@@ -403,7 +404,7 @@ def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
             _group(groups, Piece([node], _text(node), _look(node)))
         elif name in CONTAINERS and next(node.iter(*OBJECTS), None) is None:
             groups.append([Piece([node], _text(node), within=_within(node))])
-        elif content == "commentReference" and groups and local(groups[-1][-1].nodes[0]) == "commentRangeEnd":
+        elif content == "commentReference" and groups and local_name(groups[-1][-1].nodes[0]) == "commentRangeEnd":
             groups[-1][-1].nodes.append(node)
         elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES, *GONE):
             groups.append([Piece([node])])
@@ -412,7 +413,7 @@ def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
 
 def _inner_lines(run: Any) -> Iterator[list[Piece]]:
     """Yield the lines between the tabs and line breaks of a run, which stay in it."""
-    for is_text, texts in groupby(run, key=lambda child: local(child) == "t"):
+    for is_text, texts in groupby(run, key=lambda child: local_name(child) == "t"):
         if is_text:
             nodes = list(texts)
             yield [Piece(nodes, "".join(node.text or "" for node in nodes), "")]
@@ -421,7 +422,7 @@ def _inner_lines(run: Any) -> Iterator[list[Piece]]:
 def _within(node: Any) -> tuple[Piece, ...]:
     """The runs of a link or the like, if they look different and there is nothing else in it."""
     runs, groups = list(node.iter("{*}r")), list[list[Piece]]()
-    if len({run.getparent() for run in runs}) == 1 and all(len(run) and local(run[-1]) == "t" for run in runs):
+    if len({run.getparent() for run in runs}) == 1 and all(len(run) and local_name(run[-1]) == "t" for run in runs):
         for run in runs:
             _group(groups, Piece([run], _text(run), _look(run)))
     return tuple(_joined(groups)) if len(groups) > 1 else ()
@@ -464,7 +465,7 @@ def _replace(nodes: Sequence[Any], replacements: Sequence[Any]) -> None:
 
 def _look(run: Any) -> str:
     """How a run looks."""
-    looks = (etree.tostring(each, encoding="unicode", with_tail=False) for each in run if local(each) == "rPr")
+    looks = (etree.tostring(each, encoding="unicode", with_tail=False) for each in run if local_name(each) == "rPr")
     return "".join(_UNSEEN.sub("", look) for look in looks)
 
 

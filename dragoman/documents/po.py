@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import BACKSLASH, decoded, parsed, read_header
+from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_header
 from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plurals import Forms, plural_rule, read_forms
@@ -36,8 +36,8 @@ class Catalogue(Document):
     """
 
     def __init__(self, file: File) -> None:
-        self._file = parsed(file.data, file.name)
-        text = decoded(file.data, file.name)
+        self._file = parse_po(file.data, file.name)
+        text = decode_po(file.data, file.name)
         self._end = _comments_behind(text)
         self._headed, self._line = text.lstrip("\ufeff").startswith("#"), "\r\n" if "\r\n" in text else "\n"
         self._check_languages(file)

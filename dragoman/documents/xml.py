@@ -1,4 +1,4 @@
-"""XLIFF and TMX (extra `documents`): what has no translation yet gets one, marked as that of a machine."""
+"""XLIFF and TMX: what has no translation yet gets one, marked as that of a machine."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, final
 from lxml import etree
 
 from dragoman.corpus.naming import matched, variants
-from dragoman.documents.codes import Coded, Original, local, parsed
+from dragoman.corpus.xml import TMX_UNITS, XLIFF_UNITS, check_root, local_name, parse_tree, tmx_texts
+from dragoman.documents.codes import Coded, Original
 from dragoman.documents.document import Document, File
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
-LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
 ORIGIN, MACHINE = "dragoman", "mt-suggestion"
 UNTRANSLATED = ("new", "needs-translation")  # states of a target of XLIFF 1.2 that is no translation yet
@@ -38,12 +38,11 @@ class _Units(Document):
 
     def __init__(self, file: File) -> None:
         self.languages = file.languages
-        tree = parsed(file.name, file.data)
+        tree = parse_tree(file.name, file.data)
         root = self._root = tree.getroot()
         self._original = Original(tree, file.data)
         self._declared = list[tuple[Any, str]]()  # elements that have got an attribute, and its name
-        if local(root) != self.root:
-            raise UserError(f"{file.name}:{root.sourceline}: expected <{self.root}>, found <{local(root)[:40]}>")
+        check_root(root, self.root, file.name)
         self._gaps = [gap for gap in self._found(file.name) if gap.coded.line.worded]
         self.lines = [gap.coded.line for gap in self._gaps]
 
@@ -52,7 +51,7 @@ class _Units(Document):
         for gap, each in zip(self._gaps, translated, strict=True):
             if each.complete:
                 self._fill(gap, gap.coded.line.written(each), each)
-                changed.append(gap.unit.getparent() if local(gap.unit) == "segment" else gap.unit)
+                changed.append(gap.unit.getparent() if local_name(gap.unit) == "segment" else gap.unit)
         return self._original.serialised(changed, self._declared)
 
     @abstractmethod
@@ -73,7 +72,7 @@ class Tmx(_Units):
     def _found(self, name: str) -> Iterator[Gap]:
         self._codes = dict[str, str]()  # of languages, as the file has them, each with its attribute
         some = False
-        units = [(unit, _texts(unit)) for unit in self._root.iter("{*}tu")]
+        units = [(unit, tmx_texts(unit)) for unit in self._root.iter(*(f"{{*}}{tag}" for tag in TMX_UNITS))]
         for _, texts in units:
             self._codes |= {code: attribute for code, attribute, _ in texts}
         for unit, texts in units:
@@ -86,7 +85,7 @@ class Tmx(_Units):
             raise UserError(f"{name}: has no {self.languages[0]} (it has: {', '.join(sorted(self._codes))})")
 
     def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
-        texts = _texts(gap.unit)
+        texts = tmx_texts(gap.unit)
         source, target = variants(self.languages, [code for code, _, _ in texts])
         text = texts[target[0]][2] if target else self._added_text(gap.unit, *texts[source[0]][:2])
         text.set("creationtool", ORIGIN)
@@ -128,10 +127,10 @@ class Xliff(_Units):
         self._check(root, "srcLang", "trgLang", name)
         for file in root.iter("{*}file"):
             self._check(file, "source-language", "target-language", name)
-        for unit in root.iter("{*}trans-unit", "{*}segment"):
+        for unit in root.iter(*(f"{{*}}{tag}" for tag in XLIFF_UNITS)):
             divided, target = unit.find("{*}seg-source"), unit.find("{*}target")
             source = unit.find("{*}source") if divided is None else divided
-            if local(unit) == "trans-unit":
+            if local_name(unit) == "trans-unit":
                 initial = target is not None and target.get("state") in UNTRANSLATED
             else:
                 initial = unit.get("state") in INITIAL
@@ -160,7 +159,7 @@ class Xliff(_Units):
         target = unit.find("{*}target")
         if target is None:
             target = etree.Element(etree.QName(space, "target"))
-            before = [each for each in unit if local(each) in ("source", "seg-source")][-1]
+            before = [each for each in unit if local_name(each) in ("source", "seg-source")][-1]
             before.addnext(target)
             target.tail, before.tail = before.tail, before.tail
         if gap.segment is None:
@@ -168,7 +167,7 @@ class Xliff(_Units):
             gap.coded.fill(target, written)
         else:
             gap.coded.fill(_place(target, gap.unit.find("{*}seg-source"), gap.segment), written)
-        if local(unit) == "segment":
+        if local_name(unit) == "segment":
             unit.set("state", "translated")
             unit.attrib.pop("subState", None)  # it refines the state that the segment had
             self._match(gap, written, translated)
@@ -207,15 +206,6 @@ class Xliff(_Units):
         source = etree.SubElement(match, etree.QName(space, "source"))
         source.text = gap.coded.line.text
         gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
-
-
-def _texts(unit: Any) -> list[tuple[str, str, Any]]:
-    """The texts of a unit of TMX: the code of its language, the attribute that has it, and its element."""
-    found = list[tuple[str, str, Any]]()
-    for element in unit.iterchildren("{*}tuv"):
-        attribute = LANGUAGE if element.get(LANGUAGE) or not element.get("lang") else "lang"
-        found.append((element.get(attribute) or "", attribute, element))
-    return found
 
 
 def _segments(element: Any) -> dict[str, Any]:

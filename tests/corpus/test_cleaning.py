@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.corpus import accelerators, parts
 from dragoman.corpus.cleaning import ACCELERATORS, CHANGED, DROPPED, DUPLICATE, Cleaner, Entry, Rules
-from dragoman.corpus.unit import State, Unit
+from dragoman.corpus.translation_unit import State, TranslationUnit
 from dragoman.errors import UserError
 from tests.disk import fail_to_replace
 
@@ -94,21 +94,21 @@ def test_texts_without_marks_stay(source: str, target: str) -> None:
 
 
 CASES = {
-    "obsolete": Unit(("a", "b"), State.OBSOLETE),
-    "fuzzy": Unit(("a", "b"), State.FUZZY),
-    "source empty": Unit((" \n", "b")),
-    "not translated": Unit(("a", "\u2028")),
-    "credits of translators": Unit(("translator-credits", "Someone <a@b.c>")),
-    "too long": Unit(("a", "b" * 21)),
-    "the same as its source": Unit(("c", "c")),
-    DUPLICATE: Unit(("x  y", "z")),
+    "obsolete": TranslationUnit(("a", "b"), State.OBSOLETE),
+    "fuzzy": TranslationUnit(("a", "b"), State.FUZZY),
+    "source empty": TranslationUnit((" \n", "b")),
+    "not translated": TranslationUnit(("a", "\u2028")),
+    "credits of translators": TranslationUnit(("translator-credits", "Someone <a@b.c>")),
+    "too long": TranslationUnit(("a", "b" * 21)),
+    "the same as its source": TranslationUnit(("c", "c")),
+    DUPLICATE: TranslationUnit(("x  y", "z")),
 }
 
 
 @pytest.mark.parametrize("reason", CASES)
 def test_each_reason_is_counted_alone(reason: str) -> None:
     cleaner = Cleaner(Rules(longest=20, drop_copies=True))
-    assert cleaner(Unit((" x\ty ", "z"))) == Entry("x y", "z", "", State.GOOD)
+    assert cleaner(TranslationUnit((" x\ty ", "z"))) == Entry("x y", "z", "", State.GOOD)
     assert cleaner(CASES[reason]) is None
     assert {name: count for name, count in cleaner.dropped.items() if count} == {reason: 1}
     assert (cleaner.read, cleaner.kept) == (2, 1)
@@ -121,18 +121,18 @@ def test_every_reason_has_a_case() -> None:
 
 def test_what_is_changed_is_counted() -> None:
     cleaner = Cleaner(Rules())
-    cleaner(Unit(("_a {1}", "_b {1}"), context="menu\tbar", plural=True, marked=True))
+    cleaner(TranslationUnit(("_a {1}", "_b {1}"), context="menu\tbar", plural=True, marked=True))
     assert cleaner.changed == dict.fromkeys([ACCELERATORS, *CHANGED], 1)
-    assert cleaner(Unit(("c", "c"), context="menu\tbar")) == Entry("c", "c", "menu bar", State.GOOD)
-    kept = Cleaner(Rules(keep_accelerators=True))(Unit(("_a", "_b")))
+    assert cleaner(TranslationUnit(("c", "c"), context="menu\tbar")) == Entry("c", "c", "menu bar", State.GOOD)
+    kept = Cleaner(Rules(keep_accelerators=True))(TranslationUnit(("_a", "_b")))
     assert kept is not None
     assert (kept.source, kept.target) == ("_a", "_b")
 
 
 def test_credits_are_known_by_their_context_too() -> None:
     cleaner = Cleaner(Rules())
-    assert cleaner(Unit(("Your names", "Somebody"), context="NAME OF TRANSLATORS")) is None
-    assert cleaner(Unit(("Translated by hand", "Von Hand übersetzt"))) is not None
+    assert cleaner(TranslationUnit(("Your names", "Somebody"), context="NAME OF TRANSLATORS")) is None
+    assert cleaner(TranslationUnit(("Translated by hand", "Von Hand übersetzt"))) is not None
 
 
 def rows(sources: Iterable[str]) -> list[parts.Origin]:

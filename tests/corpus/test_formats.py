@@ -14,7 +14,7 @@ from dragoman.corpus import formats, xml
 from dragoman.corpus.examples import corpus_files, read_pairs
 from dragoman.corpus.formats import ENDINGS, FORMATS
 from dragoman.corpus.naming import match
-from dragoman.corpus.unit import State, Unit
+from dragoman.corpus.translation_unit import State, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 from tests import written
@@ -68,8 +68,6 @@ def test_no_pairs_are_no_pairs(name: str, tmp_path: Path) -> None:
 
 @each
 def test_a_file_that_is_missing_or_a_folder_is_told(name: str, tmp_path: Path) -> None:
-    if name == "x.po":
-        pytest.importorskip("polib")
     if name == "x.parquet":
         pytest.importorskip("pyarrow")
     path = str(tmp_path / name)
@@ -180,8 +178,6 @@ DAMAGED: list[tuple[str, bytes, str]] = [
 
 @pytest.mark.parametrize(("name", "data", "place"), DAMAGED, ids=range(len(DAMAGED)))
 def test_a_fault_has_its_place(name: str, data: bytes, place: str, tmp_path: Path, golden: Golden) -> None:
-    if name == "x.po":
-        pytest.importorskip("polib")
     if name == "x.parquet":
         pytest.importorskip("pyarrow")
     (tmp_path / name).write_bytes(data)
@@ -216,18 +212,17 @@ msgstr ""
 #~ msgstr "alt"
 """
 UNITS = [
-    Unit(("fuzzy", "unscharf"), State.FUZZY),
-    Unit(("open ", "öffnen "), context="menu"),
-    Unit(("%d many", "%d viele"), plural=True),
-    Unit(("one", "eins"), plural=True),
-    Unit(("left", "")),
-    Unit(("old", "alt"), State.OBSOLETE),
+    TranslationUnit(("fuzzy", "unscharf"), State.FUZZY),
+    TranslationUnit(("open ", "öffnen "), context="menu"),
+    TranslationUnit(("%d many", "%d viele"), plural=True),
+    TranslationUnit(("one", "eins"), plural=True),
+    TranslationUnit(("left", "")),
+    TranslationUnit(("old", "alt"), State.OBSOLETE),
 ]
 
 
 def test_a_po_has_contexts_states_and_plurals(tmp_path: Path) -> None:
     """The form that means one is what the header says, here the second."""
-    pytest.importorskip("polib")
     path = tmp_path / "x.po"
     path.write_text(PO, "utf-8")
     assert list(formats.read(str(path), ("en", "de"))) == UNITS
@@ -242,7 +237,6 @@ def test_a_po_has_contexts_states_and_plurals(tmp_path: Path) -> None:
 
 
 def test_of_a_po_that_was_cut_anywhere_nothing_is_read_otherwise(tmp_path: Path) -> None:
-    pytest.importorskip("polib")
     path = Path(written.write(tmp_path, "x.po", PAIRS))
     whole = path.read_bytes()
     for end in range(len(whole)):
@@ -255,10 +249,10 @@ def test_of_a_po_that_was_cut_anywhere_nothing_is_read_otherwise(tmp_path: Path)
 def test_a_mo_has_contexts_and_plurals(tmp_path: Path) -> None:
     messages = [("menu\x04open", "öffnen"), ("one\0%d many", "eins\0%d viele"), ("a\0b", "c")]
     expected = [
-        Unit(("open", "öffnen"), context="menu"),
-        Unit(("one", "eins"), plural=True),
-        Unit(("%d many", "%d viele"), plural=True),
-        Unit(("b", "c"), plural=True),
+        TranslationUnit(("open", "öffnen"), context="menu"),
+        TranslationUnit(("one", "eins"), plural=True),
+        TranslationUnit(("%d many", "%d viele"), plural=True),
+        TranslationUnit(("b", "c"), plural=True),
     ]
     for order in "<>":
         (tmp_path / "x.mo").write_bytes(written.mo(messages, order=order))
@@ -312,21 +306,25 @@ def test_codes_that_say_nothing_are_marked_alike_on_both_sides(tmp_path: Path) -
         "utf-8",
     )
     units = [
-        Unit(("Delete {1} from {2}", "Aus {2} löschen: {1}"), marked=True),
-        Unit(("Cut {0}", "{0} ausschneiden")),
-        Unit(("Paste", "Einfügen")),
-        Unit(("a {1}b{/1} c {3}", "A {1}B{/1} C {3}"), marked=True),
+        TranslationUnit(("Delete {1} from {2}", "Aus {2} löschen: {1}"), marked=True),
+        TranslationUnit(("Cut {0}", "{0} ausschneiden")),
+        TranslationUnit(("Paste", "Einfügen")),
+        TranslationUnit(("a {1}b{/1} c {3}", "A {1}B{/1} C {3}"), marked=True),
     ]
     assert list(formats.read(str(tmp_path / "x.xlf"), ("en", "de"))) == units
     (tmp_path / "x.tmx").write_text(
         '<tmx><tu><tuv lang="en"><seg>a <ph x="7"/></seg></tuv><tuv lang="de"><seg><ph x="7"/> A</seg></tuv></tu></tmx>'
     )
-    assert list(formats.read(str(tmp_path / "x.tmx"), ("en", "de"))) == [Unit(("a {7}", "{7} A"), marked=True)]
+    assert list(formats.read(str(tmp_path / "x.tmx"), ("en", "de"))) == [
+        TranslationUnit(("a {7}", "{7} A"), marked=True)
+    ]
     (tmp_path / "x.xliff").write_text(
         '<xliff srcLang="en" trgLang="de"><segment><source>a<sc id="1"/>b<ec startRef="1"/></source>'
         '<target>A<sc id="1" disp="["/>B<ec startRef="1"/></target></segment></xliff>'
     )
-    assert list(formats.read(str(tmp_path / "x.xliff"), ("en", "de"))) == [Unit(("a[b{/1}", "A[B{/1}"), marked=True)]
+    assert list(formats.read(str(tmp_path / "x.xliff"), ("en", "de"))) == [
+        TranslationUnit(("a[b{/1}", "A[B{/1}"), marked=True)
+    ]
 
 
 def test_of_several_texts_of_a_language_each_is_a_unit(tmp_path: Path) -> None:
@@ -353,7 +351,7 @@ def test_a_state_of_xliff_may_be_fuzzy(tmp_path: Path) -> None:
     )
     (tmp_path / "x.xlf").write_text(f'<xliff srcLang="en" trgLang="de">{segments}</xliff>')
     found = list(formats.read(str(tmp_path / "x.xlf"), ("en", "de")))
-    assert found == [Unit(("a", "b"), State.FUZZY), Unit(("c", ""))]
+    assert found == [TranslationUnit(("a", "b"), State.FUZZY), TranslationUnit(("c", ""))]
 
 
 APPROVALS = [
@@ -423,11 +421,9 @@ def test_a_name_means_a_language(
     assert match(names, found) == places
 
 
-@pytest.mark.parametrize("name", ["x.po", "x.parquet"])
-def test_a_library_that_is_missing_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written.write(tmp_path, name, PAIRS)
-    for module in ("polib", "pyarrow.parquet"):
-        monkeypatch.setitem(sys.modules, module, None)
+def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written.write(tmp_path, "x.parquet", PAIRS)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(UserError, match=r"pip install .*'\.\[formats\]'"):
         list(formats.texts(path, ("en", "de")))
 
@@ -452,5 +448,5 @@ def test_the_first_unit_of_several_languages_tells_which(tmp_path: Path) -> None
     assert formats.languages(str(path)).names == ("en", "de")
     assert list(formats.texts(str(path), ("en", "de"))) == [("a", ""), ("a", "A")]
     path.write_text(f"<tmx>{alone}{alone}</tmx>\n\n")
-    with pytest.raises(UserError, match=r"x\.tmx:2: expected texts in two languages \(it has: en\)"):
+    with pytest.raises(UserError, match=r"x\.tmx:1: expected texts in two languages \(it has: en\)"):
         formats.languages(str(path))

@@ -344,7 +344,6 @@ def test_what_was_seen_decides_the_rest() -> None:
 
 def half_translated(folder: Path) -> Path:
     """A catalogue with no translation of every third of its 300 messages, and near twins among its sources."""
-    pytest.importorskip("polib")
     pairs = [(f"Message {number}", f"Meldung {number}" if number % 3 else "") for number in range(200)]
     twins = [(f"message  {number}.", f"Die Meldung {number}." if number % 3 else "") for number in range(100)]
     return Path(written.write(folder, "x.po", pairs + twins))

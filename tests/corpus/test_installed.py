@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.corpus import installed
-from dragoman.corpus.unit import Unit
+from dragoman.corpus.translation_unit import TranslationUnit
 from dragoman.errors import UserError
 from tests import written
 from tests.golden import Golden
@@ -41,7 +41,7 @@ def test_catalogues_of_a_language_are_found_and_read(machine: Path) -> None:
     folders = installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"})
     paths = installed.find("de", folders)
     assert [path.name for path in paths] == ["cat.mo", "dog.mo", "cow.mo"]
-    units = [("cat", Unit(("one cat", "ein cat"))), ("cat", Unit(("a", "b"), context="menu"))]
+    units = [("cat", TranslationUnit(("one cat", "ein cat"))), ("cat", TranslationUnit(("a", "b"), context="menu"))]
     damaged: list[str] = []
     assert list(installed.read(paths[:1], damaged)) == units
     assert (damaged, installed.left_out(damaged, paths)) == ([], "")

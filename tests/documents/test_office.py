@@ -15,7 +15,7 @@ from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import nsmap, qn
 from docx.text.paragraph import Paragraph
 
-from dragoman.documents.codes import local
+from dragoman.corpus.xml import local_name
 from dragoman.documents.document import File
 from dragoman.documents.office import Office
 from dragoman.errors import UserError
@@ -153,17 +153,19 @@ def test_comments_and_bookmarks_are_around_what_they_were_around() -> None:
     for name in ("commentRange", "bookmark"):
         begin, end = f'<w:{name}Start w:id="1"/>', f'<w:{name}End w:id="1"/>'
         found = written(body(run("one ") + begin + run("two") + end + run(" six"))).paragraphs[0]
-        parts = [each.text or local(each) for each in found._p.iter("{*}t", qn(f"w:{name}Start"), qn(f"w:{name}End"))]
+        parts = [
+            each.text or local_name(each) for each in found._p.iter("{*}t", qn(f"w:{name}Start"), qn(f"w:{name}End"))
+        ]
         assert [each.strip() for each in parts] == ["SIX", f"{name}Start", "TWO", f"{name}End", "ONE"]
         whole = written(body(begin + run("one two") + end)).paragraphs[0]._p
-        assert [local(each) for each in whole] == [f"{name}Start", "r", f"{name}End"]
+        assert [local_name(each) for each in whole] == [f"{name}Start", "r", f"{name}End"]
 
 
 def order(paragraph: str) -> list[str]:
     """The words of a translated paragraph, and the ranges and references among them."""
     kinds = [qn(f"w:{name}") for name in ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd")]
     every = written(body(paragraph)).paragraphs[0]._p.iter("{*}t", qn("w:commentReference"), *kinds)
-    return " ".join(each.text or f"{local(each)}{each.get(qn('w:id'))}" for each in every).split()
+    return " ".join(each.text or f"{local_name(each)}{each.get(qn('w:id'))}" for each in every).split()
 
 
 def test_ranges_at_the_edges_of_a_line_and_over_each_other() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import polib
 import pytest
 
-from dragoman.corpus.catalogues import read_po
+from dragoman.corpus import catalogues
 from dragoman.documents.document import File
 from dragoman.documents.passages import split
 from dragoman.documents.po import Catalogue
@@ -99,7 +99,10 @@ def test_escapes_and_comments_that_polib_does_not_know_stay(place: Path) -> None
     assert text.partition("ISO-8859-2")[2].replace('msgstr ""\n', "").split('msgid "\\x1b')[0] in found
     assert 'msgid "\\x1b[1mtwo"\nmsgstr "<\\x1b[1mtwo>"\n' in found
     assert found.endswith("\n# the end\n#. of it\n")
-    assert [each.texts[0] for each in read_po(str(place), ("en", "cs"))] == ["\x1b[1mone\x1b[0m \a\\n", "\x1b[1mtwo"]
+    assert [each.texts[0] for each in catalogues.read(str(place), ("en", "cs"))] == [
+        "\x1b[1mone\x1b[0m \a\\n",
+        "\x1b[1mtwo",
+    ]
     place.write_text("# nothing else\n" + HEAD, "utf-8")
     assert filled(read(place)).count("nothing else") == 1
 

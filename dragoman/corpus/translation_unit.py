@@ -18,7 +18,7 @@ class State(Enum):
     OBSOLETE = "obsolete"  # its source no longer exists
 
 
-class Unit(NamedTuple):
+class TranslationUnit(NamedTuple):
     """A text in each of the requested languages; empty if it is not translated."""
 
     texts: tuple[str, ...]
