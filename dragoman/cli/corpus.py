@@ -26,10 +26,6 @@ SEED = 1
 app = typer.Typer()
 
 
-def _prefix(path: Path | None) -> Path | None:
-    return None if path is None else outputs.prefix(path)
-
-
 class CorpusOptions(NamedTuple):
     """What `dragoman corpus` takes."""
 
@@ -44,7 +40,11 @@ class CorpusOptions(NamedTuple):
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="PREFIX", callback=_prefix, help="Corpus to write: PREFIX.tsv, or parts of it."
+            "--output",
+            "-o",
+            metavar="PREFIX",
+            callback=outputs.prefix,
+            help="Corpus to write: PREFIX.tsv, or parts of it.",
         ),
     ] = None
     columns: Annotated[Columns, Conflicts("--installed")] = None

@@ -83,7 +83,11 @@ def fill(
         raise UserError(f"{target}: a document is written as it is; name it without {PACKED}")
     if len(translator.asked) > 1:
         raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.asked)}")
-    names = ("source", to or translator.targets[0]) if translator.marks else _names(translator)
+    names = (
+        ("source", to or translator.targets[0])
+        if translator.marks
+        else (translator.asked[0].name, translator.target.name)
+    )
     name = shown(path)[: -len(PACKED)] if shown(path).lower().endswith(PACKED) else shown(path)
     kind = table.format_of(name)
     document = table.document(File(name, b"".join(read_chunks(str(path))), names))
@@ -111,19 +115,12 @@ def _as_remembered(passage: Passage, memory: Nearest) -> Passage:
 
 def _translated(sentences: Sequence[str], translate: Translate) -> list[Sentence]:
     """Translate sentences, each different one once."""
-    different = list(dict.fromkeys(sentences))
-    found = dict(zip(different, _each(different, translate), strict=True))
-    return [Sentence(found[each].text.strip(), found[each]) for each in sentences]
-
-
-def _each(texts: Sequence[str], translate: Translate) -> list[Translation]:
-    found = list[Translation]()
+    texts = list(dict.fromkeys(sentences))
+    translations = dict[str, Translation]()
     with progress(len(texts)) as advance:
         for first in range(0, len(texts), MOST):
-            found += translate(Portion(first + 1, [(text,) for text in texts[first : first + MOST]]))
-            advance(len(found) - first)
-    return found
-
-
-def _names(translator: Translator) -> tuple[str, str]:
-    return translator.asked[0].name, translator.target.name
+            portion = texts[first : first + MOST]
+            translated = translate(Portion(first + 1, [(text,) for text in portion]))
+            translations |= zip(portion, translated, strict=True)
+            advance(len(portion))
+    return [Sentence(translations[text].text.strip(), translations[text]) for text in sentences]

@@ -11,7 +11,7 @@ from dragoman.cli.streams import tell
 from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import Counts, judged, score_of
+from dragoman.evaluation.significance import judged, score_of
 from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
@@ -38,17 +38,13 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options, 
     found.append((f"(always {classifier.commonest})", [classifier.commonest] * len(wanted)))
     metric = Accuracy(classifier)
     counts = [metric.counts(labelled, [wanted]) for _, labelled in found]
-    rows = _rows([name for name, _ in found], metric, counts, options)
+    tell_if_few(len(wanted))
+    cells = judged(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
+    rows = [Row({"text": name}, [cell, _drop(cell, cells[0])]) for (name, _), cell in zip(found, cells, strict=True)]
     if run:
         place = len(references)
         rows[place] = rows[place]._replace(cells=[signed(cell, run.signature) for cell in rows[place].cells])
     return written(list(map(as_object, rows))) if options.json else table(rows, options.test)
-
-
-def _rows(names: Sequence[str], metric: Accuracy, counts: "Sequence[Counts]", options: Options) -> list[Row]:
-    tell_if_few(len(counts[0]))
-    cells = judged(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
-    return [Row({"text": name}, [cell, _drop(cell, cells[0])]) for name, cell in zip(names, cells, strict=True)]
 
 
 def _drop(cell: Cell, reference: Cell) -> Cell:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import typer
 
@@ -15,8 +15,10 @@ from dragoman.errors import UserError
 from dragoman.files.reading import existing
 from dragoman.files.writing import all_written, write_atomically
 
+AnyPath = TypeVar("AnyPath", bound=Path | None)
 
-def prefix(path: Path) -> Path:
+
+def prefix(path: AnyPath) -> AnyPath:
     """Check a prefix of files to write, which cannot be standard output. Their folder is made if missing."""
     if str(path) == "-":
         raise typer.BadParameter("expected the name of a file")

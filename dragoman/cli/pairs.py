@@ -1,6 +1,6 @@
 """Scoring of given sentence pairs by a model, in portions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.cli.sources import arrays, text_of
@@ -19,32 +19,21 @@ LONGEST = 5_000  # the most characters of a line that is scored or aligned: time
 def scored(
     translator: Translator, source: Path, target: Path, *, given: Sequence[str], to: str | None
 ) -> Iterator[list[Scored]]:
-    """Yield the scored pairs of two files; `given` are NAME=FILE of arrays."""
+    """Yield the scored pairs of two files, of which several sources are columns; `given` are NAME=FILE of arrays."""
     files = arrays(given, translator)
-    every = _portions(source, target, files.values())
-    return (_scored(translator, source, files, *portion, to=to) for portion in every)
+    return (
+        translator.score(
+            [text_of(pair.source, source, number, translator, files) for number, pair in enumerate(pairs, start=first)],
+            [pair.target for pair in pairs],
+            to=to,
+        )
+        for first, pairs in _portions(source, target, files.values())
+    )
 
 
 def line(scored: Scored) -> str:
     """Return a pair as a line of JSON."""
     return Result(scored.translation).line()
-
-
-def _scored(
-    translator: Translator,
-    source: Path,
-    files: Mapping[str, FeatureFile],
-    first: int,
-    pairs: Sequence[Pair],
-    *,
-    to: str | None,
-) -> list[Scored]:
-    """Score some pairs, the first of which is line number `first`. Several sources are columns of the source, except
-    those that have files of their own.
-    """
-    numbered = enumerate(pairs, start=first)
-    texts = [text_of(pair.source, source, number, translator, files) for number, pair in numbered]
-    return translator.score(texts, [pair.target for pair in pairs], to=to)
 
 
 def _portions(source: Path, target: Path, arrays: Iterable[FeatureFile]) -> Iterator[Portion[Pair]]:

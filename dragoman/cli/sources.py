@@ -13,7 +13,6 @@ from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import corpus_files, side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
-from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, check_sentences, read_lines, shown
 from dragoman.run.folder import RunFolder
@@ -130,7 +129,7 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     """Yield the lines or arrays of files by the names of sources. A source that is not named is missing, or filled by
     the memory.
     """
-    sources = translator.asked if set(files) <= _names(translator.asked) else translator.sources
+    sources = translator.asked if files.keys() <= {source.name for source in translator.asked} else translator.sources
     named = [source for source in sources if source.name in files]
     arrays = {each.name: each.opened(files[each.name]) for each in named if isinstance(each, FeatureSource)}
     paths = {each.name: files[each.name] for each in named if each.name not in arrays}
@@ -142,10 +141,6 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
         found: dict[str, Given] = dict(zip(paths, texts, strict=True))
         found |= {name: file[number] for name, file in arrays.items()}
         yield tuple(found.get(source.name, "") for source in sources)
-
-
-def _names(sources: Sequence[Source]) -> set[str]:
-    return {source.name for source in sources}
 
 
 def first(files: Mapping[str, Path], translator: Translator) -> Path:

@@ -109,7 +109,9 @@ class AccessControl:
         name = self.keys.name(key) if self.keys and key else None
         client = name or address
         if self._rate and not await self._window.hit(self._rate, client):
-            raise HTTPError(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=await self._wait(client))
+            stats = await self._window.get_window_stats(self._rate, client)
+            wait = max(1, round(stats.reset_time - time.time()))
+            raise HTTPError(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=wait)
         if self.keys and not key:
             raise HTTPError(400, "Please contact the server operator to get an API key")
         if self.keys and name is None:
@@ -130,11 +132,6 @@ class AccessControl:
         name = name.strip("[]").lower()
         if "." in name and not _is_address(name) and name not in self._trusted_hosts:
             raise HTTPError(403, f"Suggestions need an API key, or a server that is started with --trusted-host {name}")
-
-    async def _wait(self, client: str) -> int:
-        assert self._rate is not None
-        stats = await self._window.get_window_stats(self._rate, client)
-        return max(1, round(stats.reset_time - time.time()))
 
 
 def _is_address(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -94,7 +94,9 @@ class Endpoints:
             raise HTTPError(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
         (read,) = passage.read
         options = ExplainOptions(body.translation, body.contrast)
-        _check_length([*((read,) if isinstance(read, str) else read), *filter(None, options)])
+        texts = [*((read,) if isinstance(read, str) else read), *filter(None, options)]
+        if max(map(len, texts)) > LONGEST:  # the work grows with the square of the length
+            raise HTTPError(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
         work = self.backend.service.explain(read, source, target, options, until)
         return Result(await self.backend.answer(request, work)).json()
 
@@ -142,8 +144,8 @@ class Endpoints:
         asked = await self._texts(body)
         constraints = LexicalConstraints(body.terms)
         options = RequestOptions(body.alternatives, body.diverse, constraints, prefix=body.prefix, until=until)
-        least = body.min_confidence
-        if least is not None and not self._calibrated(asked.source, asked.target):
+        least, route = body.min_confidence, self.backend.service.routes.find(asked.source, asked.target)
+        if least is not None and (len(route) != 1 or route[0].model.translator.codec.temperature is None):
             pair = f"{asked.source} to {asked.target}"
             raise HTTPError(400, f"Invalid request: min_confidence needs a calibrated run from {pair}")
         return asked._replace(options=options, least=least)
@@ -175,17 +177,6 @@ class Endpoints:
         except UserError as error:
             raise HTTPError(400, f"Invalid request: {error}") from None
         return TranslateRequest(passage, sources, target)
-
-    def _calibrated(self, source: Read, target: str) -> bool:
-        """Whether one model translates, and knows how sure it is."""
-        route = self.backend.service.routes.find(source, target)
-        return len(route) == 1 and route[0].model.translator.codec.temperature is not None
-
-
-def _check_length(texts: Sequence[str]) -> None:
-    """HTTPError for a longer text than is explained: the work grows with the square of its length."""
-    if max(map(len, texts)) > LONGEST:
-        raise HTTPError(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
 
 
 def _trusted(found: Translated, least: float | None) -> Translated:
