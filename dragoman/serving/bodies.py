@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import parse_qsl
 
@@ -9,7 +10,6 @@ from fastapi import UploadFile
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import PydanticCustomError
 from starlette.requests import ClientDisconnect, Request
 
 from dragoman.documents.line import whole
@@ -29,12 +29,9 @@ def _without_surrogates(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     """Return a number from 0 on; a form has it as text."""
-    try:
-        if isinstance(value, bool | float):
-            raise TypeError
-        return max(0, int(value))
-    except (ValueError, TypeError):
-        raise PydanticCustomError("number", "") from None
+    with suppress(ValueError):
+        value = int(value) if isinstance(value, str) else value
+    return max(0, value) if type(value) is int else value
 
 
 def _terms(value: Any) -> Any:
@@ -57,7 +54,7 @@ Filled = Annotated[Text, Field(pattern=r"\S")]
 Terms = Annotated[
     list[Annotated[list[Filled], Field(min_length=1)]], Field(max_length=MOST_TERMS), BeforeValidator(_terms)
 ]
-Alternatives = Annotated[int, BeforeValidator(_number), Field(description="how many further translations")]
+Alternatives = Annotated[int, BeforeValidator(_number), Field(strict=True, description="how many further translations")]
 
 
 class Body(BaseModel):
@@ -207,7 +204,7 @@ def fault(error: RequestValidationError) -> str:
         return f"{value} {name} is not supported"
     if expected:
         return f"Invalid request: {name}: expected {expected}"
-    if kind == "number":
+    if kind == "int_type":
         return f"Invalid request: {name} parameter is not a number"
     if kind == "string_type":
         return f"Invalid request: {name} {'has something that is' if place[1:] else 'is'} no string"
