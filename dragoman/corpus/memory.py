@@ -3,7 +3,10 @@
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from fractions import Fraction
+from heapq import nlargest
+from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, NamedTuple, final
 
@@ -22,6 +25,7 @@ from dragoman.text.tokenise import Tokeniser
 
 LONGEST = 2_000  # characters of a source that is kept or looked up: time grows with their square
 CANDIDATES = 1_000  # texts from each index that are compared in full
+PORTION = 10_000  # pairs that `most_similar` compares at once
 CHARACTERS = 0xD000  # that words may be written as, below the surrogates
 
 
@@ -66,7 +70,7 @@ class Nearest:
         kept = [(self._compared(pair.source), pair.target) for pair in distinct(pairs) if len(pair.source) <= LONGEST]
         self._sources, self._targets = ([each[side] for each in kept] for side in (0, 1))
         self._first = {source: row for row, source in reversed(list(enumerate(self._sources)))}
-        words = dict.fromkeys(chain.from_iterable(map(self._split, self._sources)))
+        words = dict.fromkeys(chain.from_iterable(_split(source, tokenise) for source in self._sources))
         self._numbers = {word: 1 + number % CHARACTERS for number, word in enumerate(words)}
         self._words = list(map(self._by_words, self._sources))
         self._indices = NgramIndex(self._sources, 3), NgramIndex(self._words, 1)
@@ -105,23 +109,63 @@ class Nearest:
         same = [self._first[source]] if source in self._first else []
         rows = sorted(set(chain(*(each.tolist() for each in near), same)))
         pairs = (source, self._sources), (words, self._words)
-        scores = [_similarities(text, [texts[row] for row in rows]) for text, texts in pairs]
+        scores = [_similarities([text], [texts[row] for row in rows])[0] for text, texts in pairs]
         return rows, (scores[0] + scores[1]) / 2
 
     def _compared(self, text: str) -> str:
         return self._normalise(text).strip()
 
-    def _split(self, text: str) -> list[str]:
-        return [text[begin:end] for begin, end in self._tokenise(text)]
-
     def _by_words(self, text: str) -> str:
         """Each word as a character; all words that the memory does not have as the same one, which is in no source."""
-        return "".join(chr(self._numbers.get(word, 0)) for word in self._split(text))
+        return "".join(chr(self._numbers.get(word, 0)) for word in _split(text, self._tokenise))
 
 
-def _similarities(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = process.cdist([text], others, scorer=Indel.normalized_similarity, dtype=np.float64)[0]
-    return found
+def most_similar(
+    pairs: Iterable[Pair], texts: Sequence[str], count: int, normalise: Normaliser, tokenise: Tokeniser
+) -> list[list[Match]]:
+    """Return for each text at most `count` different translations of the sources most similar to it, as in `Nearest`,
+    but without an index: the pairs are read once. The sources that are most similar by characters are compared by
+    words, so that a nearer one is rarely missed. Of equally near ones the first counts; texts of more than LONGEST
+    characters are neither found nor find any.
+    """
+    texts = [normalise(text).strip() for text in texts]
+    nearest: list[list[tuple[float, int, Pair]]] = [[] for _ in texts]
+    numbered = enumerate(pairs)
+    while portion := list(islice(numbered, PORTION)):
+        normalised = [(number, Pair(normalise(pair.source).strip(), pair.target)) for number, pair in portion]
+        rows = [row for row in normalised if 0 < len(row[1].source) <= LONGEST and row[1].target.strip()]
+        for place, scores in enumerate(_similarities(texts, [pair.source for _, pair in rows])):
+            best = np.argsort(-scores, kind="stable")[:CANDIDATES].tolist()
+            candidates = [(float(scores[column]), -rows[column][0], rows[column][1]) for column in best]
+            nearest[place] = nlargest(CANDIDATES, nearest[place] + candidates, key=itemgetter(0, 1))
+    return [_best(text, candidates, count, tokenise) for text, candidates in zip(texts, nearest, strict=True)]
+
+
+def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, tokenise: Tokeniser) -> list[Match]:
+    words = _split(text, tokenise)
+    scored = (
+        (_similarity(text, pair.source) + _similarity(words, _split(pair.source, tokenise)), number, pair)
+        for _, number, pair in (candidates if 0 < len(text) <= LONGEST else ())
+    )
+    matches = dict[str, Match]()
+    for both, _, pair in sorted(scored, key=itemgetter(0, 1), reverse=True):
+        matches.setdefault(pair.target, Match(pair.target, float(both / 2), pair.source))
+    return list(matches.values())[:count]
+
+
+def _split(text: str, tokenise: Tokeniser) -> list[str]:
+    return [text[begin:end] for begin, end in tokenise(text)]
+
+
+def _similarity(one: Sequence[str], other: Sequence[str]) -> Fraction:
+    """Return the similarity exactly: rounding must not decide which of equally near ones is first."""
+    length = len(one) + len(other)
+    return Fraction(length - Indel.distance(one, other), length) if length else Fraction(1)
+
+
+def _similarities(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = process.cdist(texts, others, scorer=Indel.normalized_similarity, dtype=np.float64)
+    return scores
 
 
 def _alike(one: str, other: str) -> bool:

@@ -7,10 +7,9 @@ from fractions import Fraction
 import pytest
 from rapidfuzz.distance import Indel
 
-from dragoman.corpus import similar
+from dragoman.corpus import memory
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.memory import Nearest
-from dragoman.corpus.similar import most_similar
+from dragoman.corpus.memory import Nearest, most_similar
 from dragoman.text.normalise import Normaliser
 from dragoman.text.tokenise import TOKENISERS
 
@@ -26,7 +25,7 @@ def pairs(count: int) -> list[Pair]:
 @pytest.mark.parametrize("portion", [10_000, 7])
 def test_they_are_those_of_the_definition(portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And of the index of a translation memory, which has all candidates here; however the corpus is cut."""
-    monkeypatch.setattr(similar, "PORTION", portion)
+    monkeypatch.setattr(memory, "PORTION", portion)
     known, asked = pairs(200), ["The old cat sees a dog", "garden", "xyz"]
     found = most_similar(iter(known), asked, 3, NORMALISE, TOKENISE)
     index = Nearest(known, NORMALISE, TOKENISE, threshold=1e-6, count=3)
