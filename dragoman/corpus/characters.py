@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dragoman.corpus.numbering import Numbered
+from dragoman.corpus.numbering import NumberedCorpus
 
 RARE_SCRIPT = 0.001  # share of the letters below which a script is foreign to a text
 JOINERS = "\u200c\u200d"
@@ -15,7 +15,7 @@ ODD_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 class Unusual(NamedTuple):
     """A character that looks out of place, the number of texts of a side that contain it, and the first of these, as
-    `Numbered` calls it.
+    `NumberedCorpus` calls it.
     """
 
     side: str
@@ -47,7 +47,7 @@ class Alphabet:
         if not characters <= self._first.keys():
             self._first |= dict.fromkeys(characters - self._first.keys(), line)
 
-    def unusual(self, side: str, examples: Numbered) -> list[Unusual]:
+    def unusual(self, side: str, examples: NumberedCorpus) -> list[Unusual]:
         """The characters that look out of place, most frequent first.
 
         These are control, format and private-use characters (except joiners, which some scripts need), U+FFFD, and

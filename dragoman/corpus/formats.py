@@ -11,7 +11,7 @@ from dragoman.errors import UserError
 from dragoman.files.reading import existing
 
 
-class Format(NamedTuple):
+class CorpusFormat(NamedTuple):
     """The reader of a format. `read` yields the units in the named languages, always in the same order; `languages`
     returns the two languages of the pairs, the wanted ones if given. Faults raise UserError with the file and the line,
     or the number of the unit. `packed`: may also be compressed (.gz).
@@ -77,7 +77,7 @@ def stem(place: str) -> str:
     return place.removesuffix(PACKED).removesuffix(_ending(place))
 
 
-def _of(place: str) -> Format:
+def _of(place: str) -> CorpusFormat:
     return FORMATS[_ending(place)]
 
 
@@ -87,15 +87,15 @@ def _ending(place: str) -> str:
 
 PACKED = ".gz"
 FORMATS = {
-    ".tsv": Format(tables.read_units, tables.languages),
-    ".csv": Format(tables.read_units, tables.languages),
-    ".jsonl": Format(tables.read_units, tables.languages),
-    ".json": Format(objects.read, objects.languages),
-    ".po": Format(catalogues.read, catalogues.languages),
-    ".mo": Format(catalogues.read, catalogues.languages),
-    ".tmx": Format(xml.read_tmx, xml.tmx_languages),
-    ".xliff": Format(xml.read_xliff, xml.xliff_languages),
-    ".xlf": Format(xml.read_xliff, xml.xliff_languages),
-    ".parquet": Format(parquet.read, parquet.languages, packed=False),
+    ".tsv": CorpusFormat(tables.read_units, tables.languages),
+    ".csv": CorpusFormat(tables.read_units, tables.languages),
+    ".jsonl": CorpusFormat(tables.read_units, tables.languages),
+    ".json": CorpusFormat(objects.read, objects.languages),
+    ".po": CorpusFormat(catalogues.read, catalogues.languages),
+    ".mo": CorpusFormat(catalogues.read, catalogues.languages),
+    ".tmx": CorpusFormat(xml.read_tmx, xml.tmx_languages),
+    ".xliff": CorpusFormat(xml.read_xliff, xml.xliff_languages),
+    ".xlf": CorpusFormat(xml.read_xliff, xml.xliff_languages),
+    ".parquet": CorpusFormat(parquet.read, parquet.languages, packed=False),
 }
 ENDINGS = (*FORMATS, *(ending + PACKED for ending, each in FORMATS.items() if each.packed))

@@ -13,7 +13,7 @@ from dragoman.corpus.examples import Example, places, read_examples
 ROWS = (*COLUMNS, *tables.OBJECTS)  # formats of which `tables` tells the lines
 
 
-class Numbered:
+class NumberedCorpus:
     """The examples of a corpus, file after file. An example is called by the line that it begins on, after the name of
     its file if there are several. In formats where pairs are not lines it is called by its number among the pairs.
     """

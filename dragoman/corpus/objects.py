@@ -100,11 +100,21 @@ def _list(path: str) -> list[Any]:
 def _loaded(path: str) -> Any:
     data = b"".join(read_chunks(path))
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UserError(f"{shown(path)}:{line}: not UTF-8") from None
+    return parse_json(text, shown(path))
+
+
+def parse_json(text: str, name: str) -> Any:
+    """Return what is in a file of JSON. UserError with the line where it is malformed."""
+    try:
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UserError(f"{shown(path)}:{error.lineno}: not JSON ({error.msg}, column {error.colno})") from None
-    except (ValueError, RecursionError) as error:  # a number of too many digits, objects in objects in objects
-        raise UserError(f"{shown(path)}:1: not JSON ({error})") from None
+        line, problem = error.lineno, f"{error.msg}, column {error.colno}"
+    except RecursionError:
+        line, problem = 1, "too deep"
+    except ValueError:  # Python reads no integers of more than 4,300 digits
+        line, problem = 1, "a number has too many digits"
+    raise UserError(f"{name}:{line}: not JSON ({problem})")

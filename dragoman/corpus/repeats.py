@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.numbering import Numbered
+from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.statistics import Finding
 from dragoman.text.normalise import Normaliser
 
@@ -20,13 +20,13 @@ def describe_repeats(
     """
     sources = sources or (source,)
     place = sources.index(source)
-    examples = Numbered(dev, sources, target)
+    examples = NumberedCorpus(dev, sources, target)
     asked = defaultdict[str, dict[int, str]](dict)  # the targets of each source, by the number of the pair
     for number, pair in enumerate(_pairs(examples, place)):
         if pair.source and pair.target:
             asked[pair.source][number] = pair.target
     known, same = set[int](), set[int]()
-    for said, translation in _pairs(Numbered(train, sources, target), place):
+    for said, translation in _pairs(NumberedCorpus(train, sources, target), place):
         if said in asked:
             known |= asked[said].keys()
             same |= {number for number, wanted in asked[said].items() if wanted == translation}
@@ -34,7 +34,7 @@ def describe_repeats(
     return [Finding.of(name, sorted(numbers), examples) for name, numbers in found.items() if numbers]
 
 
-def _pairs(examples: Numbered, place: int) -> Iterator[Pair]:
+def _pairs(examples: NumberedCorpus, place: int) -> Iterator[Pair]:
     """Yield the pairs as training reads them."""
     for example in examples:
         yield Pair(_normalise(str(example.sources[place])).strip(), _normalise(example.target).strip())

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dragoman.corpus.characters import Unusual
 from dragoman.corpus.examples import Pair, read_aligned
 from dragoman.corpus.features import FeatureFile
-from dragoman.corpus.numbering import Numbered
+from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.pharaoh import FEW
 from dragoman.corpus.survey import Lines, Survey
 from dragoman.errors import UserError
@@ -54,7 +54,7 @@ class Finding:
     unit: str = "line"
 
     @classmethod
-    def of(cls, name: str, numbers: Sequence[int] | Lines, examples: Numbered) -> "Finding":
+    def of(cls, name: str, numbers: Sequence[int] | Lines, examples: NumberedCorpus) -> "Finding":
         """What these examples, counted from 0, have in common."""
         first = tuple(examples.name(int(number)) for number in numbers[:SHOWN_LINES])
         return cls(name, len(numbers), first, examples.unit)
@@ -124,7 +124,7 @@ def describe_spans(
     """Read a corpus and report on the spans that training puts marks for."""
     first = second = both = 0
     alone = list[int]()
-    examples = Numbered(where, sources, target)
+    examples = NumberedCorpus(where, sources, target)
     for number, example in enumerate(examples):
         text = str(example.sources[sources.index(source)])
         read, written = len(protection.find(text)), len(protection.find(example.target))
@@ -207,7 +207,7 @@ def describe(
     UserError if the corpus is empty or cannot be read.
     """
     sources = sources or (source,)
-    examples, place = Numbered(where, sources, target), sources.index(source)
+    examples, place = NumberedCorpus(where, sources, target), sources.index(source)
     survey = Survey((TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
     for example in examples:
         survey.add(Pair(str(example.sources[place]), example.target))

@@ -13,9 +13,9 @@ from lxml import etree
 from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.document import UTF_16, encode_utf16
 from dragoman.documents.html import Entities, tokens
-from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, possible
+from dragoman.documents.placeholders import Placeholders
 from dragoman.documents.placing import Mark, pairs
+from dragoman.documents.segment import DocumentSegment, possible
 from dragoman.errors import UserError
 
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
@@ -156,9 +156,9 @@ class Coded:
 
     def __init__(self, element: Any) -> None:
         text = "".join(element.itertext())
-        self._kept = Kept(text)
+        self._kept = Placeholders(text)
         self._entities = Entities(text)
-        self.line = Line(escape=self._escaped, quoted=self._kept.back)
+        self.line = DocumentSegment(escape=self._escaped, quoted=self._kept.back)
         self._codes = list[Any]()
         self._read(element)
         self.line.take_accelerator()

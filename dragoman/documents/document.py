@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.corpus.naming import is_language, is_same_language
-from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, Part
+from dragoman.documents.placeholders import Placeholders
+from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_SIGNATURE, check_plain
@@ -62,7 +62,7 @@ def target_code(code: str, languages: tuple[str, str], separator: str) -> str | 
 class Document(ABC):
     """A file as the lines that are to be translated."""
 
-    lines: Sequence[Line]
+    lines: Sequence[DocumentSegment]
 
     @abstractmethod
     def written(self, translated: Sequence[Translated]) -> bytes:
@@ -72,10 +72,10 @@ class Document(ABC):
 class Text(Document):
     """A file of text, as what stays and what is translated. `kept` has what placeholders in the texts stand for."""
 
-    def __init__(self, parts: Iterable[Part], kept: Kept | None = None) -> None:
+    def __init__(self, parts: Iterable[Part], kept: Placeholders | None = None) -> None:
         self.parts = list(parts)
-        self.lines = [part for part in self.parts if isinstance(part, Line)]
-        self.kept = kept or Kept("")
+        self.lines = [part for part in self.parts if isinstance(part, DocumentSegment)]
+        self.kept = kept or Placeholders("")
 
     def text(self, translated: Sequence[Translated]) -> str:
         """The same as text."""

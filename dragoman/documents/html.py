@@ -8,8 +8,8 @@ from typing import NamedTuple
 from unicodedata import category
 
 from dragoman.documents.document import File, Text
-from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, Part, is_note, whole
+from dragoman.documents.placeholders import Placeholders
+from dragoman.documents.segment import DocumentSegment, Part, is_note, whole
 from dragoman.errors import UserError
 
 INLINE = frozenset(
@@ -101,8 +101,8 @@ class Builder:
     def _raw(self, begin: int, end: int) -> Iterator[str]:
         yield from filter(None, ["".join(raw for _, raw in self._tokens[begin:end])])
 
-    def _line(self, begin: int, end: int) -> Line:
-        line = Line()
+    def _line(self, begin: int, end: int) -> DocumentSegment:
+        line = DocumentSegment()
         for token, raw in self._tokens[begin:end]:
             line.raw += raw
             if token.kind == "text":
@@ -112,7 +112,7 @@ class Builder:
         return line
 
 
-def _stripped(line: Line) -> Iterator[Part]:
+def _stripped(line: DocumentSegment) -> Iterator[Part]:
     """Yield a line if it has words, and the space around it as it is written."""
     if not line.worded:
         yield from [line.raw] if line.raw else []
@@ -122,7 +122,7 @@ def _stripped(line: Line) -> Iterator[Part]:
     text = line.text.strip(" ")
     marks = [mark._replace(offset=min(max(0, mark.offset - first), len(text))) for mark in line.marks]
     yield from [line.raw[:before]] if before else []
-    yield Line(text, marks, line.raw[before : len(line.raw) - after], _escaped)
+    yield DocumentSegment(text, marks, line.raw[before : len(line.raw) - after], _escaped)
     yield from [line.raw[-after:]] if after else []
 
 
@@ -132,7 +132,7 @@ class Page(Text):
     """
 
     def __init__(self, text: str, languages: tuple[str, str] | None = None) -> None:
-        kept = Kept(text)
+        kept = Placeholders(text)
         super().__init__(parts(text, kept, languages), kept)
 
 
@@ -158,10 +158,10 @@ def _decoded(file: File, encoding: str) -> str:
         raise UserError(f"{file.name}: is not {encoding} as it says; save it as UTF-8") from None
 
 
-def inline(text: str) -> Line:
+def inline(text: str) -> DocumentSegment:
     """A string of a program, in which tags and entities may stand, as a line. White space stays."""
     text = whole(text)
-    line = Line(raw=text)
+    line = DocumentSegment(raw=text)
     entities = Entities(text)
     line.escape = entities.escaped
     for token in tokens(text):
@@ -278,7 +278,7 @@ def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
     return None
 
 
-def parts(text: str, kept: Kept, languages: tuple[str, str] | None = None) -> Iterator[Part]:
+def parts(text: str, kept: Placeholders, languages: tuple[str, str] | None = None) -> Iterator[Part]:
     """Yield lines with words, and what stands between them, with the second of two languages in place of the first."""
     built, every, position = Builder(), list(tokens(text)), 0
     while position < len(every):

@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from typing import Any
 
+from dragoman.corpus.objects import parse_json
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
 from dragoman.documents.html import inline
-from dragoman.documents.line import Part
-from dragoman.errors import UserError
+from dragoman.documents.segment import Part
 
 ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
@@ -25,21 +24,8 @@ class Strings(Text):
     def __init__(self, file: File) -> None:
         given = file.text
         text = given.removeprefix("\ufeff")
-        load_json(file.name, text)
+        parse_json(text, file.name)
         super().__init__(chain([given[: len(given) - len(text)]], _parts(text, file.languages)))
-
-
-def load_json(name: str, text: str) -> Any:
-    """Return what is in a file of JSON. UserError with the line where it is none."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        line, what = error.lineno, error.msg
-    except RecursionError:
-        line, what = 1, "too deep"
-    except ValueError:  # Python reads no integers of more than 4,300 digits
-        line, what = 1, "a number has too many digits"
-    raise UserError(f"{name}:{line}: is no JSON ({what})") from None
 
 
 def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:

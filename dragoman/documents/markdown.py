@@ -15,8 +15,8 @@ from tree_sitter import Language, Node, Parser
 from dragoman.documents.dialects import ATTRIBUTES, STAYING, hide_extensions
 from dragoman.documents.document import File, Text
 from dragoman.documents.html import parts, tag
-from dragoman.documents.kept import PLACEHOLDER, Kept
-from dragoman.documents.line import Line, Part
+from dragoman.documents.placeholders import PLACEHOLDER, Placeholders
+from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.errors import UserError
 
 BLOCKS = Parser(Language(tree_sitter_markdown.language()))
@@ -55,7 +55,7 @@ class Markdown(Text):
         data = file.text.encode()
         parsable = hide_extensions(data)
         root = BLOCKS.parse(parsable.data).root_node
-        kept = Kept(file.text)
+        kept = Placeholders(file.text)
         blocks = _Blocks(file.name, data, kept, frozenset(_labels(root, data)))
         super().__init__(blocks.parts(root, parsable.titles), kept)
 
@@ -77,7 +77,7 @@ class _Blocks(NamedTuple):
 
     name: str
     data: bytes
-    kept: Kept
+    kept: Placeholders
     labels: frozenset[str]
 
     def parts(self, root: Node, titles: Sequence[tuple[int, int]]) -> Iterator[Part]:
@@ -102,7 +102,7 @@ class _Blocks(NamedTuple):
         """Yield a title, which may stand in quotation marks."""
         quoted = self.data[begin - 1 : begin] == b'"'
         for part in _lines(self.data[begin:end], self, self._raw(begin, end), "", cell=False):
-            if isinstance(part, Line):
+            if isinstance(part, DocumentSegment):
                 part.quoted = _unquoted if quoted else str
             yield part
 
@@ -133,7 +133,7 @@ class _Blocks(NamedTuple):
         raw = self._raw(begin, end)
         made = list(_lines(text, self, raw, indent, cell=node.type == CELL))
         yield self._raw(node.start_byte, begin)
-        yield from made if any(isinstance(part, Line) for part in made) else [raw]
+        yield from made if any(isinstance(part, DocumentSegment) for part in made) else [raw]
         yield self._raw(end, node.end_byte)
 
     def _raw(self, begin: int, end: int) -> str:
@@ -168,7 +168,7 @@ def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool)
         piece = data[begin:end]
         before, after = (len(piece) - len(each) for each in (piece.lstrip(), piece.rstrip()))
         raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
-        line = Line(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun, emphasis=_EMPHASIS)
+        line = DocumentSegment(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun, emphasis=_EMPHASIS)
         first = bisect_left(nodes, begin, key=lambda node: node.start_byte)
         last = bisect_left(nodes, end, key=lambda node: node.start_byte)
         _Inline(data, blocks, line).read(nodes[first:last], begin + before, max(begin + before, end - after))
@@ -199,7 +199,7 @@ def _breaks(nodes: Sequence[Node], data: bytes) -> Iterator[Node]:
 class _Inline:
     """A text with the tags in it, from what Markdown has within a block."""
 
-    def __init__(self, data: bytes, blocks: _Blocks, line: Line) -> None:
+    def __init__(self, data: bytes, blocks: _Blocks, line: DocumentSegment) -> None:
         self.data, self.blocks, self.line = data, blocks, line
 
     def read(self, nodes: Sequence[Node], begin: int, end: int) -> None:

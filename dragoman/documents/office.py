@@ -14,8 +14,8 @@ from lxml import etree
 from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.codes import serialised
 from dragoman.documents.document import Document, File
-from dragoman.documents.kept import Kept
-from dragoman.documents.line import Line, is_note, possible
+from dragoman.documents.placeholders import Placeholders
+from dragoman.documents.segment import DocumentSegment, is_note, possible
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
@@ -80,8 +80,8 @@ class Office(Document):
         self._trees = dict(self._read())
         if not self._trees:
             raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
-        self._stretches = [stretch for part in self._trees for stretch in self._read_part(part)]
-        self.lines = [each.line for each in self._stretches]
+        self._paragraphs = [paragraph for part in self._trees for paragraph in self._read_part(part)]
+        self.lines = [each.line for each in self._paragraphs]
 
     def _read(self) -> Iterator[tuple[str, Any]]:
         for entry, data in self._entries():
@@ -89,9 +89,9 @@ class Office(Document):
                 self._sizes[entry.filename] = len(data)
                 yield entry.filename, parse_tree(f"{self._file.name}: {entry.filename}", data)
 
-    def _read_part(self, part: str) -> Iterator["Stretch | Value"]:
+    def _read_part(self, part: str) -> Iterator["Paragraph | Value"]:
         root = self._trees[part].getroot()
-        yield from _stretches(root, _Copies(f"{self._file.name}: {part}", self._sizes[part]))
+        yield from _paragraphs(root, _Copies(f"{self._file.name}: {part}", self._sizes[part]))
         for element in root.iter(*VALUES, *REMARKS):
             value = Value(element)
             if value.line.worded and next(element.iterancestors(*NUMBERS), None) is None:
@@ -112,9 +112,9 @@ class Office(Document):
             raise UserError(f"{self._file.name}: is no document of Office ({error})") from None
 
     def written(self, translated: Sequence[Translated]) -> bytes:
-        for stretch, each in zip(self._stretches, translated, strict=True):
+        for paragraph, each in zip(self._paragraphs, translated, strict=True):
             if each.complete:
-                stretch.fill(stretch.line.written(each))
+                paragraph.fill(paragraph.line.written(each))
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as new:
             for entry, data in self._entries():
@@ -123,7 +123,7 @@ class Office(Document):
         return made.getvalue()
 
 
-class Piece(NamedTuple):
+class TextRun(NamedTuple):
     """Siblings in a paragraph that are one thing: runs of the same look, a link, or, without a text, a field or a
     picture.
     """
@@ -131,7 +131,7 @@ class Piece(NamedTuple):
     nodes: list[Any]
     text: str | None = None
     look: str | None = None
-    within: tuple["Piece", ...] = ()  # of a link or the like with runs of several looks
+    within: tuple["TextRun", ...] = ()  # of a link or the like with runs of several looks
 
     @property
     def raised(self) -> bool:
@@ -167,19 +167,19 @@ class Piece(NamedTuple):
         return self.nodes
 
 
-class Stretch:
+class Paragraph:
     """A line of a paragraph: pieces, of which those that look as most of it does are plain text."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.line = Line(escape=possible)
+    def __init__(self, pieces: Sequence[TextRun]) -> None:
+        self.line = DocumentSegment(escape=possible)
         self._pieces = pieces
         self._usual = _usual(pieces)
-        self._kept = Kept("".join(piece.text or "" for piece in pieces))
-        self._coded = list[Piece]()  # by the numbers of their codes
+        self._kept = Placeholders("".join(piece.text or "" for piece in pieces))
+        self._coded = list[TextRun]()  # by the numbers of their codes
         self.line.quoted = self._kept.back
         self._read(pieces, self._usual)
 
-    def _read(self, pieces: Sequence[Piece], usual: Piece) -> None:
+    def _read(self, pieces: Sequence[TextRun], usual: TextRun) -> None:
         line = self.line
         for place, piece in enumerate(pieces):
             if piece.text is not None and piece.look is not None and piece.look == usual.look:
@@ -232,7 +232,7 @@ class Value:
 
     def __init__(self, element: Any) -> None:
         self._element = element
-        self.line = Line(element.text or "", raw=element.text or "", escape=possible)
+        self.line = DocumentSegment(element.text or "", raw=element.text or "", escape=possible)
 
     def fill(self, written: str) -> None:
         """Set the text of the element."""
@@ -242,7 +242,7 @@ class Value:
 class _Level:
     """What is written of a line, or of an element in it, so far; its text looks as that of a piece."""
 
-    def __init__(self, usual: Piece) -> None:
+    def __init__(self, usual: TextRun) -> None:
         self.found = list[list[Any]]()
         self._usual = usual
         self._text = ""
@@ -254,7 +254,7 @@ class _Level:
         elif text:
             self.found.append(self._usual.said(text))
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: TextRun) -> None:
         if piece.range:
             kind, name = piece.range
             (self._begun if kind == "open" else self._ended)[name] = len(self.found)
@@ -269,7 +269,7 @@ class _Level:
         return [*own, *(node for each in self.found for node in each)]
 
 
-def _usual(pieces: Sequence[Piece]) -> Piece:
+def _usual(pieces: Sequence[TextRun]) -> TextRun:
     """The first piece that looks as most of their text does; a plain run if none of them looks like a run."""
     sizes = Counter[str]()
     for piece in pieces:
@@ -279,29 +279,29 @@ def _usual(pieces: Sequence[Piece]) -> Piece:
     return max(looking, key=lambda piece: sizes[piece.look or ""], default=None) or _plain(pieces)
 
 
-def _plain(pieces: Sequence[Piece]) -> Piece:
+def _plain(pieces: Sequence[TextRun]) -> TextRun:
     """A run that looks like nothing in particular."""
     space = etree.QName(pieces[0].nodes[0]).namespace
     run = etree.Element(etree.QName(space, "r"))
     etree.SubElement(run, etree.QName(space, "t"))
-    return Piece([run], "", "")
+    return TextRun([run], "", "")
 
 
-def _stretches(root: Any, copies: "_Copies") -> Iterator[Stretch]:
+def _paragraphs(root: Any, copies: "_Copies") -> Iterator[Paragraph]:
     """Yield the lines of all paragraphs that have words. Fields may go on over several."""
     field, runs = Field(), defaultdict[Any, list[Any]](list)
     for run in root.iter("{*}r"):
-        if (paragraph := next(run.iterancestors("{*}p"), None)) is not None:
-            runs[paragraph].append(run)
-    for paragraph in list(root.iter("{*}p")):
-        if etree.QName(paragraph).namespace in SPACES:
-            copies.check(paragraph)
-            _split_runs(runs[paragraph], copies)
-            for pieces in _cut(paragraph, field):
-                stretch = Stretch(pieces)
-                if stretch.line.worded:
-                    copies.count(stretch.formatting)
-                    yield stretch
+        if (element := next(run.iterancestors("{*}p"), None)) is not None:
+            runs[element].append(run)
+    for element in list(root.iter("{*}p")):
+        if etree.QName(element).namespace in SPACES:
+            copies.check(element)
+            _split_runs(runs[element], copies)
+            for pieces in _cut(element, field):
+                paragraph = Paragraph(pieces)
+                if paragraph.line.worded:
+                    copies.count(paragraph.formatting)
+                    yield paragraph
 
 
 class _Copies:
@@ -377,7 +377,7 @@ def _grouped(children: Sequence[Any]) -> Iterator[list[Any]]:
     yield from [group] if group else []
 
 
-def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
+def _cut(paragraph: Any, field: Field) -> Iterator[list[TextRun]]:
     """Yield the pieces of each line of a paragraph, with the bookmarks and comments among them. What else there is
     stays, and so do those before and behind all pieces of which the other half is in another line.
     """
@@ -388,47 +388,47 @@ def _cut(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
             yield pieces[inner[0] : inner[-1] + 1]
 
 
-def _pieces(paragraph: Any, field: Field) -> Iterator[list[Piece]]:
-    groups = list[list[Piece]]()
+def _pieces(paragraph: Any, field: Field) -> Iterator[list[TextRun]]:
+    groups = list[list[TextRun]]()
     for node in paragraph:
         name, content = local_name(node), local_name(node[-1]) if len(node) else ""
         before = field.depth
         field.follow(node)
         if before or field.depth:
-            _group(groups, Piece([node], look=None), begun=before > 0)
+            _group(groups, TextRun([node], look=None), begun=before > 0)
         elif name in CUTS or (name == "r" and content in CUTS):
             yield from [_joined(groups)] if groups else []
             groups = []
             yield from _inner_lines(node)
         elif name == "r" and content == "t":
-            _group(groups, Piece([node], _text(node), _look(node)))
+            _group(groups, TextRun([node], _text(node), _look(node)))
         elif name in CONTAINERS and next(node.iter(*OBJECTS), None) is None:
-            groups.append([Piece([node], _text(node), within=_within(node))])
+            groups.append([TextRun([node], _text(node), within=_within(node))])
         elif content == "commentReference" and groups and local_name(groups[-1][-1].nodes[0]) == "commentRangeEnd":
             groups[-1][-1].nodes.append(node)
         elif name in ("r", *CONTAINERS, *FIELDS, *FORMULAS, *RANGES, *GONE):
-            groups.append([Piece([node])])
+            groups.append([TextRun([node])])
     yield from [_joined(groups)] if groups else []
 
 
-def _inner_lines(run: Any) -> Iterator[list[Piece]]:
+def _inner_lines(run: Any) -> Iterator[list[TextRun]]:
     """Yield the lines between the tabs and line breaks of a run, which stay in it."""
     for is_text, texts in groupby(run, key=lambda child: local_name(child) == "t"):
         if is_text:
             nodes = list(texts)
-            yield [Piece(nodes, "".join(node.text or "" for node in nodes), "")]
+            yield [TextRun(nodes, "".join(node.text or "" for node in nodes), "")]
 
 
-def _within(node: Any) -> tuple[Piece, ...]:
+def _within(node: Any) -> tuple[TextRun, ...]:
     """The runs of a link or the like, if they look different and there is nothing else in it."""
-    runs, groups = list(node.iter("{*}r")), list[list[Piece]]()
+    runs, groups = list(node.iter("{*}r")), list[list[TextRun]]()
     if len({run.getparent() for run in runs}) == 1 and all(len(run) and local_name(run[-1]) == "t" for run in runs):
         for run in runs:
-            _group(groups, Piece([run], _text(run), _look(run)))
+            _group(groups, TextRun([run], _text(run), _look(run)))
     return tuple(_joined(groups)) if len(groups) > 1 else ()
 
 
-def _group(groups: list[list[Piece]], piece: Piece, *, begun: bool = True) -> None:
+def _group(groups: list[list[TextRun]], piece: TextRun, *, begun: bool = True) -> None:
     """Add a piece, to the last group if it is of the same kind: a run of the same look, or the same field."""
     last = groups[-1][-1] if groups and begun else None
     if last and last.look == piece.look and (last.text is None) == (piece.text is None):
@@ -437,12 +437,12 @@ def _group(groups: list[list[Piece]], piece: Piece, *, begun: bool = True) -> No
         groups.append([piece])
 
 
-def _joined(groups: Sequence[Sequence[Piece]]) -> list[Piece]:
+def _joined(groups: Sequence[Sequence[TextRun]]) -> list[TextRun]:
     """Each group as one piece."""
     return [
         group[0]
         if len(group) == 1
-        else Piece(
+        else TextRun(
             [node for piece in group for node in piece.nodes],
             None if group[0].text is None else "".join(piece.text or "" for piece in group),
             group[0].look,

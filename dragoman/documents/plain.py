@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dragoman.documents.document import EncodedText, File
-from dragoman.documents.line import Line, Part
+from dragoman.documents.segment import DocumentSegment, Part
 
 
 class Plain(EncodedText):
@@ -15,7 +15,7 @@ class Plain(EncodedText):
 
 def _parts(text: str) -> Iterator[Part]:
     for written in text.splitlines(keepends=True):
-        line = Line(written.strip(), raw=written.strip())
+        line = DocumentSegment(written.strip(), raw=written.strip())
         if not line.worded:
             yield written
             continue

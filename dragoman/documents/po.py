@@ -10,8 +10,8 @@ from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plurals import Forms, plural_rule, read_forms
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
-from dragoman.documents.kept import Kept, lacks_placeholder
-from dragoman.documents.line import Line
+from dragoman.documents.placeholders import Placeholders, lacks_placeholder
+from dragoman.documents.segment import DocumentSegment
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
@@ -114,9 +114,9 @@ def _is_begun(entry: Any) -> bool:
     return any(text.strip() for text in (entry.msgstr, *entry.msgstr_plural.values()))
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> DocumentSegment:
     """A message, in which escapes such as those of colours (`\\033[1m`) stay as they are."""
-    kept = Kept(text)
+    kept = Placeholders(text)
     line = inline(_ESCAPES.sub(lambda found: kept.placeholder(found[0]), text))
     line.raw, line.quoted = text, kept.back
     line.take_accelerator()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dragoman.documents.document import EncodedText, File
 from dragoman.documents.html import inline
-from dragoman.documents.line import Part
+from dragoman.documents.segment import Part
 from dragoman.errors import UserError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

@@ -9,7 +9,7 @@ from dragoman.documents.document import Document, File
 from dragoman.errors import UserError, missing_library
 
 
-class Format(NamedTuple):
+class DocumentFormat(NamedTuple):
     """Where the class of a format is. Texts of `prose` are translated a sentence at a time, strings of programs a line
     at a time. What is `binary` is not written on a terminal. `done` says of a number of texts what became of them.
     """
@@ -32,7 +32,7 @@ def document(file: File) -> Document:
     return kind(file)
 
 
-def format_of(name: str) -> Format:
+def format_of(name: str) -> DocumentFormat:
     """The format of a file of this name. UserError if there is none."""
     ending = PurePath(name.lower()).suffix
     if ending not in FORMATS:
@@ -42,27 +42,27 @@ def format_of(name: str) -> Format:
 
 _MESSAGES = "texts without a translation have one now, marked as fuzzy"
 _UNITS = "texts without a translation have one now, marked as to be reviewed"
-FORMATS: Mapping[str, Format] = {
-    ".txt": Format("plain:Plain"),
-    ".html": Format("html:Html"),
-    ".htm": Format("html:Html"),
-    ".xhtml": Format("html:Html"),
-    ".md": Format("markdown:Markdown"),
-    ".markdown": Format("markdown:Markdown"),
-    ".po": Format("po:Catalogue", prose=False, done=_MESSAGES),
-    ".xliff": Format("xml:Xliff", prose=False, done=_UNITS),
-    ".xlf": Format("xml:Xliff", prose=False, done=_UNITS),
-    ".tmx": Format("xml:Tmx", prose=False, done="units without this language have it now"),
-    ".json": Format("json:Strings", prose=False),
-    ".arb": Format("json:Strings", prose=False),
-    ".xcstrings": Format("xcstrings:StringCatalogue", prose=False, done=_UNITS),
-    ".yaml": Format("yaml:Strings", prose=False),
-    ".yml": Format("yaml:Strings", prose=False),
-    ".srt": Format("subtitles:SubRip"),
-    ".vtt": Format("subtitles:WebVtt"),
-    ".sbv": Format("subtitles:SubViewer"),
-    ".ass": Format("subtitles:SubStation"),
-    ".ssa": Format("subtitles:SubStation"),
-    ".docx": Format("office:Office", binary=True),
-    ".pptx": Format("office:Office", binary=True),
+FORMATS: Mapping[str, DocumentFormat] = {
+    ".txt": DocumentFormat("plain:Plain"),
+    ".html": DocumentFormat("html:Html"),
+    ".htm": DocumentFormat("html:Html"),
+    ".xhtml": DocumentFormat("html:Html"),
+    ".md": DocumentFormat("markdown:Markdown"),
+    ".markdown": DocumentFormat("markdown:Markdown"),
+    ".po": DocumentFormat("po:Catalogue", prose=False, done=_MESSAGES),
+    ".xliff": DocumentFormat("xml:Xliff", prose=False, done=_UNITS),
+    ".xlf": DocumentFormat("xml:Xliff", prose=False, done=_UNITS),
+    ".tmx": DocumentFormat("xml:Tmx", prose=False, done="units without this language have it now"),
+    ".json": DocumentFormat("json:Strings", prose=False),
+    ".arb": DocumentFormat("json:Strings", prose=False),
+    ".xcstrings": DocumentFormat("xcstrings:StringCatalogue", prose=False, done=_UNITS),
+    ".yaml": DocumentFormat("yaml:Strings", prose=False),
+    ".yml": DocumentFormat("yaml:Strings", prose=False),
+    ".srt": DocumentFormat("subtitles:SubRip"),
+    ".vtt": DocumentFormat("subtitles:WebVtt"),
+    ".sbv": DocumentFormat("subtitles:SubViewer"),
+    ".ass": DocumentFormat("subtitles:SubStation"),
+    ".ssa": DocumentFormat("subtitles:SubStation"),
+    ".docx": DocumentFormat("office:Office", binary=True),
+    ".pptx": DocumentFormat("office:Office", binary=True),
 }

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from dragoman.corpus.naming import is_same_language
+from dragoman.corpus.objects import parse_json
 from dragoman.corpus.plurals import plural_rule, read_forms
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import inline
-from dragoman.documents.json import load_json
-from dragoman.documents.kept import lacks_placeholder
-from dragoman.documents.line import Line, whole
+from dragoman.documents.placeholders import lacks_placeholder
+from dragoman.documents.segment import DocumentSegment, whole
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
@@ -41,7 +41,7 @@ class StringCatalogue(Document):
 
     def __init__(self, file: File) -> None:
         self._text, source = file.text, file.languages[0]
-        self._content = load_json(file.name, self._text.removeprefix("\ufeff"))
+        self._content = parse_json(self._text.removeprefix("\ufeff"), file.name)
         if not isinstance(self._content, dict) or not isinstance(self._content.get("strings"), dict):
             raise UserError(f"{file.name}:1: is no string catalogue of Xcode (no strings)")
         self._source = str(self._content.get("sourceLanguage", source))
@@ -141,7 +141,7 @@ def _is_translated(node: Node) -> bool:
     return bool(unit.get("value")) and unit.get("state", "") not in UNTRANSLATED
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> DocumentSegment:
     line = inline(text)
     line.take_accelerator()
     return line

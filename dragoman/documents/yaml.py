@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
 from dragoman.documents.html import inline
-from dragoman.documents.line import Line, Part
+from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.errors import UserError
 
 STRING = "tag:yaml.org,2002:str"
@@ -108,13 +108,13 @@ def _begin(text: str, node: Any) -> int:
     return anchor.end() if anchor else begin
 
 
-def _line(text: str, scalar: _Scalar) -> tuple[int, Line]:
+def _line(text: str, scalar: _Scalar) -> tuple[int, DocumentSegment]:
     """Where a scalar begins, behind its anchor, and its text; no text if it is no string."""
     node = scalar.node
     begin, end = _begin(text, node), node.end_mark.index
     plain = node.style is None
     if node.tag != STRING or text.startswith("!", begin) or (plain and _BOOLEAN.fullmatch(node.value)):
-        return begin, Line()
+        return begin, DocumentSegment()
     line = inline(node.value.rstrip("\n"))
     line.raw, line.quoted = text[begin:end], partial(_written, text[begin:end], scalar)
     line.take_accelerator()

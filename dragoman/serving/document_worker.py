@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeAlias
 from dragoman.documents import table
 from dragoman.documents.document import Document, File
 from dragoman.documents.html import Page
-from dragoman.documents.line import Line
 from dragoman.documents.passages import Passage, split
+from dragoman.documents.segment import DocumentSegment
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.serving.traces import trace_of
@@ -170,7 +170,7 @@ class Documents:
     def _read(self, job: ReadJob) -> Reading:
         document = self._document(job.content)
         self._last = job.content, document
-        lines: Sequence[Line] = document.lines
+        lines: Sequence[DocumentSegment] = document.lines
         passages = [split(line.text, job.language, sentences=job.sentences) for line in lines]
         return Reading(passages, any(line.marks for line in lines))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dragoman.documents.kept import PROTECTED
+from dragoman.documents.placeholders import PROTECTED
 from dragoman.documents.translated import Sentence
 from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Hop

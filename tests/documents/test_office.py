@@ -126,8 +126,8 @@ def test_a_field_among_the_words_of_a_link_costs_none_of_them(name: str) -> None
     field = f'<w:fldSimple w:instr="PAGE">{run("7")}</w:fldSimple>'
     document = body(run("see ") + field + run(" of ") + f"<w:{name}>{run('big manual')}</w:{name}>")
     office = opened(packed(document))
-    (stretch,) = office._stretches
-    stretch.fill("\0<1\0BIG \0/0\0 MANUAL\0>1\0 SEE OF")
+    (paragraph,) = office._paragraphs
+    paragraph.fill("\0<1\0BIG \0/0\0 MANUAL\0>1\0 SEE OF")
     found = office._trees["word/document.xml"].iter("{*}t")
     assert "".join(each.text for each in found) == "BIG  MANUAL7 SEE OF"
 

@@ -306,8 +306,8 @@ def _strings(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("x.json", '{\n"a": }', r"x\.json:2: is no JSON"),
-        ("x.json", "[" * 100_000, r"x\.json:1: is no JSON \(too deep\)"),
+        ("x.json", '{\n"a": }', r"x\.json:2: not JSON"),
+        ("x.json", "[" * 100_000, r"x\.json:1: not JSON \(too deep\)"),
         ("x.yaml", "a: b\nc: [", r"x\.yaml:\d: is no YAML"),
         ("x.yaml", r'a: "\U00110000"', r"x\.yaml: is no YAML \(an escape is no character\)"),
         ("x.yaml", r'a: "\UFFFFFFFF"', r"x\.yaml: is no YAML \(an escape is no character\)"),

@@ -170,7 +170,7 @@ def test_the_language_may_have_a_region() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"a":\n', r"a\.xcstrings:2: is no JSON"),
+        ('{"a":\n', r"a\.xcstrings:2: not JSON"),
         ("[]", r"a\.xcstrings:1: is no string catalogue"),
         ('{"strings": {"a": []}}', r"a\.xcstrings: is no string catalogue of Xcode \(a string has another form\)"),
         ('{"strings": {"a": {"localizations": {"fr": "x"}}}}', "another form"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dragoman.corpus.accelerators import Accelerator, find_accelerator
-from dragoman.documents.kept import ENTITY, PLACEHOLDER, PROTECTED
+from dragoman.documents.placeholders import ENTITY, PLACEHOLDER, PROTECTED
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 from dragoman.text.tokenise import CJK
@@ -21,7 +21,7 @@ _IMPOSSIBLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 
 
 @dataclass
-class Line:
+class DocumentSegment:
     """A text to translate, with the tags in it, and both as they are written (`raw`). `escape` writes what stands
     between the tags of a translation, and `quoted` all of it, as its place wants it. Tags that `emphasis` matches
     are left out where the translation has no words between them.
@@ -109,4 +109,4 @@ def whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-Part: TypeAlias = str | Line
+Part: TypeAlias = str | DocumentSegment

@@ -16,7 +16,7 @@ _FORMAT_SPECIFIERS = Protection([KINDS["placeholders"]()])
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 
-class Kept:
+class Placeholders:
     """Placeholders, and what they stand for. None is in the text already."""
 
     def __init__(self, text: str) -> None:
