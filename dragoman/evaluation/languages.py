@@ -1,7 +1,9 @@
 """Identify the language of translations, which a model of several languages may get wrong (extra `languages`)."""
 
+import copy
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import metadata
 from itertools import chain
 from typing import Any
@@ -21,11 +23,7 @@ class Identifier:
     """
 
     def __init__(self, languages: Sequence[str], *, skip_unknown: bool = False) -> None:
-        try:
-            from py3langid.langid import MODEL_FILE, LanguageIdentifier
-        except ModuleNotFoundError as error:
-            raise missing_library(error.name, "languages") from error
-        self._model: Any = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+        self._model = copy.copy(_load_model())  # shares the tables, which `set_languages` replaces in this copy only
         unknown = [name for name in languages if code(name) not in self._model.labels]
         if unknown and not skip_unknown:
             raise UserError(f"py3langid does not know the language '{unknown[0]}'")
@@ -47,6 +45,16 @@ class Identifier:
         """Whether a text is in another language. False in doubt, for instance for a name or a number."""
         found = dict(self._model.rank(text))
         return bool(max(found.values()) > DOUBT * found[code(language)])
+
+
+@cache
+def _load_model() -> Any:
+    """Load the model of py3langid: half a second and 75 MB, once in a process."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ModuleNotFoundError as error:
+        raise missing_library(error.name, "languages") from error
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _variety(names: Sequence[str], text: str) -> str:

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from dragoman.errors import UserError
+from dragoman.evaluation import languages
 from dragoman.evaluation.languages import DOUBT, Identifier, code, wrong_language
 from tests.golden import Golden
 
@@ -56,6 +57,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, golden: Golden
         Identifier(["en", "toki"])
     golden(str(raised.value))
     assert Identifier(["en", "toki"], skip_unknown=True).languages == ("en",)
+    monkeypatch.setattr(languages, "_load_model", languages._load_model.__wrapped__)
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
     with pytest.raises(UserError) as raised:
         Identifier(AMONG)

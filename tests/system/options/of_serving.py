@@ -1,14 +1,11 @@
 """Options of the service and of what it keeps."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from starlette.testclient import TestClient
 
-from dragoman.evaluation.languages import Identifier
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.models import Routes
 from tests.system.options.effects import Done, Effect, Effects, Watch
 from tests.system.options.of_preparing import computing
 
@@ -91,22 +88,7 @@ def trusted(client: TestClient) -> int:
     return client.post("/suggest", json={**PAIR, "q": "one", "s": "une"}, headers=headers).status_code
 
 
-@cache
-def _identifier(targets: tuple[str, ...]) -> Identifier:
-    return Identifier(targets, skip_unknown=True)
-
-
-def _known_identifier(routes: Routes) -> Identifier:
-    """It is read from a packed file in half a second, and never changed."""
-    return _identifier(tuple(routes.targets))
-
-
-WATCHED = {
-    "serve": (
-        Watch("dragoman.serving.server.run", _run),
-        Watch("dragoman.serving.registry._identifier", _known_identifier),
-    )
-}
+WATCHED = {"serve": (Watch("dragoman.serving.server.run", _run),)}
 TABLE: dict[str, Effects] = {
     "serve": {
         "--host": Effect(SERVE, "--host 0.0.0.0", arguments, "", "0.0.0.0"),
