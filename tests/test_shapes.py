@@ -1,11 +1,15 @@
 """That shapes are checked while tests run, and how often."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import jaxtyping
 import pytest
 import torch
+from jaxtyping import Float
 
 from dragoman.model.attention.scores import Dot
-from tests.shapes import CALLS, Test
+from tests.shapes import CALLS, Test, has_shape
 
 RIGHT, WRONG = torch.zeros(1, 1, 2), torch.zeros(2)
 
@@ -22,6 +26,19 @@ def test_a_wrong_shape_is_told_in_the_first_calls_of_a_test() -> None:
         score.energies(WRONG, RIGHT)
 
 
-def test_what_is_no_shape_is_checked_too() -> None:
-    with pytest.raises(jaxtyping.TypeCheckError):
-        Dot("2", 2)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("annotation", "watched"),
+    [
+        (Float[torch.Tensor, "B T"], True),
+        (Mapping[str, tuple[int, Float[torch.Tensor, "B"] | None]], True),
+        ('Float[Tensor, "B"]', True),
+        (torch.Tensor, False),
+        (Mapping[str, int], False),
+    ],
+)
+def test_functions_with_a_shape_are_checked(annotation: Any, watched: bool) -> None:
+    def function(argument: object) -> None:
+        pass
+
+    function.__annotations__["argument"] = annotation
+    assert has_shape(function) == watched
