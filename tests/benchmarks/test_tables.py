@@ -76,6 +76,7 @@ def test_every_row_of_sources_is_a_sound_configuration(row: Row, tmp_path: Path)
     assert list(checks.problems(config)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C9", "C14")
 def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--folder", str(captions / "table"), "--data", str(captions), "--epochs", "30"]
@@ -183,6 +184,7 @@ def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", small.rows(), ids=lambda row: row.name)
 def test_every_row_of_small_is_a_sound_configuration(row: Row, tmp_path: Path) -> None:
     for part in ("parent", "parent-dev", "memory", "dev"):
@@ -304,6 +306,7 @@ def test_widths_go_along_the_table_and_beyond_it() -> None:
     assert sizes.SETTINGS["twice the subwords"].size(first).symbols == 2 * first.symbols
 
 
+@pytest.mark.slow
 def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
     kinds.only = [f"verses, {name}" for name in (sizes.INIT, sizes.AGAIN)]
     greedy = "{kind: greedy, length_ratio: 1, length_margin: 2}"
@@ -348,6 +351,8 @@ def test_objectives_go_on_from_one_start(kinds: Namespace, capsys: pytest.Captur
     assert (mean, spread) == (f"{sum(scores) / 3:.1f}", f"{stdev(scores):.1f}")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_ways_to_search_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -400,6 +405,8 @@ def test_exhaustive_search_goes_on_with_the_next_sentence(tmp_path: Path, monkey
     assert asked == [*"aabbc", *"ccdd"]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_a_model_learns_from_what_others_make_of_the_same_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -489,6 +496,7 @@ def test_differences_are_bold_beyond_what_two_seeds_differ() -> None:
     assert sizes.spread({"verses": {sizes.INIT: result(1.0, 1.0)}}, "chrF") == float("inf")
 
 
+@pytest.mark.slow
 def test_a_folder_without_corpora_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sizes.main(["--data", str(tmp_path), "--folder", str(tmp_path / "table")]) == 1
     assert "expected a folder for each corpus" in capsys.readouterr().err
@@ -595,7 +603,9 @@ def test_every_row_of_rare_is_a_sound_configuration(row: Row, tmp_path: Path) ->
     assert [problem for problem in checks.problems(config) if "data" not in problem.path] == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D2", "D3", "D5")
+@pytest.mark.usefixtures("in_process")
 def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
     tokenised: Namespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
