@@ -23,26 +23,6 @@ OPENING, CLOSING = ("bpt", "bx", "sc", "sm"), ("ept", "ex", "ec", "em")  # codes
 PAIRS = ("rid", "startRef", "i", "id")  # attributes by which these know each other
 _TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
-_PROLOG = re.compile(r"(?:\s|\ufeff|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>)*", re.DOTALL)
-# Atomic, since there are exponentially many ways to read comments that turn out to be in a processing instruction.
-_EPILOG = re.compile(r"</[^<>]*>((?>\s|<!--.*?-->|<\?.*?\?>)*+)", re.DOTALL)
-
-
-def serialised(tree: Any, data: bytes) -> bytes:
-    """A tree as the file that it was read from: in its encoding and, where that says the same, with its line ends and
-    what it has before and behind the root as they are written there.
-    """
-    info = tree.docinfo
-    with suppress(LookupError, UnicodeError, UserError):
-        found = _framed(tree.getroot(), data, info.encoding or "UTF-8")
-        again = parse_tree("", found)
-        if (_canonical(again), again.docinfo.doctype) == (_canonical(tree), info.doctype):
-            return found
-    is_utf16 = data.startswith(tuple(UTF_16))
-    encoding = "UTF-16" if is_utf16 else info.encoding or "UTF-8"
-    standalone = True if info.standalone else None
-    written = bytes(etree.tostring(tree, xml_declaration=True, encoding=encoding, standalone=standalone))
-    return encode_utf16(written.decode(encoding), data) if is_utf16 else written
 
 
 class Original:
@@ -52,18 +32,23 @@ class Original:
         self._tree, self._data = tree, data
         self._elements = [element for element in tree.getroot().iter() if isinstance(element.tag, str)]
 
-    def serialised(self, changed: Iterable[Any], declared: Iterable[tuple[Any, str]]) -> bytes:
+    def serialised(self, changed: Iterable[Any], declared: Iterable[tuple[Any, str]] = ()) -> bytes:
         """Return the file with the elements that have changed, and elements that have got an attribute more, of this
-        name. All else stays as it is written, if the file then says the same as the tree.
+        name. All else stays as it is written, if the file then says the same as the tree; or else only what stands
+        before and behind the root.
         """
-        encoding = "UTF-16" if self._data.startswith(tuple(UTF_16)) else self._tree.docinfo.encoding or "UTF-8"
-        with suppress(LookupError, UnicodeError, UserError, expat.ExpatError):
-            text = self._data.decode(encoding)
-            spliced = _replace_spans(text.encode(), self._spans(text, changed, declared))
-            written = _encode(spliced.decode(), self._data, encoding)
-            if _canonical(parse_tree("", written)) == _canonical(self._tree):
-                return written
-        return serialised(self._tree, self._data)
+        info, is_utf16 = self._tree.docinfo, self._data.startswith(tuple(UTF_16))
+        encoding = "UTF-16" if is_utf16 else info.encoding or "UTF-8"
+        for elements, attributes in ((changed, declared), ([self._tree.getroot()], [])):
+            with suppress(LookupError, UnicodeError, UserError, expat.ExpatError):
+                text = self._data.decode(encoding)
+                spliced = _replace_spans(text.encode(), self._spans(text, elements, attributes))
+                written = _encode(spliced.decode(), self._data, encoding)
+                if _canonical(parse_tree("", written)) == _canonical(self._tree):
+                    return written
+        standalone = True if info.standalone else None
+        written = bytes(etree.tostring(self._tree, xml_declaration=True, encoding=encoding, standalone=standalone))
+        return encode_utf16(written.decode(encoding), self._data) if is_utf16 else written
 
     def _spans(
         self, text: str, changed: Iterable[Any], declared: Iterable[tuple[Any, str]]
@@ -121,23 +106,6 @@ def _serialise_within(element: Any) -> str:
         if element.nsmap.get(prefix) == uri:
             tag = tag.replace(f" {name}={quoteattr(uri)}", "", 1)
     return tag + rest
-
-
-def _framed(root: Any, data: bytes, encoding: str) -> bytes:
-    """A root between what stands before and behind it in a file."""
-    encoding = "UTF-16" if data.startswith(tuple(UTF_16)) else encoding
-    text = data.decode(encoding)
-    written = (
-        etree.tostring(root, encoding="unicode", with_tail=False).encode(encoding, "xmlcharrefreplace").decode(encoding)
-    )
-    end, behind = len(text), None
-    while behind is None and end >= 0:
-        end = text.rfind(f"</{root.prefix + ':' if root.prefix else ''}{local_name(root)}", 0, end)
-        behind = _EPILOG.fullmatch(text, end)
-    before = _PROLOG.match(text)
-    assert before is not None
-    written = written.replace("\n", "\r\n") if "\r\n" in text else written
-    return _encode(f"{before[0]}{written}{behind[1] if behind else ''}", data, encoding)
 
 
 def _encode(text: str, data: bytes, encoding: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from dragoman.corpus.xml import local_name, parse_tree
-from dragoman.documents.codes import serialised
+from dragoman.documents.codes import Original
 from dragoman.documents.document import Document, File
 from dragoman.documents.placeholders import Placeholders
 from dragoman.documents.segment import DocumentSegment, is_note, possible
@@ -77,6 +77,7 @@ class Office(Document):
     def __init__(self, file: File) -> None:
         self._file = file
         self._sizes = dict[str, int]()
+        self._originals = dict[str, Original]()
         self._trees = dict(self._read())
         if not self._trees:
             raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
@@ -87,7 +88,9 @@ class Office(Document):
         for entry, data in self._entries():
             if PARTS.fullmatch(entry.filename):
                 self._sizes[entry.filename] = len(data)
-                yield entry.filename, parse_tree(f"{self._file.name}: {entry.filename}", data)
+                tree = parse_tree(f"{self._file.name}: {entry.filename}", data)
+                self._originals[entry.filename] = Original(tree, data)
+                yield entry.filename, tree
 
     def _read_part(self, part: str) -> Iterator["Paragraph | Value"]:
         root = self._trees[part].getroot()
@@ -118,8 +121,9 @@ class Office(Document):
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as new:
             for entry, data in self._entries():
-                tree = self._trees.get(entry.filename)
-                new.writestr(entry, data if tree is None else serialised(tree, data))
+                if tree := self._trees.get(entry.filename):
+                    data = self._originals[entry.filename].serialised([tree.getroot()])
+                new.writestr(entry, data)
         return made.getvalue()
 
 

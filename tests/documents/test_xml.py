@@ -2,8 +2,9 @@
 
 import random
 import re
+from itertools import chain, repeat
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
@@ -201,18 +202,23 @@ def test_a_file_of_utf_16_needs_no_declaration() -> None:
     )
 
 
-@pytest.mark.parametrize("broken", [[], ["_replace_spans"], ["_replace_spans", "_framed"]])
+@pytest.mark.parametrize("failures", [0, 1, 2])
 @pytest.mark.parametrize("order", ["le", "be"])
 @pytest.mark.parametrize(("kind", "text"), [(Xliff, NEW), (Tmx, MEMORY)])
 def test_utf_16_keeps_its_order_of_bytes(
-    kind: type[Xliff | Tmx], text: str, order: str, broken: list[str], monkeypatch: pytest.MonkeyPatch
+    kind: type[Xliff | Tmx], text: str, order: str, failures: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However much of a file is written anew."""
-    for name in broken:
-        monkeypatch.setattr(codes, name, Mock(side_effect=UserError("differs")))
+    replace_spans = codes._replace_spans
+
+    def spoken_anew(document: Xliff | Tmx) -> bytes:
+        results = chain([UserError("differs")] * failures, repeat(DEFAULT))
+        monkeypatch.setattr(codes, "_replace_spans", Mock(wraps=replace_spans, side_effect=results))
+        return spoken(document)
+
     data = ("\ufeff" + text.replace("UTF-8", "UTF-16")).encode(f"utf-16-{order}")
-    expected = spoken(opened(kind, text)).decode().replace("UTF-8", "UTF-16")
-    assert spoken(kind(File("x", data, ("en", "fr")))) == ("\ufeff" + expected).encode(f"utf-16-{order}")
+    expected = spoken_anew(opened(kind, text)).decode().replace("UTF-8", "UTF-16")
+    assert spoken_anew(kind(File("x", data, ("en", "fr")))) == ("\ufeff" + expected).encode(f"utf-16-{order}")
 
 
 WRITTEN = """<?xml version='1.0' encoding='UTF-8'?>
