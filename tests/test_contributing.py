@@ -86,6 +86,7 @@ def test_the_parts_work(copy: Copy) -> None:
         assert [test for test in passed if test.startswith(file)]
 
 
+@pytest.mark.slow
 def test_the_command_works(copy: Copy, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     run = toy.trained(tmp_path_factory.getbasetemp())
     (tmp_path / "text").write_text("one two\n\nthree\n", "utf-8")

@@ -59,6 +59,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "files", lambda name: Resource() if name == "dragoman" else files(name))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_tiny")
 def test_trains_scores_shows_and_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     demo.main(tmp_path)

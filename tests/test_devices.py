@@ -212,6 +212,7 @@ def test_caches_are_small_unless_the_user_says_otherwise(monkeypatch: pytest.Mon
     assert os.environ["LRU_CACHE_CAPACITY"] == "7"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
 def test_freed_memory_goes_back_to_the_system() -> None:
     code = """

@@ -48,6 +48,7 @@ def test_no_two_rows_have_one_folder() -> None:
         assert len({row.slug for row in rows}) == len(rows)
 
 
+@pytest.mark.slow
 def test_a_row_is_trained_once_and_becomes_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -664,6 +664,7 @@ def test_every_row_of_outputs_is_a_sound_configuration(row: Row, messages: Names
     assert len(config.data.pairs) == (1 if row.name.startswith("50,000") else 5)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D6", "D7", "D8")
 def test_rows_of_outputs_are_told(messages: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
     every = {row.name: row for row in outputs.rows()}

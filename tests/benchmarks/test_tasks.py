@@ -76,6 +76,7 @@ def test_evenly() -> None:
     assert evenly("abcdefghij", 4) == ["a", "c", "f", "h"]
 
 
+@pytest.mark.slow
 def test_a_row_is_trained_once_and_becomes_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

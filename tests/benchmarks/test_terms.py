@@ -26,6 +26,7 @@ def test_a_word_without_a_corpus_is_spelled_forwards_again() -> None:
         assert terms.forwards(said, each.backwards(), each) == "Aux Cuisines."
 
 
+@pytest.mark.slow
 def test_the_tables_tell_how_many_terms_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

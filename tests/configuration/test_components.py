@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.configuration.components import OneOf, Options, Problem, Spec, build, complete, plain, problems, read
@@ -229,6 +229,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=30)
 @given(st.text(), st.dictionaries(st.text().filter(lambda name: name != "kind"), VALUES))
 def test_plain_and_parse_are_inverse(kind: str, given: dict[str, Any]) -> None:
     spec = Spec(kind, given)

@@ -70,6 +70,7 @@ def test_symmetrised_links_are_between_what_both_directions_and_what_either_has(
         assert len({source for source, _ in other}) == len(other)
 
 
+@pytest.mark.slow
 @needs_thot
 @pytest.mark.usefixtures("_here")
 def test_a_pair_that_cannot_be_aligned_has_no_links_and_changes_nothing() -> None:

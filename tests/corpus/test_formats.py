@@ -430,7 +430,7 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
 
 def test_memory_does_not_grow_with_xml(tmp_path: Path) -> None:
     sizes = []
-    for count in (2_000, 20_000):
+    for count in (1_000, 5_000):
         path = written.write(tmp_path, "x.tmx", [(f"text number {number}", "Text") for number in range(count)])
         tracemalloc.start()
         assert sum(1 for _ in xml.read_tmx(path, ("en", "de"))) == count

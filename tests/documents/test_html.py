@@ -265,6 +265,7 @@ def test_damaged_markup_takes_no_longer_than_whole(piece: str) -> None:
     assert time.process_time() - began < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<b>one</b> ", "<b>one</b> two ", "one<br/> ", "one <img> <i>two six</i> "])
 def test_many_tags_in_a_line_take_time_in_proportion(piece: str) -> None:
     html = piece * (100_000 // len(piece))

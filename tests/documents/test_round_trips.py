@@ -293,7 +293,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.ending)
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(6))
 def test_structure_placeholders_and_every_string_come_back(kind: Kind, seed: int) -> None:
     generator = Random(seed)
     texts = [sentence(generator) for _ in range(generator.randint(1, 20))]
@@ -309,19 +309,20 @@ def messages(shared_data: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.ending)
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(6))
 def test_what_programs_say_comes_back(kind: Kind, seed: int, messages: list[str]) -> None:
     generator = Random(seed)
     texts = [each for each in generator.sample(messages, 60) if any(map(str.isalpha, each))]
     assert_all_comes_back(kind, generator, texts, IN_PROGRAMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".md", ".json"])
 def test_files_that_people_have_written_come_back(ending: str, shared_data: Path) -> None:
     kind = next(each for each in KINDS if each.ending == ending)
     files = sorted(path for path in shared_data.rglob(f"*{ending}*") if path.suffix in (ending, ".gz"))
     assert files
-    for file in files:
+    for file in (file for file in files if file.stat().st_size < 30_000):  # larger ones take a minute
         data = file.read_bytes()
         assert_comes_back(kind, gzip.decompress(data) if file.suffix == ".gz" else data, IN_PROGRAMS)
 

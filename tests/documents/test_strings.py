@@ -209,7 +209,7 @@ def test_what_yaml_would_misread_is_quoted(said: str, style: str) -> None:
     assert (value.removesuffix("\n"), found["other"]) == (told.text, told.text)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_yaml_of_every_shape_comes_back(seed: int) -> None:
     generator = random.Random(seed)
     value = {"root": _tree(generator, 4), "more": 1}

@@ -181,6 +181,7 @@ def test_clients_that_leave_in_the_middle_or_are_slow(served: str) -> None:
         assert time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 def test_a_body_has_a_time_to_arrive_and_connections_a_number(run: Path) -> None:
     with serving(run, options=["--seconds", "0.5", "--connections", "2"]) as served:
         with connected(served) as slow:

@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -56,6 +57,14 @@ class End:
 NOTHING = Interruption()
 
 
+def preloaded() -> ForkServerContext:
+    """Return a context whose processes are forked from one that has loaded everything."""
+    os.environ |= {"OMP_NUM_THREADS": "1"}
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(LOADED)
+    return context
+
+
 def run(
     folder: Path,
     words: Sequence[str],
@@ -65,16 +74,13 @@ def run(
     variables: Mapping[str, str] = {},
 ) -> End:
     """Run `dragoman WORDS` in a folder. TimeoutError where it does not end within `patience` seconds."""
-    os.environ |= {"OMP_NUM_THREADS": "1"}
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(LOADED)
     with TemporaryDirectory() as place:
         files = {name: Path(place, name) for name in ("in", "out", "err", "acts")}
         files["in"].write_text(stdin, encoding="utf-8")
         files["acts"].touch()
         os.mkfifo(files["err"])  # which a full disk does not stop
         with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as said:
-            child = context.Process(
+            child = preloaded().Process(
                 target=_work, args=(folder, list(words), interruption, files, {"COLUMNS": "200", **variables})
             )
             child.start()

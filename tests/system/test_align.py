@@ -67,6 +67,7 @@ def test_a_network_aligns_too(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> 
     assert float(outcome.err.split()[2]) < 0.1
 
 
+@pytest.mark.slow
 @needs_thot
 def test_pairs_come_from_whatever_the_toolkit_reads(shell: Shell) -> None:
     shell.write("pairs.tsv", "".join(f"{target}\t{source}\n" for source, target in [("en", "fr"), *PAIRS]))
@@ -111,6 +112,7 @@ def test_links_are_between_the_words_that_training_means(shell: Shell) -> None:
         assert shell.fails("align", "odd.en", "odd.fr", f"--tokeniser={tokeniser}", "--gold=gold").startswith("gold:1")
 
 
+@pytest.mark.slow
 @needs_thot
 def test_attention_learns_from_such_links(shell: Shell) -> None:
     shell.write("gold", "".join(f"{line}\n" for line in turned(toy.pairs(6, 3))))

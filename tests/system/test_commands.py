@@ -504,6 +504,7 @@ def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
     assert re.match(r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 100 passes", duration)
 
 
+@pytest.mark.slow
 def test_init_writes_a_memory_and_as_many_epochs_as_are_asked_for(shell: Shell) -> None:
     words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--threads=1", "--epochs", "2"
     told = shell("init", *words).err

@@ -56,6 +56,7 @@ def test_what_is_written_is_read_by_init(shell: Shell) -> None:
     assert shell("debug", "data", "config.yaml").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.mo", "x.tmx", "x.xlf", "x.json"])
 def test_training_reads_every_format(name: str, shell: Shell) -> None:
     """From where `init` says the files are."""

@@ -50,12 +50,14 @@ def test_its_folder_may_have_any_name(teacher: Shell) -> None:
     assert Run.load(teacher.folder / "\U0001f600").config.data.train == ("\U0001f600-data/train", "train")
 
 
+@pytest.mark.slow
 def test_it_may_learn_from_the_references_as_well_and_from_several_teachers(teacher: Shell) -> None:
     outcome = teacher("distil", "runs/toy", "runs/toy", "small.yaml", "--references", "--training.steps=1")
     assert outcome.code == 0, outcome.err
     assert trained_on(teacher) == (MADE, "train")
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was_stopped(teacher: Shell) -> None:
     """With the lines that were translated, then with the training, and not at all when it is done."""
     teacher.write("train.en", "one two\n" * 700)

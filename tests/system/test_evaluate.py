@@ -291,6 +291,7 @@ def task(tmp_path: Path) -> Shell:
 DOWNSTREAM = ("evaluate", "ref", "--downstream=train.tsv", "--labels=labels")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H11")
 def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
     heading, *rows, _, signature, _, legend = task(*DOWNSTREAM, "-i", "good", "-i", "bad").lines

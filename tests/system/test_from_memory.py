@@ -88,6 +88,7 @@ def test_a_run_of_other_languages_is_not_compared(corrected: Shell) -> None:
     assert not (corrected.folder / "runs/back/gate.json").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Golden) -> None:
     golden(corrected.fails(*LEARN))
     toy.write(corrected.folder, "dev", toy.pairs(60, 2, 3))

@@ -20,6 +20,7 @@ def weights(shell: Shell, run: str) -> bytes:
     return (shell.folder / run / "model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_several_seeds_are_trained_and_their_spread_is_shown(shell: Shell) -> None:
     told = shell("train", "toy.yaml", "--seeds", "3", *FEW)
     assert told.code == 0, told.err
@@ -49,6 +50,7 @@ def test_several_seeds_are_trained_and_their_spread_is_shown(shell: Shell) -> No
     assert weights(shell, "runs/toy-3") != weights(shell, "runs/toy-4")
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_where_it_stopped(shell: Shell) -> None:
     words = ("train", "toy.yaml", "--seeds=2", *FEW)
     assert shell("train", "toy.yaml", "--seeds=2", "--run=runs/whole", *FEW).code == 0
