@@ -12,11 +12,11 @@ from dragoman.cli import outputs
 from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import Columns, command
 from dragoman.cli.streams import one_line, tell
+from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.errors import UserError
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
-    from dragoman.corpus.cleaning import Cleaner
     from dragoman.corpus.parts import Origin
     from dragoman.corpus.translation_unit import TranslationUnit
 
@@ -79,7 +79,6 @@ def corpus(options: CorpusOptions) -> None:
     if options.output is None and (options.files or options.dev or options.test):
         raise typer.BadParameter("expected --output PREFIX")
     from dragoman.corpus import parts
-    from dragoman.corpus.cleaning import Cleaner, Rules
 
     cleaner = Cleaner(Rules(options.longest, options.drop_copies, options.keep_accelerators))
     if options.installed is not None:

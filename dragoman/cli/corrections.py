@@ -1,11 +1,13 @@
 """`dragoman corrections`: what users of a service have corrected, as a translation memory or as training pairs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from dragoman.cli import outputs
+from dragoman.cli.option_rules import Conflicts
+from dragoman.cli.options import command
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
@@ -13,42 +15,50 @@ from dragoman.files.writing import write_atomically
 
 app = typer.Typer()
 
+REMOVES = Conflicts("--output", "--source", "--target", "--history", because="it removes corrections and writes none")
 
-@app.command(epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
-def corrections(
-    database: Annotated[Path, typer.Argument(metavar="DB", help="Database of `serve --corrections`.")],
+
+class Options(NamedTuple):
+    """Arguments and options of `dragoman corrections`."""
+
+    database: Annotated[Path, typer.Argument(metavar="DB", help="Database of `serve --corrections`.")]
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", metavar="FILE", help="What to write: .tmx, or .tsv with a column for a language."
         ),
-    ] = None,
-    source: Annotated[str | None, typer.Option(help="Source language; needed if there are several.")] = None,
-    target: Annotated[str | None, typer.Option(help="Target language; likewise.")] = None,
+    ] = None
+    source: Annotated[str | None, typer.Option(help="Source language; needed if there are several.")] = None
+    target: Annotated[str | None, typer.Option(help="Target language; likewise.")] = None
     history: Annotated[
         bool, typer.Option("--history", help="With the translations of other sentences that `serve --history` kept.")
-    ] = False,
+    ] = False
     forget: Annotated[
         str | None,
         typer.Option(
             metavar="TEXT", help="Instead remove the corrections and the history of this text and of its sentences."
         ),
-    ] = None,
+        REMOVES,
+    ] = None
     forget_author: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Instead remove the corrections of the key of this name.")
-    ] = None,
-) -> None:
+        str | None,
+        typer.Option(metavar="NAME", help="Instead remove the corrections of the key of this name."),
+        REMOVES,
+    ] = None
+
+
+@command(app, epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
+def corrections(options: Options) -> None:
     """Write what users have corrected, the last correction of each sentence, for other tools and for `train`; or remove
     corrections.
     """
     from dragoman.serving import exporting
     from dragoman.serving.corrections import Corrections, NotKeptError
 
-    if forget is not None or forget_author is not None:
-        if output or source or target or history:
-            raise UserError("--forget and --forget-author go with nothing else")
+    database, output, source, target, *_ = options
+    if options.forget is not None or options.forget_author is not None:
         try:
-            count = Corrections.existing(database).forget(forget, forget_author)
+            count = Corrections.existing(database).forget(options.forget, options.forget_author)
         except NotKeptError as error:
             raise UserError(f"{shown(database)}: nothing is removed ({error})") from None
         tell(f"{shown(database)}: {count:,} {'text is' if count == 1 else 'texts are'} removed")
@@ -61,7 +71,7 @@ def corrections(
     outputs.check([("-o", outputs.named(output))], [database])
     entries = [
         each
-        for each in Corrections.existing(database).entries(translations=history)
+        for each in Corrections.existing(database).entries(translations=options.history)
         if source in (None, each.pair[0]) and target in (None, each.pair[1])
     ]
     pairs = sorted({each.pair for each in entries})

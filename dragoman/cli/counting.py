@@ -11,11 +11,10 @@ from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import ColumnNames
 from dragoman.cli.options import Columns as AnyColumns
 from dragoman.cli.streams import tell
-from dragoman.corpus.aligners import LONGEST, Method, Symmetrisation, Words
+from dragoman.corpus.aligners import LONGEST, Find, Method, Symmetrisation, Words
 from dragoman.corpus.pharaoh import Links
 
 if TYPE_CHECKING:
-    from dragoman.corpus.aligners import Find
     from dragoman.corpus.examples import Pair
 
 OF_RUN = Requires("RUN")

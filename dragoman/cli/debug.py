@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dragoman.cli import init
 from dragoman.cli.options import OVERRIDES, Columns, Configuration, Threads, files_and_overrides, overrides
 from dragoman.cli.streams import one_line
+from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
+from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
@@ -43,7 +46,6 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
         _tell_corpus(files, names)
         return
     file, given = overrides(config)
-    from dragoman.cli.init import outlook
     from dragoman.corpus import statistics
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
@@ -72,7 +74,7 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
         _tell(str(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers)))
     from dragoman.training import checks
 
-    for line in outlook(checks.load_config(file, given)):
+    for line in init.outlook(checks.load_config(file, given)):
         _tell(line)
 
 
@@ -88,7 +90,6 @@ def _load(file: Path, given: Mapping[str, str]) -> "Config":
     """A configuration. What seems to be no name of one may be meant for a corpus."""
     from dragoman.configuration import document
     from dragoman.corpus.presence import missing_files
-    from dragoman.run.folder import RunFolder
 
     RunFolder.check_config(file)
     try:
@@ -173,8 +174,6 @@ def debug_config(
 
 def _symbols(side: "LanguageConfig") -> int:
     """Return the vocabulary size of a model with this configuration, as far as it is known without the data."""
-    from dragoman.data.vocabulary import SPECIALS
-
     return len(SPECIALS) + int(side.unit.options.get("size", CHARACTERS))
 
 

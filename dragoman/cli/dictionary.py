@@ -9,6 +9,7 @@ from dragoman.cli import counting, outputs
 from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy
 from dragoman.cli.options import ArrayFiles, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import one_stream, output, tell
+from dragoman.corpus.aligners import Words, lowered
 from dragoman.corpus.dictionary import Linked
 from dragoman.errors import UserError
 
@@ -82,7 +83,6 @@ def _by_attention(options: Options) -> Iterator[Linked]:
 def _by_counting(options: Options) -> Iterator[Linked]:
     """Yield the pairs as a model aligns them that is trained on them: in lower case, but they stay as written."""
     from dragoman.corpus import aligners
-    from dragoman.corpus.aligners import Words, lowered
 
     words = aligners.written_words(options.tokeniser or "punctuation")
     every = counting.corpora(options.files, options.columns, options.also, options.output)

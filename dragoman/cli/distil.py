@@ -13,6 +13,7 @@ from dragoman.cli.resuming import noted_folder
 from dragoman.cli.streams import one_line, tell
 from dragoman.errors import UserError
 from dragoman.files.writing import partial, write_atomically
+from dragoman.run.folder import RunFolder, data_folder
 
 if TYPE_CHECKING:
     from dragoman.configuration.data import DataConfig
@@ -50,7 +51,6 @@ def distil(
     from dragoman.cli.translate import translate
     from dragoman.cli.translate_options import Options
     from dragoman.corpus.examples import corpus_files
-    from dragoman.run.folder import RunFolder, data_folder
     from dragoman.training import checks
 
     config = checks.load_config(file, {**given, "data.temperature": "1", "data.weights": "[]"})

@@ -1,10 +1,12 @@
 """Translations of a run for `dragoman evaluate`, and scores that only a run has."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.evaluate_options import Options
+from dragoman.cli.option_rules import is_given
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
@@ -37,16 +39,13 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     from dragoman.cli.scores import check, named, read
     from dragoman.translation.loading import load
 
-    runs, candidates = options.run or [], options.candidates
-    translator = load(runs, weights=options.weights, engine=options.engine, memory=options.memory)
+    runs = options.run or []
+    load_runs = partial(load, runs, weights=options.weights, engine=options.engine, memory=options.memory)
+    translator = load_runs()
     sources = files.whole(options.source or [], translator, options.beside())
     references = [read(path) for path in options.references]
     check(len(sources.lines), sources.path, references)
-    narrowed = None
-    if candidates:
-        narrowed = load(
-            runs, weights=options.weights, engine=options.engine, candidates=candidates, memory=options.memory
-        )
+    narrowed = load_runs(candidates=options.candidates) if options.candidates else None
     found = _translated(translator, sources, options)
     further = list["Compared | Score"]()
     if options.by:
@@ -76,16 +75,9 @@ def _signature(options: Options) -> str:
     """Return the options that change translations, as the end of a score's signature."""
     from dragoman.cli.scores import part
 
-    engine = None if options.engine == "torch" else options.engine
-    chosen = {
-        "search": options.search,
-        "beam": options.beam,
-        "engine": engine,
-        "weights": options.weights,
-        "memory": options.memory,
-        "exact": options.exact,
-    }
-    return "".join(part(name, value) for name, value in chosen.items() if value)
+    names = ("search", "beam", "engine", "weights", "memory", "exact")
+    chosen = {name: getattr(options, name) for name in names if is_given(options, f"--{name}")}
+    return "".join(part(name, value) for name, value in chosen.items())
 
 
 def _prediction(

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from dragoman import threads
+from dragoman.configuration.messages import LIMITS, explain
 from dragoman.errors import Terminated, UserError
 from dragoman.text.printable import printable
 
@@ -89,8 +90,6 @@ def _told_apart() -> Iterator[None]:
 def _told(error: Any) -> str:
     """Return the message for a usage error; for a value of the wrong type, in this project's words."""
     from pydantic import ValidationError
-
-    from dragoman.configuration.messages import LIMITS, explain
 
     if isinstance(error.__cause__, ValidationError):  # typer's message is that of pydantic
         (first, *_) = errors = error.__cause__.errors()

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from dragoman.cli import outputs
+from dragoman.cli.option_rules import Conflicts
 from dragoman.cli.options import Threads, command
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
@@ -27,7 +28,9 @@ class Options(NamedTuple):
         typer.Option(help="What to extract: the regions of a feature map, or one vector for the whole image."),
     ] = "regions"
     stage: Annotated[
-        int, typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it.")
+        int,
+        typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it."),
+        Conflicts("--layer global", because="a vector of the whole image comes from no feature map"),
     ] = -1
     list_: Annotated[
         Path | None,
@@ -50,8 +53,6 @@ def features(options: Options) -> None:
     target, names = options.output, options.list_
     if target.suffix != ".npy":
         raise UserError(f"{target}: expected the name of a .npy file")
-    if options.layer == "global" and options.stage != -1:
-        raise UserError("--stage: chooses a feature map, and --layer global takes none; leave out one")
     paths = images(options.folder, names)
     outputs.check([("--output", target)], [names, options.weights, *paths])
     device = devices.choose(DeviceConfig()).torch_device

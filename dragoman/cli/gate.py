@@ -7,6 +7,7 @@ import typer
 
 from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To
 from dragoman.cli.streams import aligned, tell
+from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ def judge(
 
 
 def _table(found: "Gate", against: Path, run: Path) -> str:
-    from dragoman.configuration.messages import figure
-
     rows = [
         [each.metric, figure(each.before), figure(each.after), f"{each.low:+.2f} to {each.high:+.2f}", f"{each.p:.3f}"]
         for each in found.figures

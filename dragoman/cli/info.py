@@ -3,15 +3,14 @@
 import platform
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from dragoman.configuration.messages import figure
+from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
 from dragoman.version import __version__
-
-if TYPE_CHECKING:
-    from dragoman.run.folder import RunFolder
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
 
@@ -29,7 +28,6 @@ def info(run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder 
 
 def _of_run(folder: Path) -> Iterable[tuple[str, str]]:
     from dragoman import inspection
-    from dragoman.configuration.messages import figure
     from dragoman.run.facts import facts
     from dragoman.run.run import Run
 

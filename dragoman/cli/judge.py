@@ -9,6 +9,7 @@ import typer
 from dragoman.cli import outputs
 from dragoman.cli.options import command
 from dragoman.cli.streams import one_stream, tell
+from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.text.printable import printable
@@ -111,7 +112,6 @@ def read(
     """Read what annotators saved: means with intervals, which system is better, kinds of errors, agreement."""
     one_stream(key, *saved)
     from dragoman.cli import judgements
-    from dragoman.configuration.messages import nearest
     from dragoman.evaluation.human.forms import Key
     from dragoman.evaluation.human.forms import read as read_form
     from dragoman.evaluation.human.gathering import gather
@@ -146,7 +146,6 @@ def _names(systems: list[str]) -> dict[str, Path]:
 
 
 def _questions(options: MakeOptions, systems: int) -> list[str]:
-    from dragoman.configuration.messages import nearest
     from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK
 
     known = [*QUESTIONS, ERRORS, RANK]

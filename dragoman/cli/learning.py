@@ -9,6 +9,8 @@ from dragoman.cli.options import files_and_overrides
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
+from dragoman.run.folder import RunFolder
+from dragoman.threads import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +27,6 @@ def learn(start: str, database: Path, words: list[str], train: "Callable[[Config
     if corpora:
         raise typer.BadParameter(f"--from-memory: the pairs are those of the database, so '{corpora[0]}' has no place")
     from dragoman.cli import gate
-    from dragoman.run.folder import RunFolder
-    from dragoman.threads import process
     from dragoman.training import folder, mixing
 
     def check(config: "Config") -> None:

@@ -14,6 +14,7 @@ import typer
 from dragoman.errors import UserError
 from dragoman.files.reading import existing
 from dragoman.files.writing import all_written, write_atomically
+from dragoman.run.folder import RunFolder
 
 AnyPath = TypeVar("AnyPath", bound=Path | None)
 
@@ -63,8 +64,6 @@ def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None
     """Raises UserError if an output, named by its option, is a file that is `read` or a part of a run, or if standard
     output is appended to a file that is read, which would never end. None and `-` are the standard streams.
     """
-    from dragoman.run.folder import RunFolder
-
     files = [path for path in read if path is not None]
     files += [Path(existing(path)) for path in files if str(path) != "-"]  # x.en may stand for x.en.gz
     folders = [RunFolder(path) for path in runs]

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from dragoman.cli import outputs
+from dragoman.cli.option_rules import Recorded, record
 from dragoman.cli.options import Json, OutputFile, Resume, RunPath, Threads, Weights, command
 from dragoman.cli.resuming import done_before, kept, left_behind, noting
 from dragoman.cli.streams import PORTION, numbered, one_line, one_stream, output, portions, warn
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import all_written, partial
+from dragoman.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
@@ -29,14 +31,16 @@ class Options(NamedTuple):
 
     run: RunPath
     translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one per line; - is standard input.")]
-    source: Annotated[Path | None, typer.Option(metavar="FILE", help="The source text of the translations.")] = None
+    source: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The source text of the translations."), Recorded(bool)
+    ] = None
     output: OutputFile = None
-    json: Json = False
+    json: Annotated[Json, Recorded()] = False
     show: Annotated[bool, typer.Option("--show", help="Show the changed words in colour.")] = False
     html: Annotated[
         Path | None, typer.Option(metavar="FILE.html", callback=outputs.writable, help="HTML page of the changes.")
     ] = None
-    weights: Weights = None
+    weights: Annotated[Weights, Recorded()] = None
     threads: Threads = None
     resume: Resume = False
 
@@ -75,13 +79,7 @@ def postedit(options: Options) -> None:
 
     target = options.output
     _check(options)
-    asked = {
-        "command": "postedit",
-        "RUN": os.path.realpath(options.run),
-        "--weights": options.weights,
-        "--source": bool(options.source),
-        "--json": options.json,
-    }
+    asked = {"command": "postedit", "RUN": os.path.realpath(options.run), **record(options)}
     done = kept(target, asked, PORTION, resume=options.resume)
     old = list(islice(_texts(partial(target), options.json), done)) if target and done else []
     translator = load(options.run, weights=options.weights)
@@ -94,8 +92,6 @@ def postedit(options: Options) -> None:
 
 def _check(options: Options) -> None:
     """Raises UserError if files would get in each other's way."""
-    from dragoman.run.folder import RunFolder
-
     run, weights, target = options.run, options.weights, options.output
     one_stream(options.source, options.translation)
     outputs.check_distinct("--html", options.html, target)

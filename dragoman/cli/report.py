@@ -14,6 +14,7 @@ from dragoman.cli.streams import one_stream
 from dragoman.corpus.pharaoh import Gold
 from dragoman.errors import UserError
 from dragoman.files.reading import read_sentences
+from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ def report(options: Options) -> None:
     """
     from dragoman import reporting
     from dragoman.evaluation.groups import frequencies
-    from dragoman.run.folder import RunFolder
     from dragoman.run.run import Run
     from dragoman.visualisation.report import page
 

@@ -20,6 +20,7 @@ from dragoman.cli.options import (
     command,
 )
 from dragoman.cli.streams import output
+from dragoman.configuration.messages import figure
 
 if TYPE_CHECKING:
     from dragoman.translation.translation import Scored
@@ -74,7 +75,6 @@ def score(options: Options) -> None:
 
 def _perplexity(total: float, symbols: int, counts: Sequence[tuple[float, int]]) -> str:
     """Return the perplexity, with half of its interval if there are counts for each pair."""
-    from dragoman.configuration.messages import figure
     from dragoman.evaluation.metrics.recorded import Perplexity
 
     value = figure(Perplexity().value([-total, symbols]))

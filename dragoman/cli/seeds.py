@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dragoman import threads
 from dragoman.cli.streams import aligned
+from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def table(configs: "Sequence[Config]") -> str:
     from pathlib import Path
     from statistics import fmean, stdev
 
-    from dragoman.configuration.messages import figure
     from dragoman.evaluation import baselines
     from dragoman.run.facts import metric_rows
     from dragoman.run.run import Run

@@ -2,25 +2,28 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from dragoman.cli.options import OVERRIDES, Threads, files_and_overrides, overrides
+from dragoman.cli.option_rules import Conflicts, Requires
+from dragoman.cli.options import OVERRIDES, Threads, command, files_and_overrides, overrides
 from dragoman.cli.seeds import configurations, table
 from dragoman.cli.streams import tell
+from dragoman.run.folder import RunFolder
 from dragoman.text.printable import printable
+from dragoman.threads import process
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config
     from dragoman.configuration.data import DataConfig
-    from dragoman.run.folder import RunFolder
 
 app = typer.Typer()
 
 
-@app.command(context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
-def train(
+class Options(NamedTuple):
+    """Arguments and options of `dragoman train`."""
+
     config: Annotated[
         list[str] | None,
         typer.Argument(
@@ -28,13 +31,13 @@ def train(
             help="YAML file; any of its keys as --section.key VALUE beside it. With --start, sentence pairs instead: "
             "a file with both languages, or a prefix.",
         ),
-    ] = None,
+    ] = None
     start: Annotated[
         str | None,
         typer.Option(
             metavar="RUN", help="Start from this run, with its configuration, on other pairs; --run names the new one."
         ),
-    ] = None,
+    ] = None
     from_memory: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +45,9 @@ def train(
             help="With --start, in place of sentence pairs: what users have corrected (`serve --corrections`), with "
             "the old pairs mixed in; then compare both runs, as `gate` does.",
         ),
-    ] = None,
+        Requires("--start"),
+        Conflicts("--seeds", because="one run is compared with the old one"),
+    ] = None
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -51,22 +56,24 @@ def train(
             metavar="N",
             help="Train N runs, RUN-SEED each (RUN-1, ... if seed is 1), with seed, seed + 1, ...; show their spread.",
         ),
-    ] = None,
-    threads: Threads = None,
-) -> None:
+    ] = None
+    threads: Threads = None
+
+
+@command(app, context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
+def train(options: Options) -> None:
     """Train a model; the same command again continues where it stopped.
 
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
-    words = [*(config or []), *(["--device.threads", str(threads)] if threads else [])]
-    if from_memory is not None:
-        if start is None or seeds is not None:
-            raise typer.BadParameter("--from-memory goes with --start RUN, and without --seeds")
+    start, seeds = options.start, options.seeds
+    words = [*(options.config or []), *(["--device.threads", str(options.threads)] if options.threads else [])]
+    if start is not None and options.from_memory is not None:
         from dragoman.cli.learning import learn
 
-        learn(start, from_memory, words, trained)
+        learn(start, options.from_memory, words, trained)
         return
-    if not config and not start:
+    if not options.config and not start:
         raise typer.BadParameter("expected a configuration: dragoman train config.yaml")
     checked = _started(start, words, seeds) if start else _configured(words)
     if seeds:
@@ -92,9 +99,7 @@ def trained(config: "Config") -> "RunFolder | None":
     """
     from dragoman import inspection, reporting
     from dragoman.reporting import Translated
-    from dragoman.run.folder import RunFolder
     from dragoman.run.run import Run
-    from dragoman.threads import process
     from dragoman.training import session
     from dragoman.training.finishing import finished
     from dragoman.training.objectives.table import OBJECTIVES
@@ -135,8 +140,6 @@ def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     corpora, given = files_and_overrides(words)
     if not corpora:
         raise typer.BadParameter("--start needs sentence pairs: dragoman train --start RUN corpus.tsv")
-    from dragoman.run.folder import RunFolder
-    from dragoman.threads import process
     from dragoman.training import folder, starting
 
     def check(config: "Config") -> None:

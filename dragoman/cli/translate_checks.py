@@ -10,12 +10,11 @@ from dragoman.cli.option_rules import digests, record
 from dragoman.cli.translate_options import Options, dictionary_files
 from dragoman.errors import UserError
 from dragoman.files.writing import all_written, is_special
+from dragoman.run.folder import RunFolder
 
 
 def check(options: Options, memory: Sequence[Path]) -> None:
     """Raise UserError for files that would get in each other's way, and for runs without what an option needs."""
-    from dragoman.run.folder import RunFolder
-
     read = [*options.line_files, *memory, *dictionary_files(options.dictionary)]
     read += [*filter(None, [options.rerank, options.criteria]), *(options.glossary or ()), *(options.keep or ())]
     read += [RunFolder(run).weights(options.weights) for run in options.runs if options.weights]
@@ -34,8 +33,6 @@ def check(options: Options, memory: Sequence[Path]) -> None:
 
 def output_options(options: Options, memory: Sequence[Path]) -> Mapping[str, Any]:
     """Return what the output depends on."""
-    from dragoman.run.folder import RunFolder
-
     runs = options.runs
     calibrations = [RunFolder(run).calibration for run in runs if run.is_dir() and len(runs) == 1]
     return {

@@ -8,7 +8,7 @@ import typer
 from dragoman.cli import outputs
 from dragoman.cli.options import DevelopmentSource, MetricName, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import aligned, output, tell
-from dragoman.configuration.messages import nearest, shown
+from dragoman.configuration.messages import figure, nearest, shown
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
@@ -155,7 +155,5 @@ def _table(found: "Tuned") -> str:
 
 
 def _told(found: "Tuned", metric: "Metric", references: int) -> str:
-    from dragoman.configuration.messages import figure
-
     scores = f"{figure(found.before)} as the search ranks them, {figure(found.after)} reranked"
     return f"{metric.name} {scores} ({metric.signature(references)})"

@@ -177,7 +177,7 @@ def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 10)
     assert "seen/a.jpg: cannot be read as an image (Image size" in shell(*seen, *known).err
     monkeypatch.undo()
-    assert shell.fails(*seen, *known, "--layer", "global", "--stage", "-2").startswith("--stage: chooses a feature map")
+    assert shell.refuses(*seen, *known, "--layer", "global", "--stage", "-2").startswith("usage: --stage cannot be com")
     assert not (place / "bad.npy").exists()  # nor a part of it
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("timm.create_model", refuse)

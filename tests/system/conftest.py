@@ -34,6 +34,14 @@ class Outcome:
     def lines(self) -> list[str]:
         return self.out.split("\n")[:-1]
 
+    @property
+    def mendable(self) -> str:
+        """The one line in which the command says what its user can mend."""
+        assert self.code == 1, self
+        assert self.err.endswith("\n")
+        assert self.err.count("\n") == 1, self.err
+        return self.err.removesuffix("\n")
+
 
 @dataclass(frozen=True)
 class Shell:
@@ -71,11 +79,7 @@ class Shell:
 
     def fails(self, *words: str | Path, stdin: str | bytes = b"") -> str:
         """The one line in which a command says what its user can mend."""
-        outcome = self(*words, stdin=stdin)
-        assert outcome.code == 1, outcome
-        assert outcome.err.endswith("\n")
-        assert outcome.err.count("\n") == 1, outcome.err
-        return outcome.err.removesuffix("\n")
+        return self(*words, stdin=stdin).mendable
 
     def refuses(self, *words: str | Path, stdin: str | bytes = b"") -> str:
         """The line in which a command refuses its words: after `usage: ` if the exit status says so."""
@@ -83,7 +87,7 @@ class Shell:
             outcome = self(*words, stdin=stdin)
         if outcome.code == 2:
             return "usage: " + outcome.err.partition("Invalid value: ")[2].partition("│")[0].strip()
-        return self.fails(*words, stdin=stdin)
+        return outcome.mendable
 
     def fork(self, *words: str | Path, **options: Any) -> Outcome:
         """In a process that is forked from one that has loaded everything."""

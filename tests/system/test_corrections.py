@@ -69,7 +69,7 @@ def test_corrections_are_removed_by_sentence_and_by_author(database: Path, copie
 @pytest.mark.parametrize("words", ["", "-o x.tmx --forget one", "--forget one --history"])
 def test_what_is_removed_is_not_written(words: str, database: Path, copied: Shell, golden: Golden) -> None:
     (copied.folder / "kept.sqlite").write_bytes(database.read_bytes())
-    golden(copied.fails("corrections", "kept.sqlite", *words.split()))
+    golden(copied.refuses("corrections", "kept.sqlite", *words.split()))
     assert not (copied.folder / "x.tmx").exists()
 
 

@@ -1,9 +1,11 @@
 """`dragoman train --from-memory` and `dragoman gate`: what they refuse, and post-editing from corrections."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -69,10 +71,11 @@ def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkey
 def test_what_cannot_be_is_told(words: str, corrected: Shell, golden: Golden) -> None:
     keep(corrected.folder / "others", [("eins", "un")], languages=("de", "fr"))
     keep(corrected.folder / "lines", [("one\ntwo", "un")])
-    outcome = corrected(*words.split())
+    with patch.dict(os.environ, COLUMNS="200"):
+        outcome = corrected(*words.split())
     assert outcome.code in (1, 2)
     assert "Traceback" not in outcome.err
-    golden(outcome.err.splitlines()[-2 if outcome.code == 2 else -1])
+    golden(outcome.err.splitlines()[-2 if outcome.code == 2 else -1].strip("│ "))
     assert not (corrected.folder / "runs/toy-corrections").exists()
 
 
