@@ -221,14 +221,15 @@ class Hop(NamedTuple):
         """A text without its protected spans, but for those that the model has learnt marks for."""
         return rest.without(text, PROTECTED, self.model.translator.codec.reading.protection)
 
-    def item(self, text: Read) -> Item:
-        """What the model reads of a text, or of one for each source."""
-        return Item(self.without(text) if isinstance(text, str) else tuple(map(self.without, text)))
+    def item(self, item: Item) -> Item:
+        """What the model reads of an item."""
+        text = self.without(item.text) if isinstance(item.text, str) else tuple(map(self.without, item.text))
+        translation, contrast = (each and self.without(each) for each in (item.translation, item.contrast))
+        return Item(text, translation=translation, contrast=contrast)
 
-    def worded(self, text: Read) -> bool:
+    def worded(self, item: Item) -> bool:
         """Whether the first text that is not blank has a letter or a digit beside its protected spans."""
-        texts = (text,) if isinstance(text, str) else text
-        return any(map(str.isalnum, self.without(next((each for each in texts if each.strip()), ""))))
+        return any(map(str.isalnum, self.without(next(filter(str.strip, item.sources), ""))))
 
 
 def _names(pair: tuple[Read, str]) -> tuple[str, ...]:

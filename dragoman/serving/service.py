@@ -35,13 +35,6 @@ ATTENDED = 1_000  # characters at most of a sentence and its correction, whose a
 SUGGESTED = 10.0  # seconds at most to find out what a model makes of a text that a user has corrected
 
 
-class ExplainOptions(NamedTuple):
-    """What is explained: a translation, the model's own if none is given, and why it is not another one."""
-
-    translation: str | None = None
-    contrast: str | None = None
-
-
 class DetectedLanguage(NamedTuple):
     """A language that a text may be in, and how probable that is."""
 
@@ -161,38 +154,37 @@ class Service:
         options: RequestOptions = DEFAULTS,
     ) -> list[Translated]:
         """Translate texts that are split into sentences by the models of a route. BusyError if it takes too long."""
-        items = [Item(each) for passage in passages for each in passage.read]
+        items = [Item(text) for passage in passages for text in passage.read]
         if options.prefix and items:
             items[0] = items[0]._replace(prefix=options.prefix)
         source, target = pair
-        known, rejected = dict[Item, Sentence](), dict[Item, RejectedCorrection]()
-        own = options.prefix or options.diverse  # what a user asks for overrides corrections
-        if isinstance(source, str) and not own:  # what is kept has one source
+        corrected, rejected = dict[Item, Sentence](), dict[Item, RejectedCorrection]()
+        # A prefix or diverse alternatives override corrections, which are kept for single sources alone.
+        if isinstance(source, str) and not (options.prefix or options.diverse):
             matches = await self._matches((source, target), items, options.until)
-            known, rejected = _split_by_terms(matches, options.constraints.glossary)
-        new = [item for item in items if item not in known]
-        made = await translate_along(route, new, options, self.registry.glossaries)
+            corrected, rejected = _split_by_terms(matches, options.constraints.glossary)
+        new = [item for item in items if item not in corrected]
+        sentences = await translate_along(route, new, options, self.registry.glossaries)
         if self.least is not None:
-            made = [each.trusted(self.least) for each in made]
-        chosen = options.prefix or options.constraints  # with a beginning or terms of a user, it is no model's own
-        if isinstance(source, str) and not chosen:
-            given = ((item, each) for item, each in zip(new, made, strict=True) if not each.withheld)
-            await self._note((source, target), route, given)
-        made = [each._replace(rejected=rejected.get(item)) for item, each in zip(new, made, strict=True)]
+            sentences = [sentence.trusted(self.least) for sentence in sentences]
+        translated = dict(zip(new, sentences, strict=True))
+        # With a prefix or terms of a user, a translation is no model's own.
+        if isinstance(source, str) and not (options.prefix or options.constraints):
+            own = ((item, sentence) for item, sentence in translated.items() if not sentence.withheld)
+            await self._note((source, target), route, own)
         if options.attention:
-            known = await self._attended(route, known, options.until)
-        found = iter(made)
-        every = iter([known[item] if item in known else next(found) for item in items])
+            corrected = await self._attended(route, corrected, options.until)
+        translated = {item: sentence._replace(rejected=rejected.get(item)) for item, sentence in translated.items()}
+        by_item = corrected | translated
+        remaining = iter([by_item[item] for item in items])
         return [
-            Translated(passage, tuple(next(every) for _ in passage.sentences), options.alternatives)
+            Translated(passage, tuple(next(remaining) for _ in passage.sentences), options.alternatives)
             for passage in passages
         ]
 
-    async def explain(
-        self, text: Read, source: Read, target: str, options: ExplainOptions, until: float = math.inf
-    ) -> Translation:
-        """Explain the translation of a sentence, or of one for each source. UserError if no model translates directly,
-        or if there is no word to translate; BusyError if it takes too long.
+    async def explain(self, item: Item, source: Read, target: str, until: float = math.inf) -> Translation:
+        """Explain a translation of a sentence, or of one for each source; the model's own if none is given. UserError
+        if no model translates directly, or if there is no word to translate; BusyError if it takes too long.
         """
         with self.route(source, target) as route:
             if len(route) > 1:
@@ -201,19 +193,17 @@ class Service:
                     f"{named(source)} to {target} goes through {between}; only direct translations are explained"
                 )
             (hop,) = route
-            item, shared = hop.item(text), RequestOptions(to=hop.direction.to, until=until)
-            if not hop.worded(text):
+            options = RequestOptions(to=hop.direction.to, until=until)
+            if not hop.worded(item):
                 raise UserError("there are no words to explain")
-            translation, contrast = (each and hop.without(each) for each in options)
-            if translation is None:
-                made_with = constrained(hop, shared, self.registry.glossaries)
-                (made,) = await hop.model.translate([Item(text)], made_with)
-                if self.least is not None and made.trusted(self.least).withheld is not None:
+            if item.translation is None:
+                made_with = constrained(hop, options, self.registry.glossaries)
+                (translation,) = await hop.model.translate([Item(item.text)], made_with)
+                if self.least is not None and translation.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
-                translation = hop.without(made.text)
-            item = item._replace(translation=translation, contrast=contrast)
-            (found,) = await hop.model.translate([item], replace(shared, work="explain"))
-            return found
+                item = item._replace(translation=translation.text)
+            (explained,) = await hop.model.translate([hop.item(item)], replace(options, work="explain"))
+            return explained
 
     async def correct(self, source: str, target: str, correction: Correction) -> None:
         """Keep a correction of a text, and those of its sentences if it has as many, with what the models make of each.
@@ -285,8 +275,7 @@ class Service:
             return known
         (hop,) = route
         short = [item for item, sentence in known.items() if item.characters + len(sentence.text) <= ATTENDED]
-        every = ((item, hop.item(item.text)._replace(translation=hop.without(known[item].text))) for item in short)
-        read = {item: each for item, each in every if hop.worded(item.text)}
+        read = {item: hop.item(item._replace(translation=known[item].text)) for item in short if hop.worded(item)}
         try:
             options = RequestOptions(work="score", to=hop.direction.to, until=until)
             found = await hop.model.translate(list(read.values()), options)

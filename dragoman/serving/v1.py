@@ -19,8 +19,8 @@ from dragoman.serving.bodies import ExplainBody, PassageBody, SentencesBody, des
 from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import AUTO, guess_form, languages_of
 from dragoman.serving.models import Read
-from dragoman.serving.request_options import DEFAULTS, RequestOptions
-from dragoman.serving.service import DetectedLanguage, ExplainOptions, named
+from dragoman.serving.request_options import DEFAULTS, Item, RequestOptions
+from dragoman.serving.service import DetectedLanguage, named
 from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.result import Result
 
@@ -92,12 +92,10 @@ class Endpoints:
         passage, source, target, *_ = await self._texts(body)
         if len(passage.read) != 1:
             raise HTTPError(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
-        (read,) = passage.read
-        options = ExplainOptions(body.translation, body.contrast)
-        texts = [*((read,) if isinstance(read, str) else read), *filter(None, options)]
-        if max(map(len, texts)) > LONGEST:  # the work grows with the square of the length
+        item = Item(passage.read[0], translation=body.translation, contrast=body.contrast)
+        if max(map(len, (*item.sources, *item.targets))) > LONGEST:  # the work grows with the square of the length
             raise HTTPError(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
-        work = self.backend.service.explain(read, source, target, options, until)
+        work = self.backend.service.explain(item, source, target, until)
         return Result(await self.backend.answer(request, work)).json()
 
     async def sources(self) -> list[dict[str, Any]]:

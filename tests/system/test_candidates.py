@@ -72,7 +72,8 @@ def test_misuse_is_told(copied: Shell) -> None:
     for wrong in ("3", "3,", "a,b", "3,-1", "1,2,3"):
         outcome = copied("translate", "runs/toy", "test.en", f"--candidates={wrong}")
         assert outcome.code == 2
-        assert f"--candidates {wrong}: expected two numbers" in outcome.err
+        told = " ".join(outcome.err.replace("│", " ").split())
+        assert f"Invalid value for '--candidates': expected two numbers, such as 300,20, found {wrong}" in told
     assert copied("lexicon", "runs/toy", "train.en").code == 2
     assert copied("evaluate", "test.fr", "-i", "test.fr", "--candidates=3,1").code == 2
     copied.write("empty", "")
