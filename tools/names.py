@@ -1,6 +1,6 @@
 """Check the names of the Python code: words that do not say what a variable holds, modules of one name, stock phrases.
 
-`python -m tools.names` prints a line for each fault and exits with 1 if there is any, `--count` their number by package.
+`python -m tools.names` prints a line for each fault and exits with 1 if there is one; `--count` prints only numbers.
 """
 
 import argparse
