@@ -3,7 +3,7 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import category
 
@@ -158,10 +158,19 @@ def _decoded(file: File, encoding: str) -> str:
         raise UserError(f"{file.name}: is not {encoding} as it says; save it as UTF-8") from None
 
 
-def inline(text: str) -> DocumentSegment:
-    """A string of a program, in which tags and entities may stand, as a line. White space stays."""
+def label(text: str, raw: str | None = None, quoted: Callable[[str], str] = str) -> DocumentSegment:
+    """Return a string of a program without its accelerator, as `inline` does."""
+    line = inline(text, raw, quoted)
+    line.take_accelerator()
+    return line
+
+
+def inline(text: str, raw: str | None = None, quoted: Callable[[str], str] = str) -> DocumentSegment:
+    """Return a string in which tags and entities may stand as a segment that is written as `raw`, and whose translation
+    `quoted` writes. White space stays.
+    """
     text = whole(text)
-    line = DocumentSegment(raw=text)
+    line = DocumentSegment(raw=text if raw is None else raw, quoted=quoted)
     entities = Entities(text)
     line.escape = entities.escaped
     for token in tokens(text):

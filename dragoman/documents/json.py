@@ -8,7 +8,7 @@ from itertools import chain
 
 from dragoman.corpus.objects import parse_json
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
-from dragoman.documents.html import inline
+from dragoman.documents.html import label
 from dragoman.documents.segment import Part
 
 ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
@@ -42,9 +42,7 @@ def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:
             yield text[end : token.start()] + quoted(code)
             end = token.end()
         elif not any(key.startswith(ABOUT) for key in keys):
-            line = inline(json.loads(token[0]))
-            line.raw, line.quoted = token[0], quoted
-            line.take_accelerator()
+            line = label(json.loads(token[0]), token[0], quoted)
             if line.worded:
                 yield from (text[end : token.start()], line)
                 end = token.end()

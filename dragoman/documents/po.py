@@ -9,7 +9,7 @@ from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plurals import Forms, plural_rule, read_forms
 from dragoman.documents.document import Document, File
-from dragoman.documents.html import inline
+from dragoman.documents.html import label
 from dragoman.documents.placeholders import Placeholders, lacks_placeholder
 from dragoman.documents.segment import DocumentSegment
 from dragoman.documents.translated import Translated
@@ -117,10 +117,7 @@ def _is_begun(entry: Any) -> bool:
 def _line(text: str) -> DocumentSegment:
     """A message, in which escapes such as those of colours (`\\033[1m`) stay as they are."""
     kept = Placeholders(text)
-    line = inline(_ESCAPES.sub(lambda found: kept.placeholder(found[0]), text))
-    line.raw, line.quoted = text, kept.back
-    line.take_accelerator()
-    return line
+    return label(_ESCAPES.sub(lambda match: kept.placeholder(match[0]), text), text, kept.back)
 
 
 def _comments_behind(text: str) -> str:

@@ -210,6 +210,5 @@ def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
         codes[place] = match[0]
         return place
 
-    line = inline(_CODE.sub(mark, text))
-    line.raw, line.quoted = raw, partial(_Layout.written, _Layout(before, behind, codes, breaks))
+    line = inline(_CODE.sub(mark, text), raw, partial(_Layout.written, _Layout(before, behind, codes, breaks)))
     return line if line.worded else raw

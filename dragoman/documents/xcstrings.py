@@ -9,9 +9,9 @@ from dragoman.corpus.naming import is_same_language
 from dragoman.corpus.objects import parse_json
 from dragoman.corpus.plurals import plural_rule, read_forms
 from dragoman.documents.document import Document, File
-from dragoman.documents.html import inline
+from dragoman.documents.html import label
 from dragoman.documents.placeholders import lacks_placeholder
-from dragoman.documents.segment import DocumentSegment, whole
+from dragoman.documents.segment import whole
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
@@ -48,7 +48,7 @@ class StringCatalogue(Document):
         if self._source != source and not is_same_language(self._source, source):
             raise UserError(f"{file.name}: is in {self._source}, and the run translates {source}")
         gaps = self._find_all_gaps(file)
-        pairs = [(gap, line) for gap in gaps if (line := _line(gap.text)).worded]
+        pairs = [(gap, line) for gap in gaps if (line := label(gap.text)).worded]
         self._gaps = [gap for gap, _ in pairs]
         self.lines = [line for _, line in pairs]
 
@@ -139,12 +139,6 @@ def _value(node: Node) -> str:
 def _is_translated(node: Node) -> bool:
     unit = node.get(UNIT, {})
     return bool(unit.get("value")) and unit.get("state", "") not in UNTRANSLATED
-
-
-def _line(text: str) -> DocumentSegment:
-    line = inline(text)
-    line.take_accelerator()
-    return line
 
 
 def _child(node: dict[str, Any], key: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
-from dragoman.documents.html import inline
+from dragoman.documents.html import label
 from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.errors import UserError
 
@@ -115,10 +115,8 @@ def _line(text: str, scalar: _Scalar) -> tuple[int, DocumentSegment]:
     plain = node.style is None
     if node.tag != STRING or text.startswith("!", begin) or (plain and _BOOLEAN.fullmatch(node.value)):
         return begin, DocumentSegment()
-    line = inline(node.value.rstrip("\n"))
-    line.raw, line.quoted = text[begin:end], partial(_written, text[begin:end], scalar)
-    line.take_accelerator()
-    return begin, line
+    raw = text[begin:end]
+    return begin, label(node.value.rstrip("\n"), raw, partial(_written, raw, scalar))
 
 
 def _written(raw: str, scalar: _Scalar, text: str) -> str:
