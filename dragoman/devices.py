@@ -103,7 +103,7 @@ def asked(device: str | DeviceConfig, own: DeviceConfig) -> DeviceConfig:
     """
     if not isinstance(device, str):
         return arguments.checked(device, "device", str, DeviceConfig)
-    found, _ = sections.problems(DeviceConfig, {"name": device})
+    _, found, _ = sections.validate(DeviceConfig, {"name": device})
     if found:
         raise ConfigError("; ".join(f"device.{problem}" for problem in found))
     return own.model_copy(update={"name": device})

@@ -41,9 +41,10 @@ def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequen
     for key, text in sorted(written.items(), key=lambda item: item[0].count(".")):
         yaml.override(document, key, text)
     values = {"data": {}, **(document.value or {})}
-    found, wrong = sections.problems(Config, values)
+    config, found, wrong = sections.validate(Config, values)
     unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
-    config = sections.sound(Config, values, unfit) if unfit else Config.model_validate(values, strict=True)
+    if unfit:
+        config = sections.sound(Config, values, unfit)
     if config:
         every = [required, *checks] if wrong else [required, contradictions, *checks]
         found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]

@@ -97,10 +97,10 @@ def keys_of(root: type[Section], prefix: str = "") -> Iterator[str]:
             yield from keys_of(inner, f"{prefix}{name}.")
 
 
-def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Problem], bool]:
-    """The problems of values that should be a section, and whether any is more than an unknown key."""
+def validate(root: type[Tree], values: Mapping[str, Any]) -> tuple[Tree | None, list[Problem], bool]:
+    """Validate values as a section. Return it, or None with its problems, and whether one is not an unknown key."""
     try:
-        root.model_validate(values, strict=True)
+        return root.model_validate(values, strict=True), [], False
     except ValidationError as error:
         groups: dict[Path, list[ErrorDetails]] = {}
         for each in error.errors():
@@ -111,8 +111,7 @@ def problems(root: type[Section], values: Mapping[str, Any]) -> tuple[list[Probl
             for path, errors in groups.items()
             for text in _told(root, path, errors, _value(values, path))
         ]
-        return found, any(each["type"] != "extra_forbidden" for each in error.errors())
-    return [], False
+        return None, found, any(each["type"] != "extra_forbidden" for each in error.errors())
 
 
 def _value(values: Any, path: Path) -> Any:

@@ -60,7 +60,7 @@ def test_a_ready_configuration_fits(schema: dict[str, Any], path: Path) -> None:
 )
 def test_it_takes_what_loads_and_nothing_else(schema: dict[str, Any], values: dict[str, Any], fit: bool) -> None:
     given = {"data": DATA, **values}
-    found, _ = sections.problems(Config, given)
+    _, found, _ = sections.validate(Config, given)
     assert (not found) == fit
     assert fits(given, schema) == fit
 

@@ -83,6 +83,6 @@ def test_messages_name_what_is_meant(line: str, expected: str, tmp_path: Path, g
 def test_the_keys_of_a_section_include_those_within() -> None:
     keys = list(keys_of(Config))
     assert {"run", "training.batch.size", "model.embedding.size"} <= set(keys)
-    assert sections.problems(Config, {"data": {}, "nonsense": 1})[0][0].message.startswith(
+    assert sections.validate(Config, {"data": {}, "nonsense": 1})[1][0].message.startswith(
         "unknown key, expected one of"
     )
