@@ -3,10 +3,7 @@
 import contextlib
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from pathlib import Path as FilePath
 from typing import Any
-
-import torch
 
 from dragoman.configuration import components, sections
 from dragoman.configuration.components import Path, Problem
@@ -16,8 +13,7 @@ from dragoman.data.source import Source
 from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
-from dragoman.model import weights
-from dragoman.model.assembly import Assemble, Part, failing, require_causal
+from dragoman.model.assembly import Assemble, Part, require_causal, without_values
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
 from dragoman.model.attention.chain import Chain
@@ -53,14 +49,12 @@ def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
     return build(model, model_inputs(config, sources), target.symbols, mark, edited)
 
 
-def check(
-    config: Config, sources: tuple[Source, ...], target: Language, shapes: Mapping[str, torch.Size], origin: FilePath
-) -> None:
-    """UserError unless weights of these shapes belong to this model. The model is assembled on torch's `meta` device,
-    since a wrong size may need more memory than there is.
+def empty_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
+    """Assemble the model of `build_for` without memory, to compare it with saved weights or to fill it with them. A
+    wrong size may need more memory than there is.
     """
-    with torch.device("meta"):
-        weights.check(build_for(config, sources, target), shapes, origin)
+    with without_values():
+        return build_for(config, sources, target)
 
 
 def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
@@ -116,7 +110,7 @@ def problems(config: Config) -> list[Problem]:
                 raise
             return instead()
 
-    with torch.device("meta"), contextlib.suppress(ValueError):  # already in `found`
+    with without_values(), contextlib.suppress(ValueError):  # already in `found`
         _model(model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
     return found
 
@@ -127,7 +121,7 @@ def parameter_names(config: Config) -> list[str]:
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         return make()
 
-    with torch.device("meta"), contextlib.suppress(ValueError):
+    with without_values(), contextlib.suppress(ValueError):
         model = _model(config.model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
         return [name for name, _ in model.named_parameters(remove_duplicate=False)]
     return []

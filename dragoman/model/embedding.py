@@ -112,7 +112,8 @@ class Composed(Embedding):
         super().__init__(len(symbols), size, dropout)
         alphabet = Alphabet.of(symbols)
         self.spellings: Tensor
-        self.register_buffer("spellings", alphabet.vocabulary(symbols), persistent=False)  # (V, L)
+        with torch.device("cpu"):  # not saved, so it is computed even where parameters have no memory
+            self.register_buffer("spellings", alphabet.vocabulary(symbols), persistent=False)  # (V, L)
         self.composer = composer(len(alphabet), size)
         self._kept: Kept | None = None
 

@@ -71,9 +71,21 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     for name, tensor in own.items():
         if tensor.is_floating_point() != tensors[name].is_floating_point():
             raise UserError(f"{origin}: weights of another model ({name} is of type {tensors[name].dtype})")
+    allocate(model)
     with torch.no_grad():
-        for name, tensor in own.items():
+        for name, tensor in weights(model).items():
             tensor.copy_(tensors[name])
+
+
+def allocate(model: nn.Module) -> None:
+    """Give memory to the tensors of a model that was built on the device `meta`. Tied parameters stay one parameter,
+    which `Module.to_empty` would separate.
+    """
+    for tensor in (*model.parameters(), *model.buffers()):
+        if tensor.is_meta:
+            empty = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
+            new = nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else empty
+            torch.utils.swap_tensors(tensor, new)  # type: ignore[no-untyped-call]
 
 
 def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> None:

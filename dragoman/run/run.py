@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman import devices
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
@@ -12,7 +11,7 @@ from dragoman.data.source import Source, the_text
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, read_shapes, read_tensors
+from dragoman.model.weights import fill, read_tensors
 from dragoman.run.folder import RunFolder
 
 WEIGHTS = ("model", "model-best", "model-last")  # in the order of preference
@@ -62,8 +61,6 @@ class Run:
     def model(self, weights: str | None = None) -> Seq2Seq:
         """Return the model with these weights, in evaluation mode."""
         path = self.weights(weights)
-        build.check(self.config, self.sources, self.target, read_shapes(path), path)
-        with devices.computing_with(1):  # initialising weights would keep several threads waiting for each other
-            model = build.build_for(self.config, self.sources, self.target)
+        model = build.empty_for(self.config, self.sources, self.target)
         fill(model, read_tensors(path)[0], path)
         return model.eval()

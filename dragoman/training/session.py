@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import read_shapes
+from dragoman.model.weights import allocate, check, read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import baselines, checkpoint, own_pairs, pretrained
 from dragoman.training.checks import CHECKS, complete
@@ -113,10 +113,8 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     )
     if workers.leads:
         workers.barrier()
-    if folder.last_state.is_file():
-        _check_shapes(config, data, folder.last_state)
     torch.manual_seed(config.seed)
-    model = build.build_for(config, data.sources, data.target).to(device.torch_device)
+    model = _model(config, data, folder.last_state).to(device.torch_device)
     steps = length(config, data)
     graphs = CudaGraphs(journal.say) if CudaGraphs.wanted(config, device) else None
     objective = _objective(config, model, data, steps, graphs or Consistency.forward_passes).to(device.torch_device)
@@ -193,8 +191,13 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forwar
     return components.build(OBJECTIVES, training.objective, context)
 
 
-def _check_shapes(config: Config, data: Dataset, state: Path) -> None:
-    """UserError unless a state is of this model."""
+def _model(config: Config, data: Dataset, state: Path) -> Seq2Seq:
+    """Build the model, without initial values if a state replaces them. UserError if the state is of another model."""
+    if not state.is_file():
+        return build.build_for(config, data.sources, data.target)
     prefix = f"{checkpoint.WEIGHTS}model."
     shapes = {name.removeprefix(prefix): each for name, each in read_shapes(state).items() if name.startswith(prefix)}
-    build.check(config, data.sources, data.target, shapes, state)
+    model = build.empty_for(config, data.sources, data.target)
+    check(model, shapes, state)
+    allocate(model)
+    return model

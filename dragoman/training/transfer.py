@@ -19,7 +19,7 @@ from dragoman.data.vocabulary import SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, read_shapes, read_tensors
+from dragoman.model.weights import check, fill, read_shapes, read_tensors
 from dragoman.run.run import Run
 from dragoman.text.mark import Symbol
 from dragoman.text.unit import REPLACEMENT
@@ -44,7 +44,7 @@ class Start(NamedTuple):
         run = Run.load(folder)
         run = Run.load(run.folder.reverse.path) if reverse else run
         found = run.weights(name)
-        build.check(run.config, run.sources, run.target, read_shapes(found), found)
+        check(build.empty_for(run.config, run.sources, run.target), read_shapes(found), found)
         return cls(run, found)
 
     @property

@@ -64,23 +64,20 @@ def test_reads_configuration_languages_and_weights(run: Path) -> None:
     assert {"one", "six"} <= set(read.source.vocabulary.symbols(range(len(read.source.vocabulary))))
 
 
-def test_initial_weights_which_are_not_used_keep_no_threads_waiting(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built = build.build_for
-    threads = []
+def test_a_model_is_assembled_once_without_initial_values(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_once, devices = build.build_for, []
 
-    def counted(*given: Any) -> Seq2Seq:
-        threads.append(torch.get_num_threads())
-        return built(*given)
+    def record(*arguments: Any) -> Seq2Seq:
+        model = build_once(*arguments)
+        devices.append(next(model.bridge.parameters()).device.type)
+        return model
 
-    monkeypatch.setattr(build, "build_for", counted)
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        Run.load(run).model()
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-    assert threads[-1] == 1
+    monkeypatch.setattr(build, "build_for", record)
+    before = torch.get_rng_state()
+    model = Run.load(run).model()
+    assert devices == ["meta"]
+    assert torch.equal(torch.get_rng_state(), before)
+    assert {parameter.device.type for parameter in model.parameters()} == {"cpu"}
 
 
 def test_the_weights_to_use_come_before_the_best_and_these_before_the_last(run: Path, golden: Golden) -> None:

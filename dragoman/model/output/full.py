@@ -100,8 +100,10 @@ def unigram(counts: Sequence[int]) -> Float[Tensor, "V"]:
     """`log ((count + 1) / sum (count + 1))`, the logarithm of the unigram distribution. As the first bias it spares a
     model the steps in which it would learn how frequent its symbols are, or, where they are very many, little else.
     """
-    found = torch.tensor(counts, dtype=torch.get_default_dtype()) + 1
-    return (found / found.sum()).log()
+    # On the CPU even where parameters have no memory: what is computed from it may not be saved, and arithmetic on the
+    # device `meta` imports the compiler of torch, which takes seconds.
+    smoothed = torch.tensor(counts, dtype=torch.get_default_dtype(), device="cpu") + 1
+    return (smoothed / smoothed.sum()).log()
 
 
 def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None) -> nn.Parameter:

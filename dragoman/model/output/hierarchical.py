@@ -45,8 +45,8 @@ class Classes(Output):
         self.bias = nn.Parameter(unigram(symbols.counts))
         self.classes = Linear(features_size, math.ceil(len(symbols) / self.width))
         self.ranks: Tensor
-        self.register_buffer("ranks", torch.tensor(ranks(symbols.counts)))  # the class is rank // width
-        of_classes = torch.zeros_like(self.classes.bias).index_add(0, self.ranks // self.width, self.bias.exp())
+        self.register_buffer("ranks", torch.tensor(ranks(symbols.counts), device="cpu"))  # the class is rank // width
+        of_classes = self.bias.new_zeros(len(self.classes.bias)).index_add(0, self.ranks // self.width, self.bias.exp())
         self.classes.bias = nn.Parameter(of_classes.detach().log())
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
