@@ -68,7 +68,7 @@ class Nearest:
         self._threshold = threshold
         self._count = count
         kept = [(self._compared(pair.source), pair.target) for pair in distinct(pairs) if len(pair.source) <= LONGEST]
-        self._sources, self._targets = ([each[side] for each in kept] for side in (0, 1))
+        self._sources, self._targets = ([row[side] for row in kept] for side in (0, 1))
         self._first = {source: row for row, source in reversed(list(enumerate(self._sources)))}
         words = dict.fromkeys(chain.from_iterable(_split(source, tokenise) for source in self._sources))
         self._numbers = {word: 1 + number % CHARACTERS for number, word in enumerate(words)}
@@ -87,16 +87,16 @@ class Nearest:
         if not source or len(source) > LONGEST:
             return []
         rows, scores = self._scored(source, words)
-        found = dict[str, Match]()
+        matches = dict[str, Match]()
         for place in np.argsort(-scores, kind="stable"):
             row, score = rows[place], float(scores[place])
             target = self._targets[row]
-            if len(found) == self._count or score < self._threshold:
+            if len(matches) == self._count or score < self._threshold:
                 break
             if without is not None and self._sources[row] == source and _alike(target, without):
                 continue
-            found.setdefault(target, Match(target, score, self._sources[row]))
-        return list(found.values())
+            matches.setdefault(target, Match(target, score, self._sources[row]))
+        return list(matches.values())
 
     def exact(self, text: str) -> str | None:
         """Return the first translation of an identical source; None if there is none."""
@@ -107,7 +107,7 @@ class Nearest:
         """Return the candidates in the order of the memory, with their similarities."""
         near = [index.nearest(text, CANDIDATES) for index, text in zip(self._indices, (source, words), strict=True)]
         same = [self._first[source]] if source in self._first else []
-        rows = sorted(set(chain(*(each.tolist() for each in near), same)))
+        rows = sorted(set(chain(*(numbers.tolist() for numbers in near), same)))
         pairs = (source, self._sources), (words, self._words)
         scores = [_similarities([text], [texts[row] for row in rows])[0] for text, texts in pairs]
         return rows, (scores[0] + scores[1]) / 2
@@ -163,8 +163,8 @@ def _similarity(one: Sequence[str], other: Sequence[str]) -> Fraction:
     return Fraction(length - Indel.distance(one, other), length) if length else Fraction(1)
 
 
-def _similarities(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-    scores: NDArray[np.float64] = process.cdist(texts, others, scorer=Indel.normalized_similarity, dtype=np.float64)
+def _similarities(texts: Sequence[str], sources: Sequence[str]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = process.cdist(texts, sources, scorer=Indel.normalized_similarity, dtype=np.float64)
     return scores
 
 

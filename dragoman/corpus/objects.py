@@ -32,7 +32,7 @@ def languages(path: str, wanted: Sequence[str]) -> Columns:
         if len(wanted) != 2:
             raise UserError(f"{path}: which two? Say --columns NAME,NAME, as the files are called in place of {EACH}")
         return Columns(tuple(wanted))
-    rows = (found for found in _list(path) if isinstance(found, dict))
+    rows = (item for item in _list(path) if isinstance(item, dict))
     return keyed(rows, wanted, shown(path) if wanted else f"{shown(path)}: item 1", "keys that it has")
 
 
@@ -54,47 +54,47 @@ def is_of_one_language(path: str) -> bool:
 
 
 def _side_by_side(paths: Sequence[str]) -> Iterator[TranslationUnit]:
-    first, *others = [dict(_flat(_object(path))) for path in paths]
+    first, *rest = [dict(_flat(_object(path))) for path in paths]
     for key, text in first.items():
-        yield TranslationUnit((cell(text), *(cell(each.get(key, "")) for each in others)))
-    for key in dict.fromkeys(key for each in others for key in each if key not in first):
-        yield TranslationUnit(("", *(cell(each.get(key, "")) for each in others)))
+        yield TranslationUnit((cell(text), *(cell(texts.get(key, "")) for texts in rest)))
+    for key in dict.fromkeys(key for texts in rest for key in texts if key not in first):
+        yield TranslationUnit(("", *(cell(texts.get(key, "")) for texts in rest)))
 
 
-def _flat(found: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+def _flat(content: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """The texts with the keys on the way to each. Not by recursion, since files may be nested however deep."""
-    rest: list[tuple[tuple[str, ...], Any]] = [((), found)]
+    rest: list[tuple[tuple[str, ...], Any]] = [((), content)]
     while rest:
-        way, found = rest.pop()
-        if isinstance(found, str):
-            yield way, found
-        elif isinstance(found, (dict, list)):
-            inner = found.items() if isinstance(found, dict) else enumerate(found)
-            rest += reversed([((*way, str(key)), each) for key, each in inner])
+        way, content = rest.pop()
+        if isinstance(content, str):
+            yield way, content
+        elif isinstance(content, (dict, list)):
+            inner = content.items() if isinstance(content, dict) else enumerate(content)
+            rest += reversed([((*way, str(key)), value) for key, value in inner])
 
 
 def _items(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a list, each with its place."""
-    for number, found in enumerate(_list(path), start=1):
+    for number, content in enumerate(_list(path), start=1):
         where = f"{shown(path)}: item {number:,}"
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise UserError(f"{where}: expected a JSON object, with a text under each key")
-        yield where, found
+        yield where, content
 
 
 def _object(path: str) -> dict[str, Any]:
-    found = _loaded(path)
-    if not isinstance(found, dict):
+    content = _loaded(path)
+    if not isinstance(content, dict):
         raise UserError(f"{shown(path)}: expected a JSON object, with a text under each key")
-    return found
+    return content
 
 
 def _list(path: str) -> list[Any]:
-    found = _loaded(path)
-    if isinstance(found, list):
-        return found
+    content = _loaded(path)
+    if isinstance(content, list):
+        return content
     other = "a list of objects; the file of one language goes with that of another, as locales/{}.json says"
-    raise UserError(f"{shown(path)}: expected {other}, found {json.dumps(found)[:SHOWN]}")
+    raise UserError(f"{shown(path)}: expected {other}, found {json.dumps(content)[:SHOWN]}")
 
 
 def _loaded(path: str) -> Any:

@@ -4,6 +4,7 @@ libxml2 limits the depth of elements and the length of texts and tags. A file th
 for gigabytes of text or for other files, is refused; nothing outside the file is ever read.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, count
@@ -58,7 +59,7 @@ def _syntax_errors(name: str) -> Iterator[None]:
     try:
         yield
     except etree.XMLSyntaxError as error:
-        message = " ".join(error.msg.partition(", line ")[0].split())
+        message = " ".join(re.split(r", line \d+, column|, (?:use|try) XML_", error.msg)[0].split())
         raise UserError(f"{name}:{error.lineno or 1}: not sound XML ({message})") from None
 
 

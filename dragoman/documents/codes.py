@@ -12,10 +12,10 @@ from lxml import etree
 
 from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.document import UTF_16, encode_utf16
+from dragoman.documents.document_segment import DocumentSegment, possible
 from dragoman.documents.html import Entities, tokens
 from dragoman.documents.placeholders import Placeholders
 from dragoman.documents.placing import Mark, pairs
-from dragoman.documents.segment import DocumentSegment, possible
 from dragoman.errors import UserError
 
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.corpus.naming import is_language, is_same_language
+from dragoman.documents.document_segment import DocumentSegment, Part
 from dragoman.documents.placeholders import Placeholders
-from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_SIGNATURE, check_plain

@@ -8,8 +8,8 @@ from itertools import chain
 
 from dragoman.corpus.objects import parse_json
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
+from dragoman.documents.document_segment import Part
 from dragoman.documents.html import label
-from dragoman.documents.segment import Part
 
 ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')

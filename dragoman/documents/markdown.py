@@ -14,9 +14,9 @@ from tree_sitter import Language, Node, Parser
 
 from dragoman.documents.dialects import ATTRIBUTES, STAYING, hide_extensions
 from dragoman.documents.document import File, Text
+from dragoman.documents.document_segment import DocumentSegment, Part
 from dragoman.documents.html import parts, tag
 from dragoman.documents.placeholders import PLACEHOLDER, Placeholders
-from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.errors import UserError
 
 BLOCKS = Parser(Language(tree_sitter_markdown.language()))

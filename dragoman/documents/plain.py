@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from dragoman.documents.document import EncodedText, File
-from dragoman.documents.segment import DocumentSegment, Part
+from dragoman.documents.document_segment import DocumentSegment, Part
 
 
 class Plain(EncodedText):

@@ -9,9 +9,9 @@ from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plurals import Forms, plural_rule, read_forms
 from dragoman.documents.document import Document, File
+from dragoman.documents.document_segment import DocumentSegment
 from dragoman.documents.html import label
 from dragoman.documents.placeholders import Placeholders, lacks_placeholder
-from dragoman.documents.segment import DocumentSegment
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 
@@ -91,10 +91,10 @@ class Catalogue(Document):
                 del texts[form]
 
     def written(self, translated: Sequence[Translated]) -> bytes:
-        for (entry, form, _), line, each in zip(self._gaps, self.lines, translated, strict=True):
-            if not each.complete:
+        for (entry, form, _), line, translation in zip(self._gaps, self.lines, translated, strict=True):
+            if not translation.complete:
                 continue
-            text = _CONTROLS.sub("", line.written(each))
+            text = _CONTROLS.sub("", line.written(translation))
             if form is None:
                 entry.msgstr = text
             else:
@@ -129,5 +129,5 @@ def _comments_behind(text: str) -> str:
         lines.append(line)
     else:
         return ""  # there is no message, and what begins the file is written
-    found = "\n".join(reversed(lines)).strip()
-    return f"\n{found}\n" if found else ""
+    comments = "\n".join(reversed(lines)).strip()
+    return f"\n{comments}\n" if comments else ""

@@ -11,8 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 from dragoman.documents.document import EncodedText, File
+from dragoman.documents.document_segment import Part
 from dragoman.documents.html import inline
-from dragoman.documents.segment import Part
 from dragoman.errors import UserError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

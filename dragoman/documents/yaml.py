@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
+from dragoman.documents.document_segment import DocumentSegment, Part
 from dragoman.documents.html import label
-from dragoman.documents.segment import DocumentSegment, Part
 from dragoman.errors import UserError
 
 STRING = "tag:yaml.org,2002:str"

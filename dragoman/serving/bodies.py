@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.json_schema import SkipJsonSchema
 from starlette.requests import ClientDisconnect, Request
 
-from dragoman.documents.segment import whole
+from dragoman.documents.document_segment import whole
 from dragoman.serving.http_error import HTTPError
 from dragoman.text.glossary import Glossary, Term
 

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from dragoman.documents import table
 from dragoman.documents.document import Document, File
+from dragoman.documents.document_segment import DocumentSegment
 from dragoman.documents.html import Page
 from dragoman.documents.passages import Passage, split
-from dragoman.documents.segment import DocumentSegment
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.serving.traces import trace_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from dragoman.documents.segment import possible
+from dragoman.documents.document_segment import possible
 from dragoman.serving.corrections import Entry
 from dragoman.version import __version__
 

@@ -17,7 +17,7 @@ from dragoman.documents import codes
 from dragoman.documents.document import File
 from dragoman.documents.passages import Passage
 from dragoman.documents.translated import Sentence, Translated
-from dragoman.documents.xml import Tmx, Xliff
+from dragoman.documents.xliff_tmx import Tmx, Xliff
 from dragoman.errors import UserError
 from tests.documents.speaking import Say, backwards, nothing, same, spoken
 

@@ -43,19 +43,19 @@ class _Units(Document):
         self._original = Original(tree, file.data)
         self._declared = list[tuple[Any, str]]()  # elements that have got an attribute, and its name
         check_root(root, self.root, file.name)
-        self._gaps = [gap for gap in self._found(file.name) if gap.coded.line.worded]
+        self._gaps = [gap for gap in self._find_gaps(file.name) if gap.coded.line.worded]
         self.lines = [gap.coded.line for gap in self._gaps]
 
     def written(self, translated: Sequence[Translated]) -> bytes:
         changed = list[Any]()
-        for gap, each in zip(self._gaps, translated, strict=True):
-            if each.complete:
-                self._fill(gap, gap.coded.line.written(each), each)
+        for gap, translation in zip(self._gaps, translated, strict=True):
+            if translation.complete:
+                self._fill(gap, gap.coded.line.written(translation), translation)
                 changed.append(gap.unit.getparent() if local_name(gap.unit) == "segment" else gap.unit)
         return self._original.serialised(changed, self._declared)
 
     @abstractmethod
-    def _found(self, name: str) -> Iterator[Gap]:
+    def _find_gaps(self, name: str) -> Iterator[Gap]:
         """Yield what lacks a translation."""
 
     @abstractmethod
@@ -69,19 +69,19 @@ class Tmx(_Units):
 
     root = "tmx"
 
-    def _found(self, name: str) -> Iterator[Gap]:
+    def _find_gaps(self, name: str) -> Iterator[Gap]:
         self._codes = dict[str, str]()  # of languages, as the file has them, each with its attribute
-        some = False
+        has_source = False
         units = [(unit, tmx_texts(unit)) for unit in self._root.iter(*(f"{{*}}{tag}" for tag in TMX_UNITS))]
         for _, texts in units:
             self._codes |= {code: attribute for code, attribute, _ in texts}
         for unit, texts in units:
             source, target = variants(self.languages, [code for code, _, _ in texts])
-            some = some or bool(source)
+            has_source = has_source or bool(source)
             segment = texts[source[0]][2].find("{*}seg") if source else None
             if segment is not None and all(_empty(texts[place][2]) for place in target):
                 yield Gap(unit, Coded(segment))
-        if self._codes and not some:
+        if self._codes and not has_source:
             raise UserError(f"{name}: has no {self.languages[0]} (it has: {', '.join(sorted(self._codes))})")
 
     def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
@@ -122,7 +122,7 @@ class Xliff(_Units):
         super().__init__(file)
         self._filled = set[Any]()  # targets
 
-    def _found(self, name: str) -> Iterator[Gap]:
+    def _find_gaps(self, name: str) -> Iterator[Gap]:
         root = self._root
         self._check(root, "srcLang", "trgLang", name)
         for file in root.iter("{*}file"):
@@ -134,7 +134,7 @@ class Xliff(_Units):
                 initial = target is not None and target.get("state") in UNTRANSLATED
             else:
                 initial = unit.get("state") in INITIAL
-            if source is None or unit.get("approved") == "yes" or _kept(unit):
+            if source is None or unit.get("approved") == "yes" or _stays(unit):
                 continue
             segments, there = _segments(divided), _segments(target)
             if segments and (there or initial or _empty(target)):
@@ -146,11 +146,11 @@ class Xliff(_Units):
     def _check(self, element: Any, source: str, target: str, name: str) -> None:
         """UserError if an element says that it is in other languages."""
         if element.get(source):
-            found = element.get(source), element.get(target, "")
+            codes = element.get(source), element.get(target, "")
             where = f"{name}:{element.sourceline}"
-            if matched(self.languages, found, where) != (0, 1):
-                raise UserError(f"{where}: is a translation of {found[0]}, and the run translates {self.languages[0]}")
-            if not found[1]:
+            if matched(self.languages, codes, where) != (0, 1):
+                raise UserError(f"{where}: is a translation of {codes[0]}, and the run translates {self.languages[0]}")
+            if not codes[1]:
                 element.set(target, self.languages[1])
                 self._declared.append((element, target))
 
@@ -159,7 +159,7 @@ class Xliff(_Units):
         target = unit.find("{*}target")
         if target is None:
             target = etree.Element(etree.QName(space, "target"))
-            before = [each for each in unit if local_name(each) in ("source", "seg-source")][-1]
+            before = [child for child in unit if local_name(child) in ("source", "seg-source")][-1]
             before.addnext(target)
             target.tail, before.tail = before.tail, before.tail
         if gap.segment is None:
@@ -192,7 +192,7 @@ class Xliff(_Units):
         if translated.quality is None:
             return
         if not segment.get("id"):
-            ids = {each.get("id") for each in unit.iter()}
+            ids = {element.get("id") for element in unit.iter()}
             segment.set("id", next(name for number in count(1) if (name := f"s{number}") not in ids))
         matches = unit.find(f"{{{MATCHES}}}matches")
         if matches is None:
@@ -210,9 +210,9 @@ class Xliff(_Units):
 
 def _segments(element: Any) -> dict[str, Any]:
     """The segments that a text of XLIFF 1.2 is divided into."""
-    every = [] if element is None else element.iter("{*}mrk")
-    segments = (each for each in every if each.get("mtype") == "seg")
-    return {each.get("mid", f"#{number}"): each for number, each in enumerate(segments)}
+    marks = [] if element is None else element.iter("{*}mrk")
+    segments = (mark for mark in marks if mark.get("mtype") == "seg")
+    return {segment.get("mid", f"#{number}"): segment for number, segment in enumerate(segments)}
 
 
 def _place(target: Any, source: Any, number: str) -> Any:
@@ -222,7 +222,7 @@ def _place(target: Any, source: Any, number: str) -> Any:
         segments = _segments(source)
         missing = etree.Element(segments[number].tag, segments[number].attrib)
         behind = list(segments)[list(segments).index(number) + 1 :]
-        following = next((there[each] for each in behind if each in there), None)
+        following = next((there[mid] for mid in behind if mid in there), None)
         if following is not None:
             following.addprevious(missing)
             missing.tail = " "
@@ -259,18 +259,18 @@ def _added(parent: Any, name: etree.QName) -> Any:
     return added
 
 
-def _kept(unit: Any) -> bool:
+def _stays(unit: Any) -> bool:
     """Whether it, or what it is in, says that it is not to be translated."""
-    said = next((each.get("translate") for each in (unit, *unit.iterancestors()) if each.get("translate")), "yes")
-    return bool(said == "no")
+    elements = (unit, *unit.iterancestors())
+    return next((element.get("translate") for element in elements if element.get("translate")), "yes") == "no"
 
 
 def _qualifier(translated: Translated) -> str:
     """Where a translation is from: a model, or the memory of corrections."""
-    matches = [each.match for each in translated.sentences]
+    matches = [sentence.match for sentence in translated.sentences]
     if None in matches or not matches:
         return MACHINE
-    return "exact-match" if all(each and each.score == 1 for each in matches) else "fuzzy-match"
+    return "exact-match" if all(match and match.score == 1 for match in matches) else "fuzzy-match"
 
 
 def _percent(translated: Translated) -> str:
