@@ -13,7 +13,7 @@ from dragoman.data.source import Source
 from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
-from dragoman.model.assembly import Assemble, Part, require_causal, without_values
+from dragoman.model.assembly import Assemble, Part, failing, require_causal, without_values
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
 from dragoman.model.attention.chain import Chain
