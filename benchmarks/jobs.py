@@ -12,7 +12,8 @@ class Job:
 
     `folder` holds the corpus in symbols, one sentence per line (train.source, train.target, test.source, test.target),
     and vocabulary.source and .target (symbol, tab, count). Every translation has `length` symbols, the end symbol
-    included where there is one. A round of training is `updates` updates; a round of decoding is `size` test sentences.
+    included where there is one. A round of training is `updates` updates; a round of decoding is `size` test sentences;
+    one of products multiplies matrices of `size` rows and columns.
     """
 
     work: str

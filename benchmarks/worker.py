@@ -31,7 +31,6 @@ from dragoman.translation.generator import Task
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.spans import Marked
 
-PRODUCT = 1024  # rows and columns of the matrices whose products measure the rate of this machine
 PRODUCTS = 8  # products in a round
 
 
@@ -112,13 +111,13 @@ def decode(job: Job) -> None:
 def products(job: Job) -> None:
     """Measure square matrix products. A token here is a floating-point operation."""
     device = devices.choose(load(job).device)
-    matrix = torch.randn(PRODUCT, PRODUCT, device=device.torch_device).to(device.precision)
+    matrix = torch.randn(job.size, job.size, device=device.torch_device).to(device.precision)
     rounds = DeviceRounds(job.device)
 
     def work() -> None:
         for _ in range(PRODUCTS):
             matrix @ matrix
-            rounds.count(2 * PRODUCT**3, 0)
+            rounds.count(2 * job.size**3, 0)
 
     rounds.repeat(work)
 

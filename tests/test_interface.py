@@ -1,7 +1,8 @@
 """The Python interface: a wrong argument is told in one line, by its name, whatever would fail because of it."""
 
-import subprocess
+import io
 import sys
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -65,10 +66,13 @@ for call in sys.argv[2:]:
 
 @pytest.fixture(scope="module")
 def told(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What each call is told, in a process of its own: here, wrong types do not come as far as the code."""
-    command = [sys.executable, "-c", CALLS, str(toy.trained(tmp_path_factory.getbasetemp())), *WRONG]
-    lines = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout.splitlines()
-    return dict(zip(WRONG, lines, strict=True))
+    """Return the message of each call."""
+    run = str(toy.trained(tmp_path_factory.getbasetemp()))
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, chdir(repository), redirect_stdout(out):
+        patch.setattr(sys, "argv", ["-c", run, *WRONG])
+        exec(CALLS, {})
+    return dict(zip(WRONG, out.getvalue().splitlines(), strict=True))
 
 
 @pytest.mark.parametrize("call", WRONG)

@@ -46,6 +46,7 @@ def test_every_row_is_a_sound_configuration(row: Row, data: Path, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.spec("H11")
 def test_both_directions_are_trained_and_the_trip_is_made_once(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

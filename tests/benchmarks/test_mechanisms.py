@@ -75,6 +75,7 @@ def test_a_row_is_trained_once_and_becomes_a_line(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_a_training_that_fails_is_named_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,6 +101,7 @@ def test_the_picture_in_the_docs_shows_the_results(repository: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_process")
 def test_a_failed_row_is_told_and_no_line(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--folder", str(captions / "table"), "--data", str(captions / "nowhere"), "--epochs", "1"]
     assert sources.main([*options, "--only", "de"]) == 1
