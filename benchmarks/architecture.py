@@ -44,7 +44,7 @@ def model(sizes: Sizes) -> ModelConfig:
 
 def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
     """Return the configuration of an endless training on this corpus."""
-    language = LanguageConfig(tokeniser="whitespace", unit=Spec(unit, {"size": sizes.symbols}))
+    language = LanguageConfig(pretokenizer="whitespace", unit=Spec(unit, {"size": sizes.symbols}))
     return Config(
         data=data,
         text=TextConfig(joint=True, source=language, target=language),

@@ -53,8 +53,8 @@ run: {run}
 data: {{source: en, target: fr, train: {corpus}/train, dev: {corpus}/dev}}
 text:
   joint: true
-  source: {{tokeniser: whitespace, unit: {{kind: word, size: {symbols}}}}}
-  target: {{tokeniser: whitespace, unit: {{kind: word, size: {symbols}}}}}
+  source: {{pretokenizer: whitespace, unit: {{kind: word, size: {symbols}}}}}
+  target: {{pretokenizer: whitespace, unit: {{kind: word, size: {symbols}}}}}
 model:{model}
 training: {{epochs: null, steps: {steps}, batch: {{size: 80}}}}
 search: {{kind: {search}}}

@@ -38,8 +38,8 @@ run: {folder}/{name}
 data: {{source: en, target: de, train: {folder}/train, dev: {folder}/dev, max_length: 200}}
 text:
   joint: true
-  source: {{tokeniser: whitespace, unit: {{kind: bpe, size: 8000}}}}
-  target: {{tokeniser: whitespace, unit: {{kind: bpe, size: 8000}}}}
+  source: {{pretokenizer: whitespace, unit: {{kind: bpe, size: 8000}}}}
+  target: {{pretokenizer: whitespace, unit: {{kind: bpe, size: 8000}}}}
 model:
   embedding: {{size: 192, dropout: 0.2, tie: all}}
   encoder: {{kind: rnn, cell: gru, size: 192, dropout: 0.2}}
@@ -49,7 +49,7 @@ model:
 training:
   epochs: {epochs}
   batch: {{size: 2500, unit: symbols}}
-  optimiser: {{kind: adam, learning_rate: 0.0015}}
+  optimizer: {{kind: adam, learning_rate: 0.0015}}
   schedule: {{kind: inverse_square_root, warmup: 400}}
   metric: loss
   average: 3

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from dragoman.corpus.examples import Pair, read_texts
 from dragoman.corpus.memory import Nearest
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import punctuation
 
 THRESHOLD = 0.5
@@ -98,7 +98,7 @@ def words(text: str) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     options = parsed(arguments)
-    normalise = Normaliser(lowercase=False)
+    normalise = Normalizer(lowercase=False)
     sources = list(dict.fromkeys(filter(str.strip, map(normalise, texts(options.memory)))))[: options.sources]
     asked = list(dict.fromkeys(map(normalise, texts(options.queries))))
     queries = random.Random(1).sample(asked, min(options.count, len(asked)))

@@ -35,7 +35,7 @@ OBJECTIVES: dict[str, dict[str, object]] = {
     "minimum risk": {"training.objective": {"kind": "minimum_risk", "metric": "bleu", "samples": 10}},
 }
 GOING_ON = {  # small steps, from weights that are good
-    "training.optimiser.learning_rate": 0.0002,
+    "training.optimizer.learning_rate": 0.0002,
     "training.schedule": "constant",
     "training.epochs": None,
     "training.steps": STEPS,
@@ -51,7 +51,7 @@ def rows(options: argparse.Namespace) -> list[Row]:
     config = options.folder / "config.yaml"
     start = Row(START, config)
     run = str(options.folder / start.slug)
-    first = {"training.start": run, "text.symbols_of": run, **GOING_ON}
+    first = {"training.start": run, "text.vocabulary_from": run, **GOING_ON}
     return [
         start,
         *(

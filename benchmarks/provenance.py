@@ -84,7 +84,7 @@ def digest(*configs: Config) -> str:
         pairs = tuple(_named(pair) for pair in config.data.pairs)
         data = _named(config.data).model_copy(update={"pairs": pairs})
         training = config.training.model_copy(update={"start": _name(config.training.start)})
-        text = config.text.model_copy(update={"symbols_of": _name(config.text.symbols_of)})
+        text = config.text.model_copy(update={"vocabulary_from": _name(config.text.vocabulary_from)})
         named = {"run": "", "data": data, "training": training, "text": text}
         found.update(document.dump(config.model_copy(update=named)).encode())
     return found.hexdigest()

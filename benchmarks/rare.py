@@ -211,7 +211,7 @@ def dictionary(corpus: str, options: argparse.Namespace) -> Path:
         sides = path.with_suffix(".source"), path.with_suffix(".target")
         for side, texts in zip(sides, zip(*_read(corpus, "train", options), strict=True), strict=True):
             write(side, texts)
-        command = [sys.executable, "-m", "dragoman", "dictionary", *map(str, sides), "--tokeniser", "whitespace"]
+        command = [sys.executable, "-m", "dragoman", "dictionary", *map(str, sides), "--pretokenizer", "whitespace"]
         done = subprocess.run([*command, "-o", str(path)], stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise UserError(done.stderr.strip())

@@ -36,7 +36,7 @@ from dragoman.corpus.memory import Nearest
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import punctuation
 from dragoman.training import checks
 from dragoman.training.starting import OPTIONS
@@ -99,7 +99,7 @@ def _started(parent: str) -> dict[str, str]:
     """Return the options of a training that starts from a row, those of `dragoman train --start`."""
     options = {key: json.dumps(value) for key, value in OPTIONS.items()}
     own = {"data.train": "memory", "data.dev": "dev", "training.metric": "chrf"}
-    return {**options, **own, "training.start": parent, "text.symbols_of": parent}
+    return {**options, **own, "training.start": parent, "text.vocabulary_from": parent}
 
 
 TABLE = Table(
@@ -122,7 +122,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     corpora = {"data.train": "memory" if alone else "parent", "data.dev": "dev" if alone else "parent-dev", **given}
     for key in ("data.train", "data.dev"):
         given[key] = str(_corpus(corpora[key], options))
-    for key in ("training.start", "text.symbols_of"):
+    for key in ("training.start", "text.vocabulary_from"):
         if key in given:
             given[key] = str(options.folder / Row(given[key], row.config).slug)
     places = {"run": str(options.folder / row.slug), "data.source": source, "data.target": target}
@@ -191,7 +191,7 @@ def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
     """Return the score of the translation of the most similar source."""
-    known = Nearest(memory, Normaliser(lowercase=False), punctuation, threshold=ANY)
+    known = Nearest(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
     return scored([next((match.translation for match in known.matches(pair.source)), "") for pair in pairs], pairs)
 
 

@@ -92,9 +92,9 @@ SELF = "{kind: self_attention, size: 64, layers: 3, heads: 4, hidden: 128, dropo
 UNSEEN = ("length", "addprim_jump")
 MECHANISMS = {
     "looks after": {"model.decoder.attend": "after", "model.attention.score": "scaled_dot"},
-    "sparsemax": {"model.attention.normaliser": "sparsemax"},
-    "hard attention": {"model.attention.normaliser": "hard", **HARD},
-    "hard attention in a chain": {"model.attention.normaliser": "{kind: hard, order: 1}", **HARD},
+    "sparsemax": {"model.attention.normalizer": "sparsemax"},
+    "hard attention": {"model.attention.normalizer": "hard", **HARD},
+    "hard attention in a chain": {"model.attention.normalizer": "{kind: hard, order: 1}", **HARD},
     "convolutional encoder": {
         "model.encoder": "{kind: convolutional, size: 128, layers: 4, width: 3, dropout: 0.1}",
         "model.bridge": "mean",

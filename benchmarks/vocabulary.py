@@ -97,13 +97,13 @@ def work(output: Spec, symbols: int, updates: int) -> Figures:
     known, model = table(symbols), architecture.model(architecture.Sizes())
     model = model.model_copy(update={"output": output, "embedding": model.embedding.model_copy(update={"tie": "none"})})
     learner = build.build(model, (SymbolTable.sized(SOURCE),), known).train()
-    optimiser = torch.optim.Adam(learner.parameters(), fused=True)
+    optimizer = torch.optim.Adam(learner.parameters(), fused=True)
     begun, done = 0.0, 0
     finding, every = batches(known, learner.output.portion)
     for number, batch in enumerate(every[: updates + 1]):
         if number == 1:
             begun = time.process_time()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         with device.autocast():
             loss = force(learner, batch).loss
         loss.total.backward()  # type: ignore[no-untyped-call]
@@ -111,7 +111,7 @@ def work(output: Spec, symbols: int, updates: int) -> Figures:
             if parameter.grad is not None:
                 parameter.grad.div_(loss.symbols)
         torch.nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
         done += loss.symbols if number else 0
     return Figures(done / (time.process_time() - begun + updates * finding), peak_memory())
 

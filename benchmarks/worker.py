@@ -77,7 +77,7 @@ class Meter(Silence):
 
 
 def train(job: Job) -> None:
-    """Measure the training loop of `dragoman train`, with its own batches, step and optimiser."""
+    """Measure the training loop of `dragoman train`, with its own batches, step and optimizer."""
     folder = RunFolder(Path(job.folder).parent / "run")
     meter = Meter(folder)
     run = session.assemble(load(job), folder, Workers(), meter, Stop())

@@ -80,7 +80,7 @@ def multi30k(files: Path, folder: Path) -> Table:
             found = list(islice(read_pairs(str(files / name), source, target), begin, None, step))
             for language, lines in zip((source, target), zip(*found, strict=True), strict=True):
                 write(place / f"{part}.{language}", lines)
-    tokenised = {f"text.{side}.tokeniser": "whitespace" for side in ("source", "target")}
+    tokenised = {f"text.{side}.pretokenizer": "whitespace" for side in ("source", "target")}
     metrics = "[{kind: bleu, tokenise: none}]"
     return Table(folder, {**tokenised, "metrics": metrics}, Bleu(tokenise="none"))
 

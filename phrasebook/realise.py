@@ -13,7 +13,7 @@ CLOSING = {"english": set(".,?!"), "french": set(".,"), "german": set(".,?!")}
 
 
 class Sentence(NamedTuple):
-    """`words` are the words of `text` as the "punctuation" tokeniser splits it."""
+    """`words` are the words of `text` as the "punctuation" pretokenizer splits it."""
 
     text: str
     words: tuple[str, ...]

@@ -27,7 +27,7 @@ Part = TypeVar("Part", bound=nn.Module)
 def settings(
     *,
     score: Any = "additive",
-    normaliser: Any = "softmax",
+    normalizer: Any = "softmax",
     terms: Any = (),
     attention: Mapping[str, Any] | None = None,
     combination: Any = "concatenation",
@@ -47,7 +47,7 @@ def settings(
             "embedding": {"size": SIZE, **(embedding or {})},
             "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
             "bridge": bridge,
-            "attention": {"score": score, "terms": terms, "normaliser": normaliser, **(attention or {})},
+            "attention": {"score": score, "terms": terms, "normalizer": normalizer, **(attention or {})},
             "combination": combination,
             "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
             "output": {"kind": "full", **(output or {})},
@@ -78,7 +78,7 @@ def build_model(
 
 def context(model: Seq2Seq | None = None, **known: Any) -> ObjectiveContext:
     """What an objective is told of a training of this model, between two languages of five words."""
-    pipeline = TextPipeline(lowercase=False, tokeniser="whitespace", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word"))
     language = Language("de", pipeline, Vocabulary("abcde"), (1,) * SYMBOLS)
     with torch.random.fork_rng():
         model = model or build_model()

@@ -15,7 +15,7 @@ from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, Sequence
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
@@ -42,7 +42,7 @@ STREAMED = {"encoder": {"direction": "forward"}, "bridge": "zero"}
 SELF = {"kind": "self_attention", "size": 4, "layers": 2, "heads": 2}
 MODELS: dict[str, dict[str, Any]] = {
     **{f"score {kind}": {"score": kind} for kind in SCORES},
-    **{f"normaliser {kind}": {"normaliser": kind} for kind in NORMALISERS if kind != "hard"},
+    **{f"normalizer {kind}": {"normalizer": kind} for kind in NORMALIZERS if kind != "hard"},
     **{f"term {kind}": {"terms": [kind], **(STREAMED if term.hides else {})} for kind, term in TERMS.items()},
     **{
         f"bridge {kind}": {"bridge": kind, "encoder": {"size": 4, "direction": "forward"}}
@@ -138,8 +138,8 @@ TRAININGS: dict[str, dict[str, str]] = {
     **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS if kind not in ("nce", "partitioned")},
     "nce": {"model.output": "{kind: nce, samples: 5}"},
     "partitioned": {"model.output": "{kind: partitioned, portion: 12}"},
-    "marginal": {"training.objective": "marginal", "model.attention.normaliser": "hard"},
-    "reinforce": {"training.objective": "reinforce", "model.attention.normaliser": "hard"},
+    "marginal": {"training.objective": "marginal", "model.attention.normalizer": "hard"},
+    "reinforce": {"training.objective": "reinforce", "model.attention.normalizer": "hard"},
     "r_drop": {"training.consistency": "r_drop", "model.encoder.dropout": "0.2"},
     "token_cutoff": {"training.consistency": "token_cutoff"},
     "moving average": {"training.moving_average": "0.9"},

@@ -27,7 +27,7 @@ model:
 training:
   epochs: 2
   batch: {size: 16}
-  optimiser: {kind: adam, learning_rate: 0.01}
+  optimizer: {kind: adam, learning_rate: 0.01}
   average: 2
   search: {kind: greedy, length_ratio: 1, length_margin: 3}
 metrics: [{kind: bleu, order: 2}, chrf]
@@ -107,7 +107,7 @@ def trained(base: Path) -> Path:
         "training.steps": 140,
         "training.validate_every": 140,
         "training.schedule": {"kind": "cosine", "steps": 140},
-        "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+        "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
     }
     return session.train(
         config(corpus(base / "toy", train=160, longest=5), base / "toy" / "run", options), quiet=True

@@ -37,7 +37,7 @@ class Options(NamedTuple):
     symmetrise: Symmetrised = None
     also: MorePairs = None
     columns: Columns = None
-    tokeniser: TokenisedBy = None
+    pretokenizer: TokenisedBy = None
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Link all words with at least this weight, not just the best."),
@@ -112,23 +112,23 @@ def _by_counting(options: Options) -> Iterator[list[Aligned]]:
     """Yield the pairs aligned by a model that is trained on them, in portions."""
     from dragoman.corpus import aligners
 
-    words = aligners.lower_words(options.tokeniser or "punctuation")
+    words = aligners.lower_words(options.pretokenizer or "punctuation")
     given: Iterable[Pair]
     given, also = counting.corpora(options.files, options.columns, options.also, options.output, [options.gold])
-    if options.gold and options.tokeniser is None:
+    if options.gold and options.pretokenizer is None:
         given = list(given)
-        _tell_tokeniser(given, words)
+        _tell_pretokenizer(given, words)
     pairs, more = ([aligners.Words(*map(words, pair)) for pair in each] for each in (given, also))
     every = counting.links(pairs, more, options.method, options.symmetrise)
     both = (Aligned(pharaoh(links), links, pair.counts) for pair, links in zip(pairs, every, strict=True))
     return (portion.lines for portion in portions(both, PORTION))
 
 
-def _tell_tokeniser(pairs: "Sequence[Pair]", words: Callable[[str], str]) -> None:
+def _tell_pretokenizer(pairs: "Sequence[Pair]", words: Callable[[str], str]) -> None:
     """Tell where the words that are aligned are not those between spaces, which gold links usually count."""
     apart = sum(any(len(words(text).split()) != len(text.split()) for text in pair) for pair in pairs)
     if apart:
-        told = "have other words than those between spaces; if its links count these, choose --tokeniser whitespace"
+        told = "have other words than those between spaces; if its links count these, choose --pretokenizer whitespace"
         tell(f"--gold: {apart:,} of {len(pairs):,} pairs {told}")
 
 

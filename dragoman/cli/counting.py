@@ -21,7 +21,7 @@ OF_RUN = Requires("RUN")
 OF_NO_RUN = Conflicts("RUN")
 
 
-Tokeniser: TypeAlias = Literal["punctuation", "whitespace"]
+Pretokenizer: TypeAlias = Literal["punctuation", "whitespace"]
 PairFiles = Annotated[
     list[Path],
     typer.Argument(
@@ -53,7 +53,9 @@ MorePairs = Annotated[
 ]
 Columns = Annotated[AnyColumns, OF_NO_RUN]
 TokenisedBy = Annotated[
-    Tokeniser | None, typer.Option(help="Without RUN: what separates words, as `text` has it; punctuation."), OF_NO_RUN
+    Pretokenizer | None,
+    typer.Option(help="Without RUN: what separates words, as `text` has it; punctuation."),
+    OF_NO_RUN,
 ]
 
 

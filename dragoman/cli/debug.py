@@ -53,14 +53,14 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
 
     found = _load(file, given)  # the parts of the model, which need torch, are checked after the corpora
     protection = Protection.of(found.text.protect)
-    data, tokenisers = found.data, (found.text.source.tokeniser, found.text.target.tokeniser)
+    data, pretokenizers = found.data, (found.text.source.pretokenizer, found.text.target.pretokenizer)
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
             _tell_headers(f"data.{name}", where, (*texts, pair.target))
             for source in texts if where else ():
                 about = f", {source} and {pair.target}" if data.pairs or len(pair.sources) > 1 else ""
-                described = statistics.describe(where, source, pair.target, sources=texts, tokenisers=tokenisers)
+                described = statistics.describe(where, source, pair.target, sources=texts, pretokenizers=pretokenizers)
                 again = _again(pair, source, texts) if name == "dev" else []
                 _tell("\n".join([f"data.{name}: {', '.join(where)}{about}", str(described), *again]) + "\n")
                 if protection and name == "train":
@@ -71,7 +71,7 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
                 count = sum(1 for _ in read_examples(where, pair.sources, pair.target, data.features))
                 _tell(f"data.{name}: {', '.join(where)}, {count:,} lines in {pair.target}\n")
     if data.alignments:
-        _tell(str(statistics.describe_links(data.train, data.source[0], data.target, tokenisers=tokenisers)))
+        _tell(str(statistics.describe_links(data.train, data.source[0], data.target, pretokenizers=pretokenizers)))
     from dragoman.training import checks
 
     for line in init.outlook(checks.load_config(file, given)):
@@ -160,7 +160,7 @@ def debug_config(
     found = checks.complete(checks.load_config(file, given))
     typer.echo(document.commented(found, checks.PARTS), nl=False)
     data, symbols, target = found.data, _symbols(found.text.source), _symbols(found.text.target)
-    regions = {name: Regions(NUMBERS, name not in found.model.start_only) for name in data.features}
+    regions = {name: Regions(NUMBERS, name not in found.model.initial_state_only) for name in data.features}
     others = dict.fromkeys(data.recalled, target) | regions
     sources = [others.get(name, symbols) for name in (data.inputs or data.sides)]
     parts = count_parameters(found.model, data.sequences(sources), target)

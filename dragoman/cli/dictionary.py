@@ -31,7 +31,7 @@ class Options(NamedTuple):
     symmetrise: Symmetrised = None
     also: MorePairs = None
     columns: Columns = None
-    tokeniser: TokenisedBy = None
+    pretokenizer: TokenisedBy = None
     weights: Annotated[Weights, OF_RUN] = None
     to: Annotated[To, OF_RUN] = None
     arrays: Annotated[ArrayFiles, OF_RUN] = None
@@ -84,7 +84,7 @@ def _by_counting(options: Options) -> Iterator[Linked]:
     """Yield the pairs as a model aligns them that is trained on them: in lower case, but they stay as written."""
     from dragoman.corpus import aligners
 
-    words = aligners.written_words(options.tokeniser or "punctuation")
+    words = aligners.written_words(options.pretokenizer or "punctuation")
     every = counting.corpora(options.files, options.columns, options.also, options.output)
     given, also = ([Words(*map(words, pair)) for pair in each] for each in every)
     low, more = ([Words(*map(lowered, pair)) for pair in each] for each in (given, also))

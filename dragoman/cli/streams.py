@@ -12,7 +12,7 @@ import typer
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.files.writing import write_atomically, write_in_parts
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.printable import printable
 
 Item = TypeVar("Item")
@@ -21,7 +21,7 @@ PORTION = 256  # the most lines in a portion
 FIRST = 8  # lines in the first portion, so that the first result comes soon; each further portion is twice as large
 
 # Whatever some program takes for the end of a line becomes a space, however a model came to write it.
-one_line = Normaliser(lowercase=False)
+one_line = Normalizer(lowercase=False)
 
 
 class Portion(NamedTuple, Generic[Item]):

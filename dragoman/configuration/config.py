@@ -34,7 +34,7 @@ class LanguageConfig(Section):
     """From text to symbols, for one language."""
 
     lowercase: bool = Field(False, description="true = translate in lower case")
-    tokeniser: Literal["punctuation", "whitespace"] = Field(
+    pretokenizer: Literal["punctuation", "whitespace"] = Field(
         "punctuation", description="what separates words: punctuation too, or whitespace alone"
     )
     unit: Spec = Field(Spec("bpe"), description="what a symbol is")
@@ -44,7 +44,7 @@ class TextConfig(Section):
     """From text to symbols."""
 
     joint: bool = Field(True, description="one inventory of symbols for all languages")
-    symbols_of: Text | None = Field(
+    vocabulary_from: Text | None = Field(
         None, description="run whose symbols are used, with the options it has here; null = they are learnt"
     )
     protect: Annotated[tuple[Spec, ...], Several] = Field(
@@ -72,7 +72,7 @@ class AttentionConfig(Section):
 
     score: Spec = Field(Spec("additive"), description="how well a query and a key agree")
     terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
-    normaliser: Spec = Field(Spec("softmax"), description="from energies to weights")
+    normalizer: Spec = Field(Spec("softmax"), description="from energies to weights")
     window: Spec = Field(Spec("none"), description="the part of the source to look at")
     sentences: Text | None = Field(
         None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
@@ -84,10 +84,10 @@ class AttentionConfig(Section):
         return (name for name in fields if name != "score" and getattr(self, name) != fields[name].default)
 
     def chosen(self) -> Iterator[Spec]:
-        """Yield the score, the terms, and the normaliser and the window if they are not of the default kind."""
+        """Yield the score, the terms, and the normalizer and the window if they are not of the default kind."""
         yield self.score
         yield from self.terms
-        for name in ("normaliser", "window"):
+        for name in ("normalizer", "window"):
             if getattr(self, name).kind != type(self).model_fields[name].default.kind:
                 yield getattr(self, name)
 
@@ -99,7 +99,7 @@ class ModelConfig(Section):
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
     encoder: Spec = Field(Spec("rnn"), description="reads the source sentence")
     features: Spec = Field(Spec("projection"), description="reads sources that are numbers (data.features)")
-    start_only: Annotated[tuple[Text, ...], Several] = Field(
+    initial_state_only: Annotated[tuple[Text, ...], Several] = Field(
         (), description="sources among data.features that only start the decoder (bridge) and are not attended to"
     )
     bridge: Spec = Field(Spec("final"), description="the decoder's first state")
@@ -126,7 +126,7 @@ class TrainingConfig(Section):
     start: Text | None = Field(
         None, description="run, or file of weights in one, that training begins with; null = random weights"
     )
-    start_share: Rate = Field(
+    init_interpolation: Rate = Field(
         0.0,
         description="share of the weights that training began with in the final ones, unless metric and loss worsen",
     )
@@ -145,7 +145,7 @@ class TrainingConfig(Section):
     source_dropout: Rate = Field(
         0.0, description="share of the sources that training hides where there are several, never all of a sentence"
     )
-    optimiser: Spec = Field(Spec("adam"), description="what is done with gradients")
+    optimizer: Spec = Field(Spec("adam"), description="what is done with gradients")
     schedule: Spec = Field(Spec("constant"), description="the learning rate from step to step")
     clip: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
     save_every: Count = Field(500, description="steps between saves of the training state")
@@ -162,7 +162,7 @@ class TrainingConfig(Section):
     average_of: Literal["best", "last"] = Field(
         "best", description="which checkpoints these are: those of the best validations, or of the last ones"
     )
-    skip_limit: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
+    max_nonfinite_steps: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
 
 
 class Config(Section):

@@ -72,7 +72,7 @@ class DataConfig(Section):
         (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
     )
     join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
-    own_symbols: bool = Field(
+    filter_target_vocabulary: bool = Field(
         True,
         description="true = without symbols that in training only targets in other languages of `pairs` have",
     )

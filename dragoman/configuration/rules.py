@@ -66,8 +66,10 @@ def _one_pair(config: Config) -> Iterator[Problem]:
     tables = all(name.endswith(COLUMNS) for name in (*data.train, data.dev))
     if data.target in data.source and not tables and data.noise.kind == "none":
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
-    if not data.own_symbols:
-        yield Problem(("data", "own_symbols"), "is for the languages of data.pairs, of which there are none")
+    if not data.filter_target_vocabulary:
+        yield Problem(
+            ("data", "filter_target_vocabulary"), "is for the languages of data.pairs, of which there are none"
+        )
     if data.alignments and len(data.inputs) > 1:
         yield Problem(("data", "alignments"), "links are between a target and one source, and there are several")
     if data.edits is not None:
@@ -159,7 +161,7 @@ def _memory(data: DataConfig) -> Iterator[Problem]:
 
 def _features(config: Config) -> Iterator[Problem]:
     """Problems of numeric sources. Arrays need text files beside them; they have no edits and no word links."""
-    data, only = config.data, config.model.start_only
+    data, only = config.data, config.model.initial_state_only
     for number, name in enumerate(data.features):
         if name not in data.source:
             yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
@@ -170,9 +172,11 @@ def _features(config: Config) -> Iterator[Problem]:
         yield Problem(("data", "alignments"), "links are between words, and data.features are none")
     for number, name in enumerate(only):
         if name not in data.features:
-            yield Problem(("model", "start_only", number), f"'{name}' is none of data.features")
+            yield Problem(("model", "initial_state_only", number), f"'{name}' is none of data.features")
     if only and set(data.inputs) <= set(only):
-        yield Problem(("model", "start_only"), "nothing is left to attend to (which is model.attention.score: none)")
+        yield Problem(
+            ("model", "initial_state_only"), "nothing is left to attend to (which is model.attention.score: none)"
+        )
 
 
 def _edits(config: Config) -> Iterator[Problem]:

@@ -82,8 +82,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "ffn_size": ("hidden",),
     "ff_size": ("hidden",),
     "dropout_rate": ("dropout",),
-    "optimizer": ("optimiser",),
-    "tokenizer": ("tokeniser",),
+    "tokenizer": ("pretokenizer",),
     "warmup_steps": ("warmup",),
     "max_epochs": ("epochs",),
     "num_epochs": ("epochs",),
@@ -102,10 +101,10 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 
 # Keys of other toolkits, and the options of parts, by the place where they stand here.
 PLACES: Final[Mapping[str, str]] = {
-    "lr": "training.optimiser.learning_rate",
-    "learning_rate": "training.optimiser.learning_rate",
-    "adam_betas": "training.optimiser.betas",
-    "weight_decay": "training.optimiser.weight_decay",
+    "lr": "training.optimizer.learning_rate",
+    "learning_rate": "training.optimizer.learning_rate",
+    "adam_betas": "training.optimizer.betas",
+    "weight_decay": "training.optimizer.weight_decay",
     "warmup": "training.schedule.warmup",
     "warmup_steps": "training.schedule.warmup",
     "label_smoothing": "model.output.label_smoothing",

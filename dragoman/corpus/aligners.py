@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.corpus.pharaoh import Links
 from dragoman.errors import UserError, missing_library
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 
 ITERATIONS = 5  # of a model, and of the IBM model 1 that it starts from
 LONGEST = 200  # words of a sentence; the library's HMM takes no more, and its time grows with their third power
@@ -88,11 +88,11 @@ class Task(NamedTuple):
 Find: TypeAlias = Callable[[Sequence[Task], int, Callable[[], object]], list[list[Places]]]
 
 
-def written_words(tokeniser: str) -> Callable[[str], str]:
-    """A function from a text to its words, as `text.tokeniser` separates them, with spaces between."""
-    from dragoman.text.tokenise import TOKENISERS  # slow to import, and the command line needs the names above
+def written_words(pretokenizer: str) -> Callable[[str], str]:
+    """A function from a text to its words, as `text.pretokenizer` separates them, with spaces between."""
+    from dragoman.text.tokenise import PRETOKENIZERS  # slow to import, and the command line needs the names above
 
-    normalise, tokenise = Normaliser(lowercase=False), TOKENISERS[tokeniser]
+    normalise, tokenise = Normalizer(lowercase=False), PRETOKENIZERS[pretokenizer]
 
     def words(text: str) -> str:
         text = normalise(text)
@@ -101,9 +101,9 @@ def written_words(tokeniser: str) -> Callable[[str], str]:
     return words
 
 
-def lower_words(tokeniser: str) -> Callable[[str], str]:
+def lower_words(pretokenizer: str) -> Callable[[str], str]:
     """The same in lower case, in which words are aligned."""
-    words = written_words(tokeniser)
+    words = written_words(pretokenizer)
     return lambda text: lowered(words(text))
 
 

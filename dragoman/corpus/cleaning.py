@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dragoman.corpus import accelerators
 from dragoman.corpus.translation_unit import State, TranslationUnit
 from dragoman.errors import UserError
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 
 LONGEST = 1_000  # default maximal number of characters in a text
 
@@ -18,7 +18,7 @@ CREDITS = re.compile(
     r"(name|email) of translators\b.*",
     re.IGNORECASE,
 )
-_normalise = Normaliser(lowercase=False)
+_normalise = Normalizer(lowercase=False)
 _END = re.compile(r"[\s.:…!?。：！？]+$")
 
 

@@ -12,13 +12,13 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, read_lines
 from dragoman.files.reading import shown as file_shown
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 
 HEADER: Final = ("source", "target", "probability", "count")
 COUNT = re.compile("[0-9]{1,18}")
 NO_LETTERS = "PSZ"  # categories of characters: punctuation, symbols, white space
 
-_normalise = Normaliser(lowercase=False)
+_normalise = Normalizer(lowercase=False)
 
 
 class Entry(NamedTuple):

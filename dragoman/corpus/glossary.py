@@ -9,13 +9,13 @@ from dragoman.corpus.naming import is_language, match
 from dragoman.errors import UserError
 from dragoman.files.reading import shown as file_shown
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 
 HEADER = ["source", "target"]
 SEPARATORS = {";": "semicolons", ",": "commas", "=": "=", "  ": "spaces"}
 FORMS = "|"  # between forms in a column
 
-_normalise = Normaliser(lowercase=False)
+_normalise = Normalizer(lowercase=False)
 
 
 def read(path: Path, languages: Sequence[str] = ()) -> Glossary:

@@ -20,8 +20,8 @@ from dragoman.configuration.data import MOST_RECALLED
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.ngrams import NgramIndex
 from dragoman.files.writing import write_atomically
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import Tokeniser
+from dragoman.text.normalise import Normalizer
+from dragoman.text.tokenise import Pretokenizer
 
 LONGEST = 2_000  # characters of a source that is kept or looked up: time grows with their square
 CANDIDATES = 1_000  # texts from each index that are compared in full
@@ -57,8 +57,8 @@ class Nearest:
     def __init__(
         self,
         pairs: Iterable[Pair],
-        normalise: Normaliser,
-        tokenise: Tokeniser,
+        normalise: Normalizer,
+        tokenise: Pretokenizer,
         *,
         threshold: Annotated[float, Field(gt=0, le=1)] = 0.5,
         count: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 1,
@@ -121,7 +121,7 @@ class Nearest:
 
 
 def most_similar(
-    pairs: Iterable[Pair], texts: Sequence[str], count: int, normalise: Normaliser, tokenise: Tokeniser
+    pairs: Iterable[Pair], texts: Sequence[str], count: int, normalise: Normalizer, tokenise: Pretokenizer
 ) -> list[list[Match]]:
     """Return for each text at most `count` different translations of the sources most similar to it, as in `Nearest`,
     but without an index: the pairs are read once. The sources that are most similar by characters are compared by
@@ -141,7 +141,7 @@ def most_similar(
     return [_best(text, candidates, count, tokenise) for text, candidates in zip(texts, nearest, strict=True)]
 
 
-def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, tokenise: Tokeniser) -> list[Match]:
+def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, tokenise: Pretokenizer) -> list[Match]:
     words = _split(text, tokenise)
     scored = (
         (_similarity(text, pair.source) + _similarity(words, _split(pair.source, tokenise)), number, pair)
@@ -153,7 +153,7 @@ def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, 
     return list(matches.values())[:count]
 
 
-def _split(text: str, tokenise: Tokeniser) -> list[str]:
+def _split(text: str, tokenise: Pretokenizer) -> list[str]:
     return [text[begin:end] for begin, end in tokenise(text)]
 
 

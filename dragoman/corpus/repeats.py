@@ -7,9 +7,9 @@ from pathlib import Path
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.statistics import Finding
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 
-_normalise = Normaliser(lowercase=False)
+_normalise = Normalizer(lowercase=False)
 
 
 def describe_repeats(

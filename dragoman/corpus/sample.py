@@ -11,7 +11,7 @@ import numpy as np
 
 from dragoman.corpus.examples import Pair, is_blank, read_pairs
 from dragoman.errors import UserError
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.protection import KINDS, Protection
 from dragoman.text.tokenise import bleu_tokenisation, punctuation
 
@@ -125,7 +125,7 @@ def look(where: str, source: str, target: str) -> Sample:
     """Measure what the choice of sizes depends on, in a corpus named as for `read_pairs`. UserError if a side has no
     words.
     """
-    normalise = Normaliser(lowercase=False)
+    normalise = Normalizer(lowercase=False)
     words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     lengths = array("i")
     apart = together = blank = 0

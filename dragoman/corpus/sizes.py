@@ -100,7 +100,7 @@ def choose(
             "training": {
                 "epochs": epochs,
                 "batch": {"size": 10 * round(size.batch * length / 10), "unit": "symbols"},
-                "optimiser": Spec("adam", {"learning_rate": size.rate}),
+                "optimizer": Spec("adam", {"learning_rate": size.rate}),
                 "schedule": schedule,
                 "validate_every": 2_000 if sample.pairs > 200_000 else None,
                 "metric": metrics[0].kind,
@@ -114,10 +114,12 @@ def choose(
 def _text(sample: Sample, size: Size) -> dict[str, Any]:
     """The options of the text of both sides, with one inventory for both if their letters are alike."""
     joint = sample.shared >= JOINT
-    tokeniser = "whitespace" if sample.tokenised else "punctuation"
+    pretokenizer = "whitespace" if sample.tokenised else "punctuation"
     symbols = {
         side: sample.both.symbols(size.symbols) if joint else inventory.symbols(size.symbols // 2)
         for side, inventory in (("source", sample.source), ("target", sample.target))
     }
-    sides = {side: {"tokeniser": tokeniser, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()}
+    sides = {
+        side: {"pretokenizer": pretokenizer, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()
+    }
     return {"joint": joint, **sides}

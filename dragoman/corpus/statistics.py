@@ -15,9 +15,9 @@ from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.pharaoh import FEW
 from dragoman.corpus.survey import Lines, Survey
 from dragoman.errors import UserError
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import TOKENISERS
+from dragoman.text.tokenise import PRETOKENIZERS
 
 SHOWN_LINES = 5  # lines listed for each finding
 SHOWN_CHARACTERS = 10  # characters listed for each side
@@ -168,18 +168,20 @@ def describe_links(
     source: str,
     target: str,
     *,
-    tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
+    pretokenizers: tuple[str, str] = ("punctuation", "punctuation"),
 ) -> LinkReport:
     """Read the links of a corpus that is not empty, as `read_aligned` does, and report on them. UserError also if a
     link lies beyond its sentence pair.
     """
-    normalise = Normaliser(lowercase=False)
+    normalise = Normalizer(lowercase=False)
     sure = possible = words = linked = 0
     first = False  # whether a link has the first word of a side
     bare: list[str] = []
     for pair, gold in read_aligned(where, source, target):
         texts = map(normalise, pair)  # training links the words of normalised texts
-        lengths = [len(TOKENISERS[name](text)) or bool(text) for name, text in zip(tokenisers, texts, strict=True)]
+        lengths = [
+            len(PRETOKENIZERS[name](text)) or bool(text) for name, text in zip(pretokenizers, texts, strict=True)
+        ]
         gold.check(*lengths)
         sure, possible = sure + len(gold.sure), possible + len(gold.possible - gold.sure)
         words, linked = words + lengths[1], linked + len({word for _, word in gold.possible})
@@ -197,7 +199,7 @@ def describe(
     target: str,
     *,
     sources: tuple[str, ...] = (),
-    tokenisers: tuple[str, str] = ("punctuation", "punctuation"),
+    pretokenizers: tuple[str, str] = ("punctuation", "punctuation"),
 ) -> CorpusReport:
     """Read a corpus once, as `read_pairs` does, and report on it, with about 50 bytes of memory per pair. If the corpus
     has several `sources`, `source` is the one to report on.
@@ -208,7 +210,7 @@ def describe(
     """
     sources = sources or (source,)
     examples, place = NumberedCorpus(where, sources, target), sources.index(source)
-    survey = Survey((TOKENISERS[tokenisers[0]], TOKENISERS[tokenisers[1]]))
+    survey = Survey((PRETOKENIZERS[pretokenizers[0]], PRETOKENIZERS[pretokenizers[1]]))
     for example in examples:
         survey.add(Pair(str(example.sources[place]), example.target))
     if not survey.pairs:

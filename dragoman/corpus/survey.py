@@ -12,8 +12,8 @@ import numpy.typing as npt
 from dragoman.corpus.characters import Alphabet
 from dragoman.corpus.examples import Pair
 from dragoman.files.reading import LONGEST_TEXT
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import Tokeniser
+from dragoman.text.normalise import Normalizer
+from dragoman.text.tokenise import Pretokenizer
 
 FAR = 5.0  # standard deviations of the log length ratio beyond which a pair looks misaligned,
 LEAST_FAR = math.log(2.5)  # but only if the ratio is also more than 2.5 times the usual one,
@@ -34,21 +34,21 @@ Lines = npt.NDArray[np.int64]  # numbers of pairs from 0, counted through all fi
 class Survey:
     """Lengths, hashes and irregularities of every pair of a corpus."""
 
-    def __init__(self, tokenisers: tuple[Tokeniser, Tokeniser]) -> None:
+    def __init__(self, pretokenizers: tuple[Pretokenizer, Pretokenizer]) -> None:
         self.pairs = 0
         self.words = (array("i"), array("i"))
         self.characters = (array("i"), array("i"))
         self.alphabets = (Alphabet(), Alphabet())
         self._hashes = (array("Q"), array("Q"))
         self._noted = {name: array("q") for name in NOTES}
-        self._normalise = Normaliser(lowercase=False)
-        self._tokenisers = tokenisers
+        self._normalise = Normalizer(lowercase=False)
+        self._pretokenizers = pretokenizers
 
     def add(self, pair: Pair) -> None:
         """Look at the next pair of the corpus."""
         clean = Pair(*(self._normalise(text).strip() for text in pair))
         for side, text in enumerate(clean):
-            self.words[side].append(len(self._tokenisers[side](text)))
+            self.words[side].append(len(self._pretokenizers[side](text)))
             self.characters[side].append(len(text))
             self.alphabets[side].add(pair[side], self.pairs)
             self._hashes[side].append(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))

@@ -77,9 +77,9 @@ def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
 
 
 def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
-    """The sources by side, target last; their symbols are learnt, or those of `text.symbols_of`."""
-    if text.symbols_of:
-        return taken(data, text, text.symbols_of)
+    """The sources by side, target last; their symbols are learnt, or those of `text.vocabulary_from`."""
+    if text.vocabulary_from:
+        return taken(data, text, text.vocabulary_from)
     if not any(line.strip() for texts, _ in _texts(data) for line in texts):
         raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
     read = [name for side, name in names(data).items() if side != "target" and name not in data.features]
@@ -123,19 +123,21 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             there = _side_there(Path(run), side, name, name in data.recalled)
             language = Language.load(Path(run), there, name, marks(data), counted=False)
         except UserError as error:
-            raise UserError(f"text.symbols_of: {error}") from None
+            raise UserError(f"text.vocabulary_from: {error}") from None
         key = "target" if side == "target" or name in data.recalled else "source"
         if language.text.spec != new_pipeline(getattr(text, key)).spec:
             raise UserError(
-                f"text.{key}: differs from that of {run} (text.symbols_of); take `text` from its config.yaml"
+                f"text.{key}: differs from that of {run} (text.vocabulary_from); take `text` from its config.yaml"
             )
         if (MARKS[0] in language.text.unit.inventory) != bool(text.protect):
             differs = "is not empty" if not text.protect else "is empty"
-            raise UserError(f"text.protect: {differs} in {run} (text.symbols_of); take `text` from its config.yaml")
+            raise UserError(
+                f"text.protect: {differs} in {run} (text.vocabulary_from); take `text` from its config.yaml"
+            )
         inventories.add(tuple(language.text.unit.inventory))
         found[side] = language
     if text.joint and len(inventories) > 1:
-        raise UserError(f"text.joint: is false in {run} (text.symbols_of); take `text` from its config.yaml")
+        raise UserError(f"text.joint: is false in {run} (text.vocabulary_from); take `text` from its config.yaml")
     return found
 
 
@@ -170,4 +172,4 @@ def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
 
 def new_pipeline(text: LanguageConfig) -> TextPipeline:
     """The pipeline with these options, before its unit has learnt anything."""
-    return TextPipeline(lowercase=text.lowercase, tokeniser=text.tokeniser, unit=text.unit)
+    return TextPipeline(lowercase=text.lowercase, pretokenizer=text.pretokenizer, unit=text.unit)

@@ -37,13 +37,13 @@ def write_spoken(seen: Mapping[str, npt.NDArray[np.bool_]], first: int, folder: 
 
 
 def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
-    """Symbol ids forbidden for each target language, by its mark: all marks, and with data.own_symbols those seen in
-    targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies in
-    zero-resource neural machine translation"). UserError if the run's file of languages is missing or damaged.
+    """Symbol ids forbidden for each target language, by its mark: all marks, and with data.filter_target_vocabulary
+    those seen in targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies
+    in zero-resource neural machine translation"). UserError if the run's file of languages is missing or damaged.
     """
     known = target_marks(data)
     first = len(SPECIALS) + len(marks(data))
-    lines = list(read_lines(folder / SPOKEN)) if known and data.own_symbols else []
+    lines = list(read_lines(folder / SPOKEN)) if known and data.filter_target_vocabulary else []
     languages = [set(line.split("\t")) if line else set() for line in lines]
     if not all(names <= known.keys() for names in languages):
         raise UserError(f"{folder / SPOKEN}: expected, for each symbol, languages of the run with tabs between them")

@@ -68,7 +68,7 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
 
 
 def _readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
-    """Whether units and vocabularies exist, and are those of `text.symbols_of`, which may have changed; a process
+    """Whether units and vocabularies exist, and are those of `text.vocabulary_from`, which may have changed; a process
     killed while removing them may have left some out.
     """
     try:
@@ -76,7 +76,7 @@ def _readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
         foreign(data, folder)
     except UserError:
         return False
-    wanted = taken(data, text, text.symbols_of) if text.symbols_of else {}
+    wanted = taken(data, text, text.vocabulary_from) if text.vocabulary_from else {}
     return all(same(found[side], source) for side, source in wanted.items())
 
 
@@ -87,7 +87,7 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) 
         found = path.stat()
         files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
     pairs = [pair._replace(dev="") for pair in data.trained]
-    drawn = {"temperature": 1, "weights": (), "own_symbols": True}
+    drawn = {"temperature": 1, "weights": (), "filter_target_vocabulary": True}
     used = data.model_copy(update={"dev": "", "pairs": pairs, **drawn})
     options = [repr(used), repr(text), seed, files, *(["surfaces"] if surfaces else [])]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()

@@ -16,8 +16,8 @@ from dragoman.corpus.memory import Nearest
 from dragoman.corpus.sample import spread
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import TOKENISERS
+from dragoman.text.normalise import Normalizer
+from dragoman.text.tokenise import PRETOKENIZERS
 
 LINES = 500  # development sentences that are looked up, at most
 SOURCES = 50_000  # training pairs that they are looked up in, at most: looking up takes a few seconds at these sizes
@@ -120,8 +120,8 @@ def _memory(data: DataConfig, text: TextConfig) -> _Memory:
     texts = tuple(name for name in data.source if name not in data.features)
     examples = read_examples(data.train, texts, data.target)
     pairs, count = spread((Pair(str(each.sources[0]), each.target) for each in examples), SOURCES)
-    normalise = Normaliser(lowercase=text.source.lowercase)
-    index = Nearest(pairs, normalise, TOKENISERS[text.source.tokeniser], threshold=ANY)
+    normalise = Normalizer(lowercase=text.source.lowercase)
+    index = Nearest(pairs, normalise, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
     return _Memory(index, len(pairs), count)
 
 

@@ -17,7 +17,7 @@ from dragoman.model.assembly import Assemble, Part, failing, require_causal, wit
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
 from dragoman.model.attention.chain import Chain
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.sources.combination import Combination
 from dragoman.model.attention.sources.separate import Concatenation
@@ -136,7 +136,7 @@ def _supposed(config: Config) -> tuple[SourceInput, ...]:
         with contextlib.suppress(ValueError):  # reported when the encoder is built
             numbers = components.build(ENCODERS, model.encoder, model.embedding.size).size
     names = data.inputs or data.sides
-    regions = {name: Regions(numbers, name not in model.start_only) for name in data.features}
+    regions = {name: Regions(numbers, name not in model.initial_state_only) for name in data.features}
     return data.sequences([regions.get(name, SymbolTable.sized(8)) for name in names])
 
 
@@ -148,7 +148,7 @@ TABLES: dict[Path, Mapping[str, Any]] = {
     ("bridge",): BRIDGES,
     ("attention", "score"): ChainMap[str, Any]({"none": NoAttention}, SCORES),  # scores may be added at any time
     ("attention", "terms"): TERMS,
-    ("attention", "normaliser"): NORMALISERS,
+    ("attention", "normalizer"): NORMALIZERS,
     ("attention", "window"): WINDOWS,
     ("combination",): COMBINATIONS,
     ("decoder",): DECODERS,
@@ -238,7 +238,7 @@ def _symbols(source: SourceInput) -> int | None:
 
 
 def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assemble: Assemble) -> Bridge:
-    """The bridge, which reads all sources; those in `start_only` are read by nothing else."""
+    """The bridge, which reads all sources; those in `initial_state_only` are read by nothing else."""
     kind, starts = model.bridge.kind, bool(decoder.state_shape.layers)
     shapes = tuple(reader.encoder.state_shape for reader in readers)
 
@@ -256,7 +256,7 @@ def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assembl
     bridge = assemble(("model", "bridge"), make, lambda: Zero(shapes, decoder.state_shape))
     if kind in ("zero", "none") and not all(reader.attended for reader in readers):
         told = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
-        assemble(("model", "start_only"), failing(told), lambda: None)
+        assemble(("model", "initial_state_only"), failing(told), lambda: None)
     return bridge
 
 

@@ -39,7 +39,7 @@ def model_inputs(config: Config, sources: tuple[Source, ...]) -> tuple[SourceInp
     inputs = tuple(
         source.symbols
         if isinstance(source, Language)
-        else Regions(source.size, source.name not in config.model.start_only)
+        else Regions(source.size, source.name not in config.model.initial_state_only)
         for source in sources
     )
     if config.data.join:

@@ -9,7 +9,7 @@ source.*, target.*        text pipelines, vocabularies and counts of symbols, an
 memory.jsonl.gz           the training pairs, if they are a translation memory (data.memory)
 model.safetensors         the weights to use: the mean of the best or last, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
-model-start.safetensors   the weights of another run that training began with (training.start_share)
+model-start.safetensors   the weights of another run that training began with (training.init_interpolation)
 metrics.jsonl             metrics of training and validation, a line each time
 events.*                  the same for TensorBoard, where that is installed
 validation.jsonl          the development sentences as last translated, with attention
@@ -222,7 +222,7 @@ def chosen_among(note: Any) -> Any:
 def told(note: Any) -> str:
     """Describe which weights are in a file with this note."""
     match note:
-        case {"start_share": float(share), **others}:
+        case {"init_interpolation": float(share), **others}:
             return f"{share:.3g} of those that training began with, and {1 - share:.3g} of {told(others)}"
         case {"worse_with_start": {"share": float(share), **measured}, **others}:
             what = f"{share:.3g} of those that training began with"

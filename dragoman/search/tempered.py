@@ -11,7 +11,7 @@ from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 from dragoman.search.hypothesis import Hypothesis
 
-NORMALISER = "normaliser"  # the figure that a search keeps of each step
+NORMALIZER = "normalizer"  # the figure that a search keeps of each step
 LEAST = -1000.0  # nats; exp of less is 0 anyway
 
 
@@ -31,7 +31,7 @@ class Tempered(Predictor[Any]):
 
     def predict(self, symbols: Int[torch.Tensor, "R"], state: Any) -> Prediction[Any]:
         step = self._model.predict(symbols, state)
-        return replace(step, figures={**step.figures, NORMALISER: normaliser(step.log_probs, 1 / self._temperature)})
+        return replace(step, figures={**step.figures, NORMALIZER: normalizer(step.log_probs, 1 / self._temperature)})
 
     def reorder(self, state: Any, rows: Int[torch.Tensor, "R"], sentences: Int[torch.Tensor, "B"] | None = None) -> Any:
         return self._model.reorder(state, rows, sentences)
@@ -40,7 +40,7 @@ class Tempered(Predictor[Any]):
         return self._model.expand(candidates, step)
 
 
-def normaliser(log_probs: Float[torch.Tensor, "R C"], sharpness: float) -> Float[torch.Tensor, "R"]:
+def normalizer(log_probs: Float[torch.Tensor, "R C"], sharpness: float) -> Float[torch.Tensor, "R"]:
     """`log sum_y P(y)^sharpness` of each row, in float32 or better."""
     exact = log_probs.to(torch.promote_types(log_probs.dtype, torch.float32))
     return torch.logsumexp(exact * sharpness, 1)
@@ -50,10 +50,10 @@ def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
     """log P of each symbol of a hypothesis and of its end at this temperature, in nats, at least LEAST. `Tempered` has
     predicted them at the same one.
     """
-    return tempered(hypothesis.log_probs, hypothesis.figures[NORMALISER].tolist(), temperature)
+    return tempered(hypothesis.log_probs, hypothesis.figures[NORMALIZER].tolist(), temperature)
 
 
-def tempered(log_probs: Iterable[float], normalisers: Iterable[float], temperature: float) -> list[float]:
+def tempered(log_probs: Iterable[float], normalizers: Iterable[float], temperature: float) -> list[float]:
     """The same of any steps, by log P of their symbols and what `Tempered` reports of them."""
-    every = zip(log_probs, normalisers, strict=True)
+    every = zip(log_probs, normalizers, strict=True)
     return [max(LEAST, min(0.0, log_prob / temperature - each)) for log_prob, each in every]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Match, Nearest
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import punctuation
 
 RECENT = 500  # corrections that have an index of their own, which is made anew with each of them in milliseconds
 COUNT = 5  # similar sentences that are looked at, since the correction of one may have been removed
-NORMALISE = Normaliser(lowercase=False)
+NORMALISE = Normalizer(lowercase=False)
 SOURCES = """
 select max(id), source from corrections where source_language = ? and target_language = ? and id > ? group by source
 order by max(id)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import COMBINING, SPACELESS, Span
 
 _WITHIN = rf"(?![\u200c\u200d](?!\w)){COMBINING}"  # a (non-)joiner that joins nothing ends no word
@@ -17,7 +17,7 @@ _PIECE = re.compile(rf"[{SPACELESS}]|{_ACCELERATOR}|{_WORD}|[^\w\s]")
 # Between letters, and with them a part of one word: add-on, e-mail.
 _HYPHEN = re.compile(rf"(?<=[^\W_])(?<![{SPACELESS}])[-\u2010\u2011](?=[^\W_])(?![{SPACELESS}])")
 
-_normalise = Normaliser(lowercase=False)
+_normalise = Normalizer(lowercase=False)
 
 
 class Term(NamedTuple):

@@ -21,7 +21,7 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-class Normaliser:
+class Normalizer:
     """Brings text into a canonical form; applying it twice gives the same as once.
 
     - tabs, line and paragraph separators (U+0085, U+2028, U+2029, vertical tab, ...) become a space;

@@ -10,8 +10,8 @@ from dragoman.configuration.components import Spec, build, complete, plain
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import TOKENISERS, Span, divide_spaceless, punctuation
+from dragoman.text.normalise import Normalizer
+from dragoman.text.tokenise import PRETOKENIZERS, Span, divide_spaceless, punctuation
 from dragoman.text.unit import UNKNOWN, Unit
 from dragoman.text.units import UNITS
 
@@ -27,13 +27,13 @@ class WordsOf(NamedTuple):
 
 
 class TextPipeline:
-    """The normaliser, tokeniser and unit of text of one language."""
+    """The normalizer, pretokenizer and unit of text of one language."""
 
-    def __init__(self, *, lowercase: bool, tokeniser: str, unit: Spec) -> None:
+    def __init__(self, *, lowercase: bool, pretokenizer: str, unit: Spec) -> None:
         unit = complete(UNITS, unit)
-        self.spec = {"lowercase": lowercase, "tokeniser": tokeniser, "unit": plain(unit)}
-        self.normalise = Normaliser(lowercase=lowercase)
-        self.tokenise = TOKENISERS[tokeniser]
+        self.spec = {"lowercase": lowercase, "pretokenizer": pretokenizer, "unit": plain(unit)}
+        self.normalise = Normalizer(lowercase=lowercase)
+        self.tokenise = PRETOKENIZERS[pretokenizer]
         self.unit: Unit = build(UNITS, unit, self.tokenise)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
@@ -54,9 +54,9 @@ class TextPipeline:
         return self.unit.decode(symbols)
 
     def words(self, symbols: Sequence[str], *, divided: bool = True) -> WordsOf:
-        """Group symbols by the words of the text that they spell. In scripts without spaces, where the tokeniser knows
-        no words, a word is a symbol if they are to be `divided`; it is what stands between marks of punctuation or
-        spaces otherwise, and always with the tokeniser `whitespace`, whose users have parted words.
+        """Group symbols by the words of the text that they spell. In scripts without spaces, where the pretokenizer
+        knows no words, a word is a symbol if they are to be `divided`; it is what stands between marks of punctuation
+        or spaces otherwise, and always with the pretokenizer `whitespace`, whose users have parted words.
 
         A symbol that overlaps several words belongs to the one with which it shares most characters, the first if there
         are several; a symbol of spaces to the next word (or the last, if none follows); any further byte of a character
@@ -91,7 +91,9 @@ class TextPipeline:
         path = folder / f"{name}.json"
         try:
             spec = json.loads("\n".join(read_lines(path)))
-            pipeline = cls(lowercase=spec["lowercase"], tokeniser=spec["tokeniser"], unit=Spec.parse(spec["unit"]))
+            pipeline = cls(
+                lowercase=spec["lowercase"], pretokenizer=spec["pretokenizer"], unit=Spec.parse(spec["unit"])
+            )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
         pipeline.unit.load(folder / f"{name}.units")

@@ -14,7 +14,7 @@ import sentencepiece
 
 from dragoman.configuration.values import Count, Positive, Rate
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
-from dragoman.text.tokenise import Tokeniser, punctuation
+from dragoman.text.tokenise import Pretokenizer, punctuation
 from dragoman.text.unit import SPACE, Numbers, UnfitUnitError, Unit, escape, flat, spell
 
 FITTING_LINES = 1_000_000  # the inventory is learnt from a sample of a longer corpus, if its lines can be counted
@@ -48,8 +48,8 @@ class Subword(Unit):
     complete = True
     kind: ClassVar[Literal["bpe", "unigram"]]
 
-    def __init__(self, tokeniser: Tokeniser, size: int) -> None:
-        super().__init__(tokeniser)
+    def __init__(self, pretokenizer: Pretokenizer, size: int) -> None:
+        super().__init__(pretokenizer)
         self.size = size
         self._processor = sentencepiece.SentencePieceProcessor()
 
@@ -198,8 +198,8 @@ class Bpe(Subword):
     kind = "bpe"
     choosing = "dropout"
 
-    def __init__(self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
-        super().__init__(tokeniser, size)
+    def __init__(self, pretokenizer: Pretokenizer = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
+        super().__init__(pretokenizer, size)
         self.dropout = dropout
         self._cut: dict[str, bytes] = {}
 
@@ -241,9 +241,9 @@ class Unigram(Subword):
     choosing = "alpha"
 
     def __init__(
-        self, tokeniser: Tokeniser = punctuation, *, size: Count = 8000, alpha: Positive | None = None
+        self, pretokenizer: Pretokenizer = punctuation, *, size: Count = 8000, alpha: Positive | None = None
     ) -> None:
-        super().__init__(tokeniser, size)
+        super().__init__(pretokenizer, size)
         self.alpha = alpha
 
     @property

@@ -1,4 +1,4 @@
-"""Tokenisers, which map a text to the spans of its words."""
+"""Pretokenizers, which map a text to the spans of its words."""
 
 import re
 import unicodedata
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 Span = tuple[int, int]  # begin and end, in characters
-Tokeniser = Callable[[str], list[Span]]
+Pretokenizer = Callable[[str], list[Span]]
 
 # `\w` does not match combining marks and (non-)joiners, but they belong to the letter before them.
 _MARKS = "".join(
@@ -77,8 +77,8 @@ def bleu_tokenisation(letters: Mapping[str, int] | Mapping[str, float]) -> str |
 
 
 def divide_spaceless(text: str, spans: list[Span], boundaries: Iterable[int]) -> list[Span]:
-    """Divide the words of scripts without spaces, which tokenisers take for one as far as there is no punctuation, at
-    the boundaries of the symbols of a model, but not within syllables.
+    """Divide the words of scripts without spaces, which pretokenizers take for one as far as there is no punctuation,
+    at the boundaries of the symbols of a model, but not within syllables.
     """
     if _SPACELESS.search(text) is None:
         return spans
@@ -114,4 +114,4 @@ def whitespace(text: str) -> list[Span]:
     return [match.span() for match in _RUN.finditer(text)]
 
 
-TOKENISERS: dict[str, Tokeniser] = {"punctuation": punctuation, "whitespace": whitespace}
+PRETOKENIZERS: dict[str, Pretokenizer] = {"punctuation": punctuation, "whitespace": whitespace}

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
-from dragoman.text.tokenise import Tokeniser, punctuation
+from dragoman.text.tokenise import Pretokenizer, punctuation
 
 SPACE = "\u2581"  # a space in symbols, as sentencepiece writes it
 JOINER = "\uffed"  # marks the side of a word that has no space
@@ -43,17 +43,17 @@ class UnfitUnitError(UserError):
 class Unit(ABC):
     """A way to segment text into symbols: words, characters or subwords.
 
-    The positional parameter is the tokeniser that defines words; a unit's options are keyword-only. `choosing` names
+    The positional parameter is the pretokenizer that defines words; a unit's options are keyword-only. `choosing` names
     the option that affects only the choice among the symbols, not which ones there are; `whole_words` says whether the
-    symbols are the tokeniser's words; `complete` whether they spell every text, so that nothing is unknown.
+    symbols are the pretokenizer's words; `complete` whether they spell every text, so that nothing is unknown.
     """
 
     choosing: ClassVar[str | None] = None
     whole_words: ClassVar[bool] = False
     complete: ClassVar[bool] = False
 
-    def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
-        self.tokeniser = tokeniser
+    def __init__(self, pretokenizer: Pretokenizer = punctuation) -> None:
+        self.pretokenizer = pretokenizer
 
     @property
     @abstractmethod

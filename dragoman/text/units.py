@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from dragoman.configuration.values import Count
 from dragoman.text.subword import Bpe, Unigram
-from dragoman.text.tokenise import Span, Tokeniser, of_word, punctuation
+from dragoman.text.tokenise import Pretokenizer, Span, of_word, punctuation
 from dragoman.text.unit import JOINER, MARK, SPACE, UnfitUnitError, Unit, escape, spell, unescape
 
 GLUE = JOINER + JOINER  # between what has no space between it, where neither side has a joiner
@@ -16,8 +16,8 @@ GLUE = JOINER + JOINER  # between what has no space between it, where neither si
 class Listed(Unit):
     """A unit whose inventory is a list of symbols, most frequent first (ties in order of code points)."""
 
-    def __init__(self, tokeniser: Tokeniser = punctuation) -> None:
-        super().__init__(tokeniser)
+    def __init__(self, pretokenizer: Pretokenizer = punctuation) -> None:
+        super().__init__(pretokenizer)
         self._inventory: list[str] = []
 
     @property
@@ -49,7 +49,7 @@ class Listed(Unit):
 
 
 class Words(Listed):
-    """Words as the tokeniser splits them; words outside the inventory are unknown.
+    """Words as the pretokenizer splits them; words outside the inventory are unknown.
 
     A joiner (U+FFED) marks a side of a symbol without a space: `l'` + joiner, joiner + `.`. White space other than a
     single space is a symbol too, so that decoding restores every text exactly. The mark of a protected span is the same
@@ -59,9 +59,9 @@ class Words(Listed):
     whole_words = True
 
     def __init__(
-        self, tokeniser: Tokeniser = punctuation, *, size: Count = 50_000, minimum_frequency: Count = 1
+        self, pretokenizer: Pretokenizer = punctuation, *, size: Count = 50_000, minimum_frequency: Count = 1
     ) -> None:
-        super().__init__(tokeniser)
+        super().__init__(pretokenizer)
         self.size = size
         self.minimum_frequency = minimum_frequency
 
@@ -94,7 +94,7 @@ class Words(Listed):
 
     def _spans(self, text: str) -> list[Span]:
         """The spans of words, with each mark apart."""
-        spans = self.tokeniser(text)
+        spans = self.pretokenizer(text)
         if not MARK.search(text):
             return spans
         cut = {place for match in MARK.finditer(text) for place in match.span()}
@@ -129,8 +129,8 @@ def _white(gap: str) -> str:
 class Characters(Listed):
     """Characters (code points), with the space as U+2581; characters outside the inventory are unknown."""
 
-    def __init__(self, tokeniser: Tokeniser = punctuation, *, minimum_frequency: Count = 1) -> None:
-        super().__init__(tokeniser)
+    def __init__(self, pretokenizer: Pretokenizer = punctuation, *, minimum_frequency: Count = 1) -> None:
+        super().__init__(pretokenizer)
         self.minimum_frequency = minimum_frequency
 
     def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:

@@ -54,15 +54,15 @@ def _aligned(task: Task, passed: Callable[[], object]) -> list[Places]:
 
 def _train(model: MaskAlign, pairs: Sequence[Pair], passed: Callable[[], object]) -> None:
     """By Adam, with a learning rate that rises and then falls to nothing along half a cosine."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
     length, told = max(LEAST_STEPS, EPOCHS * math.ceil(len(pairs) / PAIRS)), 0
     for step, (source, target) in zip(range(1, length + 1), _batches(pairs), strict=False):
-        for group in optimiser.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = RATE * min(1, step / RISE) * (1 + math.cos(math.pi * step / length)) / 2
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss(model, source, target, said(step / length)).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_NORM)
-        optimiser.step()
+        optimizer.step()
         while told < REPORTS * step // length:
             told += 1
             passed()

@@ -12,31 +12,31 @@ from dragoman.model.weights import fill, read_note, read_tensors, weights, write
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.progress import Progress
 
-WEIGHTS, OPTIMISER, AVERAGE = "weights/", "optimiser/", "average/"
+WEIGHTS, OPTIMIZER, AVERAGE = "weights/", "optimizer/", "average/"
 
 
 def save(
     path: Path,
     model: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     progress: Progress,
     average: MovingAverage | None = None,
 ) -> None:
-    """Save the weights with persistent buffers and their moving average, the optimiser's tensors and the progress.
+    """Save the weights with persistent buffers and their moving average, the optimizer's tensors and the progress.
 
     Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
     """
     tensors = {WEIGHTS + name: tensor for name, tensor in weights(model).items()}
     for name, parameter in model.named_parameters():
-        for key, value in optimiser.state.get(parameter, {}).items():
-            tensors[f"{OPTIMISER}{name}/{key}"] = value
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"{OPTIMIZER}{name}/{key}"] = value
     if average:
         tensors |= {AVERAGE + name: tensor for name, tensor in average.tensors.items()}
     write_tensors(path, tensors, progress.to_json())
 
 
 def load(
-    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: MovingAverage | None = None
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: MovingAverage | None = None
 ) -> Progress:
     """Restore everything that `save` wrote. UserError for a file of another model."""
     tensors, note = read_tensors(path)
@@ -44,22 +44,22 @@ def load(
     fill(model, weight_tensors, path)
     states: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
-        if name.startswith(OPTIMISER):
-            parameter, _, key = name.removeprefix(OPTIMISER).rpartition("/")
+        if name.startswith(OPTIMIZER):
+            parameter, _, key = name.removeprefix(OPTIMIZER).rpartition("/")
             states.setdefault(parameter, {})[key] = value
-    _restore(optimiser, dict(model.named_parameters()), states, path)
+    _restore(optimizer, dict(model.named_parameters()), states, path)
     if average:
         _restore_average(average, tensors, path)
     return _progress(path, note)
 
 
 def _restore(
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     parameters: Mapping[str, nn.Parameter],
     states: Mapping[str, Mapping[str, Tensor]],
     path: Path,
 ) -> None:
-    """Restore the optimiser's tensors. A parameter that has had no gradient yet has none."""
+    """Restore the optimizer's tensors. A parameter that has had no gradient yet has none."""
     keys = next(iter(states.values()), {}).keys()
     for name, state in states.items():
         target = parameters.get(name)
@@ -68,8 +68,8 @@ def _restore(
             or state.keys() != keys
             or any(each.shape not in ((), target.shape) for each in state.values())
         ):
-            raise UserError(f"{path}: the optimiser's state belongs to another model ({name})")
-        optimiser.state[target] = {
+            raise UserError(f"{path}: the optimizer's state belongs to another model ({name})")
+        optimizer.state[target] = {
             key: value.to(target.device, value.dtype if key == "step" else target.dtype) for key, value in state.items()
         }
 

@@ -20,7 +20,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import existing
 from dragoman.model import build
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.output.table import OUTPUTS
@@ -33,7 +33,7 @@ from dragoman.training.objectives.consistency import CONSISTENCIES
 from dragoman.training.objectives.objective import check_learnable, check_normalised
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.optimizer import OPTIMIZERS
 from dragoman.training.schedule import SCHEDULES
 
 # The keys of the configuration that name one or several parts, besides those of the model.
@@ -46,7 +46,7 @@ TABLES: sections.Tables = {
     ("training", "objective"): OBJECTIVES,
     ("training", "penalties"): PENALTIES,
     ("training", "consistency"): CONSISTENCIES,
-    ("training", "optimiser"): OPTIMISERS,
+    ("training", "optimizer"): OPTIMIZERS,
     ("training", "schedule"): SCHEDULES,
     ("training", "search"): SEARCHES,
     ("search",): SEARCHES,
@@ -85,8 +85,8 @@ def problems(config: Config) -> list[Problem]:
     found += _coverage(config)
     found += _pretrained(config)
     found += _frozen(config)
-    if config.training.start_share and not config.training.start:
-        found.append(Problem(("training", "start_share"), "there is no run to start from (training.start)"))
+    if config.training.init_interpolation and not config.training.start:
+        found.append(Problem(("training", "init_interpolation"), "there is no run to start from (training.start)"))
     return found
 
 
@@ -226,14 +226,14 @@ def _penalties(config: Config) -> Iterator[Problem]:
         if kind in kinds[:number]:
             yield Problem((*path, number), f"'{kind}' is there already")
     supervised = [(*path, number) for number, kind in enumerate(kinds) if PENALTIES[kind].supervised]
-    sparse = not NORMALISERS[attention.normaliser.kind].everywhere
+    sparse = not NORMALIZERS[attention.normalizer.kind].everywhere
     hides = any(TERMS[term.kind].hides for term in attention.terms)
     for place in supervised:
         if not config.data.alignments:
             yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
         yield from (Problem(place, message) for message in check_normalised(config, "supervised"))
         if sparse or hides or attention.window.kind != "none":
-            yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normaliser, window or hiding term")
+            yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normalizer, window or hiding term")
     if config.data.alignments and not supervised:
         yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
 
@@ -297,11 +297,13 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             found = f"{target.unit} differs from text.source.unit: {source.unit}"
             found += "; text.joint needs equal ones (or joint: false)"
             yield Problem(("text", "target", "unit"), found, beside=(("text", "joint"), ("text", "source", "unit")))
-        elif UNITS[source.unit.kind].whole_words and source.tokeniser != target.tokeniser:
-            found = f"'{target.tokeniser}' differs from text.source.tokeniser: '{source.tokeniser}'"
+        elif UNITS[source.unit.kind].whole_words and source.pretokenizer != target.pretokenizer:
+            found = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
             found += "; text.joint needs equal ones for whole words"
             yield Problem(
-                ("text", "target", "tokeniser"), found, beside=(("text", "joint"), ("text", "source", "tokeniser"))
+                ("text", "target", "pretokenizer"),
+                found,
+                beside=(("text", "joint"), ("text", "source", "pretokenizer")),
             )
 
 

@@ -19,8 +19,8 @@ from dragoman.corpus.sample import spread
 from dragoman.data.recall import Recall
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import TOKENISERS
+from dragoman.text.normalise import Normalizer
+from dragoman.text.tokenise import PRETOKENIZERS
 from dragoman.training.checks import complete
 from dragoman.training.journal import Journal
 from dragoman.training.plan import steps_of_epoch
@@ -131,7 +131,7 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     rows, count = spread(read_texts(data.train, names), REMEMBERED)
     began = time.perf_counter()
     known, _ = spread(read_pairs(data.train, data.asked, data.target), INDEXED)
-    normalise, tokenise = Normaliser(lowercase=text.source.lowercase), TOKENISERS[text.source.tokeniser]
+    normalise, tokenise = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
     memory = components.build(MEMORIES, data.memory, known, normalise, tokenise)
     assert isinstance(memory, Nearest)
     recall, asked = Recall(memory, data.asked, data.recalled), data.source.index(data.asked)

@@ -51,7 +51,7 @@ def finish(run: Training) -> None:
 
 def _chosen(run: Training) -> list[Validation]:
     """Write the weights to use; returns their validation in each direction."""
-    found, share = _best(run), run.config.training.start_share
+    found, share = _best(run), run.config.training.init_interpolation
     if not share:
         return found
     alone = [read_tensors(each.folder.weights()) for each in run.directions]

@@ -20,7 +20,8 @@ from dragoman.version import __version__
 
 # Options that may change when a run is resumed; any other change makes it a different run.
 FREE = {("run",), ("device",), ("search",), ("constraints",)} | {
-    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "skip_limit", "average", "average_of")
+    ("training", name)
+    for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps", "average", "average_of")
 }
 
 

@@ -81,9 +81,9 @@ def configure(
         corpus_files(where, *every)
     run = given.get("run", f"{os.path.normpath(old.folder.path)}-corrections")
     folder = data_folder(run)
-    values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
+    values = {**OPTIONS, "run": run, "training.start": place, "text.vocabulary_from": str(old.folder.path)}
     values |= {
-        "training.start_share": 0.0,
+        "training.init_interpolation": 0.0,
         "training.epochs": 10,
         "training.gate": True,
         **dict(embeddings(old.config)),

@@ -30,7 +30,7 @@ class Schedule(ABC):
     def misfits(self, before: int) -> Iterator[str]:
         """Options that do not fit the length, or the length `before` (0 = none) that training began with."""
         if self.warmup >= self.length:
-            most = f"{100 * self.length / self.warmup:.0f} % of training.optimiser.learning_rate"
+            most = f"{100 * self.length / self.warmup:.0f} % of training.optimizer.learning_rate"
             yield f"warmup: {self.warmup:,}, and training takes {self.length:,} steps: the rate only rises, to {most}"
         was = round(self.share * before)
         if was not in (0, self.warmup):

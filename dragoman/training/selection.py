@@ -57,7 +57,7 @@ class Selection:
         """Put a share of the weights that training began with into those to use."""
         path = self.folder.weights("model")
         tensors = mean([path, self.folder.weights("model-start")], [1 - share, share])
-        write_tensors(path, tensors, {"start_share": share, **read_note(path)})
+        write_tensors(path, tensors, {"init_interpolation": share, **read_note(path)})
 
     def load(self, model: Seq2Seq) -> Seq2Seq:
         """Load the weights to use into the model."""

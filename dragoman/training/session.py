@@ -28,7 +28,7 @@ from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
 from dragoman.training.objectives.objective import MakePasses, Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.optimizer import OPTIMIZERS
 from dragoman.training.own_pairs import Pairs
 from dragoman.training.plan import drawn, length
 from dragoman.training.progress import Progress
@@ -131,7 +131,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
         Validator(config, data, device, folder),
         Selection(folder, config.training),
         objective,
-        components.build(OPTIMISERS, config.training.optimiser, parameters),
+        components.build(OPTIMIZERS, config.training.optimizer, parameters),
         components.build(SCHEDULES, config.training.schedule, steps),
         device,
         workers,
@@ -154,7 +154,7 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
 def _go_on(run: Training) -> None:
     """From the saved state."""
     state = run.folder.last_state
-    run.progress = checkpoint.load(state, run.learner, run.optimiser, run.average)
+    run.progress = checkpoint.load(state, run.learner, run.optimizer, run.average)
     run.saved = run.progress.step
     if len(run.progress.parts) not in (0, len(run.objective.parts)):
         raise UserError(f"{state}: not a training state of this objective")

@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, Any] = {
     "training.validate_every": None,
     "training.patience": 5,
     "training.freeze": [],
-    "training.start_share": 0.5,
+    "training.init_interpolation": 0.5,
 }
 
 
@@ -58,7 +58,7 @@ def configure(
     corpus_files(places, *names)
     beside = os.path.normpath(old.folder.path / "..")
     run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
-    values = {**OPTIONS, "run": run, "training.start": place, "text.symbols_of": str(old.folder.path)}
+    values = {**OPTIONS, "run": run, "training.start": place, "text.vocabulary_from": str(old.folder.path)}
     values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
     folder, aside = data_folder(run), "data.dev" not in given
     values["data.train"] = str(folder / "train") if aside else list(places)
@@ -71,7 +71,7 @@ def configure(
         copied = _set_aside(places, names, folder)
         told = f"{copied.train:,} pair{'s' * (copied.train != 1)} of {', '.join(places)} and {copied.dev:,} for "
         told += f"development, both in {folder}{copied.left_out}; "
-    rate = config.training.optimiser.options["learning_rate"]
+    rate = config.training.optimizer.options["learning_rate"]
     settings = config.training
     limits = f"learning rate {rate}, at most {settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     limits += f", patience {settings.patience}, judged by {settings.metric}"

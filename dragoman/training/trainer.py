@@ -77,7 +77,7 @@ def _diverged(run: Training, reason: str) -> UserError:
     saved = f"the state of step {run.saved:,} is saved" if run.saved else "nothing is saved"
     return UserError(
         f"{run.folder.path}: {reason} (step {run.progress.step:,}); {saved}. "
-        "Begin another run (--run) with a lower training.optimiser.learning_rate or training.clip"
+        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip"
     )
 
 
@@ -122,10 +122,10 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     if finite:
         progress.skipped_in_a_row = 0
         improved = progress.improved(higher_is_better(settings.metric))
-        rate = run.optimiser.defaults["lr"] * run.schedule(progress.step, improved)
-        for group in run.optimiser.param_groups:
+        rate = run.optimizer.defaults["lr"] * run.schedule(progress.step, improved)
+        for group in run.optimizer.param_groups:
             group["lr"] = rate
-        run.optimiser.step()
+        run.optimizer.step()
         progress.loss, progress.symbols = progress.loss + found.loss, progress.symbols + found.symbols
         progress.target_symbols += found.target_symbols
         before = progress.parts or [0.0] * len(found.parts)
@@ -139,8 +139,8 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, found.norm)
-    if progress.skipped_in_a_row >= settings.skip_limit:
-        raise _diverged(run, f"the loss was not a finite number for {settings.skip_limit} steps in a row")
+    if progress.skipped_in_a_row >= settings.max_nonfinite_steps:
+        raise _diverged(run, f"the loss was not a finite number for {settings.max_nonfinite_steps} steps in a row")
     return found.asked
 
 
@@ -154,7 +154,7 @@ def _log(run: Training, norm: float) -> None:
         for name, part in zip(run.objective.parts, progress.parts, strict=True):
             figures[f"train/{name}"] = part / progress.symbols
         figures["train/symbols_per_second"] = progress.target_symbols / progress.updating
-    figures["train/learning_rate"] = run.optimiser.param_groups[0]["lr"]
+    figures["train/learning_rate"] = run.optimizer.param_groups[0]["lr"]
     figures["train/gradient_norm"] = norm
     if progress.skipped:
         figures["train/skipped"] = progress.skipped
@@ -188,7 +188,7 @@ def _validate(run: Training) -> None:
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
             f"the loss of the development data has not fallen in {STUCK} validations: there may be too few training "
-            "pairs for so large a model (smaller sizes, more dropout), or training.optimiser.learning_rate is too high"
+            "pairs for so large a model (smaller sizes, more dropout), or training.optimizer.learning_rate is too high"
         )
     _save(run)
 
@@ -234,6 +234,6 @@ def _save(run: Training) -> None:
     _count_time(run)
     run.saved = run.progress.step
     if run.workers.leads:
-        checkpoint.save(run.folder.last_state, run.learner, run.optimiser, run.progress, run.average)
+        checkpoint.save(run.folder.last_state, run.learner, run.optimizer, run.progress, run.average)
         for each in run.directions:
             each.selection.prune(run.progress)

@@ -41,7 +41,7 @@ class Training(Direction):
     """Everything that a run trains with, the same on every worker; only the leader writes and prints."""
 
     objective: Objective
-    optimiser: torch.optim.Optimizer
+    optimizer: torch.optim.Optimizer
     schedule: Schedule
     device: Device
     workers: Workers

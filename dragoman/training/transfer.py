@@ -77,9 +77,9 @@ def begin(run: Training, place: str) -> None:
         transfer(each.model, each.config, (*each.data.sources, each.data.target), start)
         if run.workers.leads:
             note_start(each.folder, start.note)
-            if run.config.training.start_share:
+            if run.config.training.init_interpolation:
                 each.selection.write_start(each.model)
-        unknown = each.data.unknown if each.config.text.symbols_of else ()
+        unknown = each.data.unknown if each.config.text.vocabulary_from else ()
         told = "; ".join([f"{run.named(each)}begins with {start.weights}", *_differences(each, start.run), *unknown])
         run.journal.say(told)
 
@@ -98,7 +98,8 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
     if model.output.arranges and target.vocabulary != run.target.vocabulary:
         raise UserError(
             f"training.start: model.output: {config.model.output.kind} is an arrangement of symbols, and those of "
-            f"{start.weights} are others; take them over (text.symbols_of: {run.folder.path}), or choose another output"
+            f"{start.weights} are others; take them over (text.vocabulary_from: {run.folder.path}), or choose "
+            "another output"
         )
     origin = cache(origins)
     for name, side in model.by_symbol().items():

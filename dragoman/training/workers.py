@@ -33,7 +33,7 @@ class Workers:
     def __enter__(self) -> "Workers":
         if self.count > 1:
             # Its functions have the group at their import as a default. Imported later, as torch does when it makes
-            # an optimiser, they would keep ours and its threads beyond the run, which can abort the process at exit.
+            # an optimizer, they would keep ours and its threads beyond the run, which can abort the process at exit.
             import torch.distributed.nn
 
             # Each tensor travels by what suits its device: sums and objects are on the CPU even when the model is not.

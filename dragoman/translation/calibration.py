@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.calibration import Reliability
 from dragoman.model.predictor import Predictor
 from dragoman.model.shapes import Float
-from dragoman.search.tempered import normaliser
+from dragoman.search.tempered import normalizer
 from dragoman.translation.form import Form
 from dragoman.translation.recorded import Recorded
 
@@ -108,7 +108,7 @@ def _tempered(
     """The largest probability of each row at this temperature, -log P of what was said, and the derivatives of that by
     1 / T: mean log P less that of what was said, and the variance of log P.
     """
-    total = normaliser(log_probs, 1 / temperature)
+    total = normalizer(log_probs, 1 / temperature)
     chances = (log_probs / temperature - total.unsqueeze(1)).exp()
     finite = log_probs.nan_to_num(neginf=0.0)  # where the probability is 0
     mean = (chances * finite).sum(1)

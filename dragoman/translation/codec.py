@@ -16,7 +16,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.tempered import NORMALISER, calibrated, tempered
+from dragoman.search.tempered import NORMALIZER, calibrated, tempered
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.protection import Protection
 from dragoman.translation import inputs, spans
@@ -284,7 +284,7 @@ class Codec:
         single_spaced = None if sentence.has_spaces_in_a_row else len(sentence.prefix)
         written, words = self.writing.written(encoded, said, single_spaced)
         weights = tuple(part[:-1] for part in hypothesis.attention)
-        figures = {name: each.tolist() for name, each in hypothesis.figures.items() if name != NORMALISER}
+        figures = {name: each.tolist() for name, each in hypothesis.figures.items() if name != NORMALIZER}
         sure = None if self.temperature is None else calibrated(hypothesis, self.temperature)
         surfaces = self.target.text.unit.surfaces(written)
         kept = sum(map(len, surfaces[: len(sentence.prefix)]))
@@ -324,8 +324,8 @@ class Codec:
         log_probs = scored.log_probs[row, :steps_said].double()
         figures = {name: each[row, :steps_said].tolist() for name, each in scored.figures.items()}
         sure = None
-        if self.temperature is not None and NORMALISER in figures:
-            sure = tempered(log_probs.tolist(), figures.pop(NORMALISER), self.temperature)
+        if self.temperature is not None and NORMALIZER in figures:
+            sure = tempered(log_probs.tolist(), figures.pop(NORMALIZER), self.temperature)
         seen, sentinel = self.reading.seen(pair.given, pair.encoded, words, weights)
         return Scored(
             log_probs.sum().item(),

@@ -21,7 +21,7 @@ from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import build
-from dragoman.model.attention.normalisers import competes
+from dragoman.model.attention.normalizers import competes
 from dragoman.model.int8 import Int8
 from dragoman.run.run import Run
 from dragoman.search import candidates as lists
@@ -202,9 +202,11 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
             raise UserError(f"{folder}: protects other spans than {folders[0]} (text.protect)")
         for source in member.sources:
             spec = source.text.spec if isinstance(source, Language) else {}
-            way = spec.get("lowercase"), spec.get("tokeniser")
+            way = spec.get("lowercase"), spec.get("pretokenizer")
             if texts.setdefault(source.name, way) != way:
-                raise UserError(f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, tokeniser)")
+                raise UserError(
+                    f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, pretokenizer)"
+                )
 
 
 def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> Translator:
@@ -247,7 +249,7 @@ def codec(
             memory,
             spells=surfaces.sources,
             protection=Protection.of(config.text.protect),
-            competing=competes(config.model.attention.normaliser),
+            competing=competes(config.model.attention.normalizer),
         ),
         target,
         config.data.edited,

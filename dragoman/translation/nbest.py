@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines, shown
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 
 FIELD = " ||| "
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -16,7 +16,7 @@ NAMED = re.compile(rf"(\S+)= ({NUMBER})(?= |$)")
 OTHERS = re.compile(rf"{NUMBER}|(\d+-\d+( \d+-\d+)*)?")  # a score or links
 LOG_PROB = "F0"  # the name of log P, as Marian has it
 
-one_line = Normaliser(lowercase=False)  # as translations are written
+one_line = Normalizer(lowercase=False)  # as translations are written
 
 
 class Entry(NamedTuple):

@@ -22,7 +22,7 @@ from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import FORCED
 from dragoman.search.table import SEARCHES, has_beam, with_beam
-from dragoman.search.tempered import NORMALISER, Tempered
+from dragoman.search.tempered import NORMALIZER, Tempered
 from dragoman.text.mark import Mark
 from dragoman.text.protection import Protection
 from dragoman.translation import inputs
@@ -353,7 +353,7 @@ class Translator:
                     scored = self.scorer.score(batch.to(self.device.torch_device))
                     if temperature is not None:
                         reported = Tempered(self.scorer, temperature).score(batch.to(self.device.torch_device)).figures
-                        scored = scored._replace(figures={**scored.figures, NORMALISER: reported[NORMALISER]})
+                        scored = scored._replace(figures={**scored.figures, NORMALIZER: reported[NORMALIZER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = Origin(self.generator, pair, similar=self.similar)
                     found[number] = self.codec.scored(pair, scored, row)._replace(explainer=origin)

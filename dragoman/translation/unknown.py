@@ -10,7 +10,7 @@ import numpy as np
 
 from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, UNKNOWN
@@ -18,7 +18,7 @@ from dragoman.translation.attended import SourceAttention
 from dragoman.translation.translation import Replacement
 
 _APART: Final = re.compile(f"({MARK.pattern})")
-_normalise = Normaliser(lowercase=False)
+_normalise = Normalizer(lowercase=False)
 
 
 @dataclass(frozen=True)

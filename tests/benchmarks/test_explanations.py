@@ -21,7 +21,7 @@ def test_minimal_pairs_differ_in_one_word(tmp_path: Path) -> None:
     }
     for name, texts in lines.items():
         (tmp_path / f"test.{name}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
-    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
     (found,) = explanations.minimal_pairs(tmp_path, pipeline)
     assert found == ("He sees the dog.", "Il voit le chien.", "Il voit le chat.", 3, ("dog", "cat"))
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks import memory
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Nearest
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import punctuation
 from tests import toy
 
@@ -22,7 +22,7 @@ def test_nothing_is_missed_in_a_small_memory(tmp_path: Path, capsys: pytest.Capt
 
 def test_brute_force_finds_the_best_mean_of_both_similarities() -> None:
     sources = ["open the file", "open file", "file", "opens the files", "close"]
-    found = Nearest((Pair(each, each) for each in sources), Normaliser(lowercase=False), punctuation, threshold=0.01)
+    found = Nearest((Pair(each, each) for each in sources), Normalizer(lowercase=False), punctuation, threshold=0.01)
     queries = ["open a file", "the files", "closed"]
     best = [found.matches(each)[0].score for each in queries]
     assert min(best) < memory.THRESHOLD < max(best)

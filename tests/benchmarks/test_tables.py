@@ -41,7 +41,7 @@ from dragoman.translation.tuning import Weighted
 from tests import toy
 
 TINY = """
-text: {joint: true, source: {unit: word, tokeniser: whitespace}, target: {unit: word, tokeniser: whitespace}}
+text: {joint: true, source: {unit: word, pretokenizer: whitespace}, target: {unit: word, pretokenizer: whitespace}}
 model: {embedding: {size: 8}, encoder: {kind: rnn, size: 8}, decoder: {kind: rnn, size: 8}}
 training: {batch: {size: 16}, average: 1, metric: METRIC}
 metrics: [{kind: bleu, tokenise: none}, ter]
@@ -277,8 +277,8 @@ def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
     ("setting", "options"),
     {
         sizes.AGAIN: {"seed": 2},
-        "half the rate": {"training.optimiser.learning_rate": 0.001},
-        "twice the rate": {"training.optimiser.learning_rate": 0.004},
+        "half the rate": {"training.optimizer.learning_rate": 0.001},
+        "twice the rate": {"training.optimizer.learning_rate": 0.004},
         "half the dropout": {"model.encoder.dropout": 0.2, "model.decoder.dropout": 0.2},
         "cosine in a third of the epochs": {
             "training.epochs": 30,

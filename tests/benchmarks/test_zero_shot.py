@@ -48,7 +48,7 @@ def test_corpora_of_multi30k_have_no_sentences_in_common(folder: Path) -> None:
     german, french = sentences(table, "en", "de"), sentences(table, "en", "fr")
     assert (len(german), len(french)) == (5, 5)
     assert not german & french
-    assert zero_shot.config("one model", table, folder, 2).text.source.tokeniser == "whitespace"
+    assert zero_shot.config("one model", table, folder, 2).text.source.pretokenizer == "whitespace"
 
 
 def test_results_become_lines_and_are_not_made_again(

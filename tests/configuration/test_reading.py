@@ -33,10 +33,10 @@ def test_missing_data_are_told_key_by_key(faults: Faults, text: str) -> None:
 
 
 def test_norwegian_and_small_numbers(load: Load) -> None:
-    text = "data: {source: no, target: en, train: t, dev: d}\ntraining: {optimiser: {learning_rate: 1e-3}}\n"
+    text = "data: {source: no, target: en, train: t, dev: d}\ntraining: {optimizer: {learning_rate: 1e-3}}\n"
     found = load(text)
     assert found.data.source == ("no",)
-    assert found.training.optimiser == Spec("adam", {"learning_rate": 0.001})
+    assert found.training.optimizer == Spec("adam", {"learning_rate": 0.001})
 
 
 def test_sections_of_nothing_but_comments_are_the_default(load: Load) -> None:

@@ -51,7 +51,7 @@ def test_a_valid_name_is_preferred_in_order() -> None:
     ("line", "expected"),
     [
         ("epochs: 3", "training.epochs"),
-        ("lr: 0.1", "training.optimiser.learning_rate"),
+        ("lr: 0.1", "training.optimizer.learning_rate"),
         ("beam_size: 5", "search.size"),
         ("device: {name: gpu}", "cuda"),
         ("model: {attention: {score: general}}", "bilinear"),
@@ -63,11 +63,10 @@ def test_a_valid_name_is_preferred_in_order() -> None:
         ("model: {encoder: {kind: rnn, num_layers: 2}}", "layers"),
         ("model: {decoder: {kind: rnn, feed: input_feeding}}", "attentional"),
         ("model: {decoder: {kind: rnn, input_feeding: true}}", "feed"),
-        ("training: {lr: 0.1}", "training.optimiser.learning_rate"),
-        ("training: {optimiser: {kind: adam, lr: 0.1}}", "learning_rate"),
+        ("training: {lr: 0.1}", "training.optimizer.learning_rate"),
+        ("training: {optimizer: {kind: adam, lr: 0.1}}", "learning_rate"),
         ("training: {batch_size: 3}", "training.batch.size"),
         ("search: {kind: beam, beam_size: 5}", "size"),
-        ("training: {optimizer: adam}", "optimiser"),
     ],
 )
 def test_messages_name_what_is_meant(line: str, expected: str, tmp_path: Path, golden: Golden) -> None:

@@ -130,7 +130,7 @@ def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("tokeniser", "text", "words"),
+    ("pretokenizer", "text", "words"),
     [
         ("punctuation", "L'Homme (42)!", ["l'", "homme", "(", "42", ")", "!"]),
         ("whitespace", " L'Homme  (42)!", ["l'homme", "(42)!"]),
@@ -138,5 +138,5 @@ def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatc
         ("punctuation", " \t", []),
     ],
 )
-def test_words_are_those_of_the_tokeniser_in_lower_case(tokeniser: str, text: str, words: list[str]) -> None:
-    assert Words(lower_words(tokeniser)(text), "").lists == (words, [])
+def test_words_are_those_of_the_pretokenizer_in_lower_case(pretokenizer: str, text: str, words: list[str]) -> None:
+    assert Words(lower_words(pretokenizer)(text), "").lists == (words, [])

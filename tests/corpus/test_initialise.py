@@ -329,7 +329,7 @@ def test_what_was_seen_decides_the_rest() -> None:
     assert plain.model.embedding.tie == "all"
     assert not other.text.joint
     assert other.model.embedding.tie == "output"
-    assert other.text.source.tokeniser == "whitespace"
+    assert other.text.source.pretokenizer == "whitespace"
     assert other.metrics[0].options == {"tokenise": "none"}
     chinese = choose(CORPUS, sample()._replace(tokenise="zh"), "r").metrics
     assert (chinese[0], plain.metrics[0]) == (Spec("bleu", {"tokenise": "zh"}), Spec("bleu"))

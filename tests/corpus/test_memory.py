@@ -11,12 +11,12 @@ from rapidfuzz.distance import Indel
 from dragoman.corpus import memory, ngrams
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Match, Nearest
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import punctuation
 
 WORDS = "open close save file image mask the all new as copy".split()
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-NORMALISE = Normaliser(lowercase=False)
+NORMALISE = Normalizer(lowercase=False)
 
 
 def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> Nearest:

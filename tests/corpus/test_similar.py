@@ -10,10 +10,10 @@ from rapidfuzz.distance import Indel
 from dragoman.corpus import memory
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Nearest, most_similar
-from dragoman.text.normalise import Normaliser
-from dragoman.text.tokenise import TOKENISERS
+from dragoman.text.normalise import Normalizer
+from dragoman.text.tokenise import PRETOKENIZERS
 
-NORMALISE, TOKENISE = Normaliser(lowercase=True), TOKENISERS["punctuation"]
+NORMALISE, TOKENISE = Normalizer(lowercase=True), PRETOKENIZERS["punctuation"]
 WORDS = "the a cat dog sees hears old young man woman house garden in".split()
 
 

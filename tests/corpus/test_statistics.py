@@ -50,7 +50,7 @@ def test_links_are_counted_and_checked(tmp_path: Path, golden: Golden) -> None:
     assert "word 0" not in str(describe_links(place, "en", "de"))
     report(tmp_path, ["a\tcat"], ["EINE\x01KATZE"])  # as training reads them: two words and one
     links.write_text("1-0\n", encoding="utf-8")
-    assert describe_links(place, "en", "de", tokenisers=("whitespace", "whitespace")).sure == 1
+    assert describe_links(place, "en", "de", pretokenizers=("whitespace", "whitespace")).sure == 1
     report(tmp_path, ["a cat", "a dog", "a"], ["EINE KATZE", "EIN HUND", "EIN"])
     links.write_text("0-0\n2-0\n0-0\n", encoding="utf-8")
     with pytest.raises(UserError, match=r":2:") as raised:

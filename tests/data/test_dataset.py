@@ -187,7 +187,7 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
 
 
 def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
-    data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
     for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
         lines = learning.Lines(data, sides)
         assert len(lines) == len(list(lines)) == 30 * (2 - sides.count(None))
@@ -248,7 +248,7 @@ def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, 
             assert expected or not LINKS[kept[row]]
 
 
-def test_links_count_words_as_a_tokeniser_does(tmp_path: Path) -> None:
+def test_links_count_words_as_a_pretokenizer_does(tmp_path: Path) -> None:
     """In Chinese, it takes a clause for one, whatever the symbols of the model are."""
     settings = corpus(tmp_path, ["狗吃，书"] * 3, ["a b c"] * 3)
     (tmp_path / "train.en-de.align").write_text("0-0 2-2\n" * 3, encoding="utf-8")

@@ -13,7 +13,7 @@ UNITS = [Spec("word"), Spec("character"), Spec("bpe", {"size": 300})]
 
 
 def language(unit: Spec) -> Language:
-    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=unit)
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=unit)
     pipeline.unit.fit(LINES, 1)
     return Language("en", pipeline, Vocabulary(pipeline.unit.inventory))
 

@@ -69,7 +69,7 @@ def test_development_examples_are_by_pair(tmp_path: Path) -> None:
 
 
 def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
-    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
     lines = learning.Lines(configuration(tmp_path), (pipeline, pipeline))
     both = [text for pair in zip(LINES["en"], LINES["de"], strict=True) for text in pair]
     assert list(lines) == [*both, *LINES["cs"]]
@@ -92,7 +92,7 @@ def test_protected_spans_of_a_file_of_several_pairs_are_those_of_each_pair(tmp_p
     data = configuration(tmp_path)
     for name, line in (("en", "5 cats"), ("de", "fünf Katzen"), ("cs", "5 koček")):
         (tmp_path / f"train.{name}").write_text(f"{line}\n", "utf-8")
-    pipeline = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
     lines = learning.Lines(data, (pipeline, pipeline), Protection.named(["numbers"]))
     assert list(lines) == ["5 cats", "fünf Katzen", f"{MARKS[0]} koček"]
 

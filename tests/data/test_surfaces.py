@@ -46,7 +46,7 @@ def prepared(folder: Path, lines: Lines, unit: Any = FEW, *, joint: bool = True,
     for name, texts in zip(names, zip(*lines, strict=True), strict=True):
         (folder / f"train.{name}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
     place = str(folder / "train")
-    side = {"unit": unit, "tokeniser": "whitespace"}
+    side = {"unit": unit, "pretokenizer": "whitespace"}
     text = TextConfig.model_validate({"joint": joint, "source": side, "target": side})
     config = DataConfig.model_validate({"train": place, "dev": place, **data})
     return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": Surfaces(True), **rest})

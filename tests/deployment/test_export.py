@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime")
 from dragoman.data.batch import Sequence
 from dragoman.deployment import tracing
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
@@ -28,7 +28,7 @@ SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
 MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "lstm": {
-        "normaliser": "sparsemax",
+        "normalizer": "sparsemax",
         "encoder": {"cell": "lstm", "layers": 2, "residual": True, "layer_norm": True, "direction": "forward"},
         "score": "dot",
         "bridge": "mean",
@@ -43,7 +43,7 @@ MODELS: dict[str, dict[str, Any]] = {
         },
     },
     "gru_an": {
-        "normaliser": {"kind": "entmax", "alpha": 1.3},  # by bisection
+        "normalizer": {"kind": "entmax", "alpha": 1.3},  # by bisection
         "encoder": {"cell": "gru_an", "direction": "reversed", "layer_norm": True},
         "score": "bilinear",
         "bridge": "zero",
@@ -56,7 +56,7 @@ MODELS: dict[str, dict[str, Any]] = {
         },
     },
     "rnn": {
-        "normaliser": {"kind": "linear_chain", "divide": True},
+        "normalizer": {"kind": "linear_chain", "divide": True},
         "encoder": {"cell": "rnn", "dropout": 0.5},
         "score": "scaled_dot",
         "bridge": "copy",
@@ -84,7 +84,7 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "wait": {
         "attention": {"terms": ["wait"], "window": {"kind": "monotonic", "width": 1}},
-        "normaliser": "entmax",
+        "normalizer": "entmax",
         "encoder": {"direction": "forward"},
         "bridge": "zero",
         "decoder": {"attend": "between"},
@@ -100,7 +100,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "encoder": {**SELF, "positions": "none"},
         "bridge": "mean",
         "score": "linear",
-        "normaliser": "hard",
+        "normalizer": "hard",
         "decoder": {"attend": "between", "feed": "attentional", "external_memory": 3},
     },
     "convolutional": {
@@ -206,7 +206,7 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     assert {decoder.get("feed", "nothing") for decoder in decoders} == {"nothing", "context", "attentional"}
     assert {decoder.get("features", "tanh") for decoder in decoders} == set(FEATURES)
     assert {kind_of(each.get("bridge", "final")) for each in MODELS.values()} == set(BRIDGES)
-    assert {kind_of(each.get("normaliser", "softmax")) for each in MODELS.values()} == set(NORMALISERS)
+    assert {kind_of(each.get("normalizer", "softmax")) for each in MODELS.values()} == set(NORMALIZERS)
     terms = [term for each in MODELS.values() for term in each.get("attention", {}).get("terms", ())]
     assert set(map(kind_of, terms)) == set(TERMS)
 

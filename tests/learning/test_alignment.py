@@ -22,7 +22,7 @@ training:
   epochs: null
   steps: 100
   batch: {size: 16}
-  optimiser: {kind: adam, learning_rate: 0.01}
+  optimizer: {kind: adam, learning_rate: 0.01}
   metric: loss
   search: {kind: greedy, length_ratio: 1, length_margin: 3}
 """

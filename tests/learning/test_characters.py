@@ -19,7 +19,7 @@ OPTIONS: dict[str, Any] = {
     "training.epochs": None,
     "training.steps": 150,
     "training.validate_every": 150,
-    "training.optimiser": {"kind": "adam", "learning_rate": 0.01},
+    "training.optimizer": {"kind": "adam", "learning_rate": 0.01},
 }
 RNN = {"kind": "character_rnn", "characters": 8, "hidden": 12}
 CNN = {"kind": "character_cnn", "characters": 8, "widths": [1, 2, 3], "filters": 4}

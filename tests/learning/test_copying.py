@@ -22,7 +22,7 @@ OPTIONS: dict[str, Any] = {
     "training.epochs": None,
     "training.steps": 250,
     "training.validate_every": 250,
-    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
 }
 
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import Additive
 from dragoman.model.memory import Memory
 
@@ -31,15 +31,15 @@ def accuracy(mark: int) -> float:
     words = torch.randn(NAMES.stop, SIZE, generator=random)
     attention = HierarchicalAttention(GlobalAttention(Additive(SIZE, SIZE), Softmax()), Additive(SIZE, SIZE), mark)
     output = nn.Linear(SIZE, NAMES.stop)
-    optimiser = torch.optim.Adam([*attention.parameters(), *output.parameters()], lr=0.02)
+    optimizer = torch.optim.Adam([*attention.parameters(), *output.parameters()], lr=0.02)
     query, right = torch.ones(ROWS, SIZE), 0.0
     for step in range(300):
         ids, answers = documents(random)
         attended = attention.prepare(Memory(words[ids], ids >= 0, ids=ids))
         scores = output(attention(query, query, attended, attention.start(attended)).context)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         nn.functional.cross_entropy(scores, answers).backward()
-        optimiser.step()
+        optimizer.step()
         right += (scores.argmax(1) == answers).double().mean().item() if step >= 270 else 0.0
     return right / 30
 

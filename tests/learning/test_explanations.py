@@ -20,7 +20,7 @@ OPTIONS = {
     "training.steps": 300,
     "training.validate_every": 300,
     "training.schedule": {"kind": "cosine", "steps": 300},
-    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
 }
 
 

@@ -62,7 +62,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "training.steps": 300,
         "training.validate_every": 150,
         "training.schedule": {"kind": "cosine", "steps": 300},
-        "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+        "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
         "data.train": "train",
         "data.dev": "dev",
         "run": "old",

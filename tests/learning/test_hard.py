@@ -15,7 +15,7 @@ from tests.builders import context, pairs, settings
 from tests.learning.test_learning import SIZE, WORDS, accuracy, copy, draw
 
 MODEL: dict[str, Any] = {
-    "normaliser": "hard",
+    "normalizer": "hard",
     "embedding": {"size": 24},
     "encoder": {"size": SIZE // 2},
     "decoder": {"size": SIZE, "features": "deep"},
@@ -26,17 +26,17 @@ def learn(objective: Objective, steps: int = 200, order: int = 0) -> Seq2Seq:
     """A model with hard attention that has learnt to copy three to five words, as well as it can."""
     torch.manual_seed(1)
     random = np.random.default_rng(1)
-    options = {**MODEL, "normaliser": {"kind": "hard", "order": order}}
+    options = {**MODEL, "normalizer": {"kind": "hard", "order": order}}
     model = build.build(settings(**options), (WORDS.stop,), WORDS.stop)
-    optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
+    optimizer = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, steps)
     for _ in range(steps):
         words = draw(random, 32, (3, 5))
         total, symbols, _ = objective(model, pairs(words, words))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (total / symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
         objective.after_step(True)
         schedule.step()
     return model.eval()

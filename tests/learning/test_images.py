@@ -35,7 +35,7 @@ training:
   epochs: null
   steps: 300
   batch: {size: 32}
-  optimiser: {kind: adam, learning_rate: 0.01}
+  optimizer: {kind: adam, learning_rate: 0.01}
   schedule: {kind: cosine, steps: 300}
   validate_every: 300
   metric: loss
@@ -119,7 +119,7 @@ def test_without_the_picture_it_is_chance(tmp_path: Path) -> None:
 @pytest.mark.spec("C12")
 def test_a_vector_of_the_picture_starts_the_decoder(tmp_path: Path) -> None:
     longer = {"training.steps": "600", "training.schedule": "{kind: cosine, steps: 600}"}
-    translator = train(tmp_path, {"model.start_only": "image", **longer}, vectors=True)
+    translator = train(tmp_path, {"model.initial_state_only": "image", **longer}, vectors=True)
     test = corpus(COUNTS["test"], 2)
     vectors = shape_of(test.images)
     assert right(translator, list(zip(test.sources, vectors, strict=True)), test.captions) >= 0.95

@@ -9,7 +9,7 @@ import dragoman
 from dragoman.training import checks, session
 from tests import toy
 
-WORDS = {"tokeniser": "whitespace", "unit": "word"}
+WORDS = {"pretokenizer": "whitespace", "unit": "word"}
 OPTIONS: dict[str, Any] = {
     "text": {"joint": True, "source": WORDS, "target": WORDS},
     "model.embedding": {"size": 16, "tie": "all"},
@@ -19,7 +19,7 @@ OPTIONS: dict[str, Any] = {
     "training.patience": None,
     "training.validate_every": 800,
     "training.schedule": {"kind": "cosine", "steps": 1600},
-    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
 }
 
 
@@ -28,7 +28,7 @@ OPTIONS: dict[str, Any] = {
 @pytest.mark.spec("E2")
 def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> None:
     pairs = toy.languages(tmp_path, train=320, longest=4)
-    given = {"run": str(tmp_path / "run"), "data": {"pairs": pairs, "own_symbols": False}, **OPTIONS}
+    given = {"run": str(tmp_path / "run"), "data": {"pairs": pairs, "filter_target_vocabulary": False}, **OPTIONS}
     config = checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in given.items()})
     translator = dragoman.load(session.train(config, quiet=True).path)
     lines = {name: (tmp_path / f"test.{name}").read_text("utf-8").splitlines() for name in ("en", "de", "fr")}

@@ -53,16 +53,16 @@ def learn(
         "decoder": {"size": SIZE, **options.get("decoder", {})},
     }
     model = build.build(settings(**{**options, **sizes}), (WORDS.stop,), WORDS.stop)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, steps)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, steps)
     for _ in range(steps):
         sources = draw(random, 32, lengths)
         batch = pairs(sources, [task(source) for source in sources])
         loss = objective(model, batch)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (loss.total / loss.symbols).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
         schedule.step()
     return model.eval()
 

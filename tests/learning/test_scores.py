@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import Additive, Convolutional, Score
 from dragoman.model.memory import Memory
 
@@ -17,7 +17,7 @@ def weight_behind_the_mark(score: Score) -> float:
     random = torch.Generator().manual_seed(1)
     words, query = torch.randn(WORDS, SIZE, generator=random), torch.ones(ROWS, 1, SIZE)
     attention = GlobalAttention(score, Softmax())
-    optimiser = torch.optim.Adam(attention.parameters(), lr=0.03)
+    optimizer = torch.optim.Adam(attention.parameters(), lr=0.03)
     mask = torch.ones(ROWS, PLACES, dtype=torch.bool)
     for _ in range(200):
         source = torch.randint(1, WORDS, (ROWS, PLACES), generator=random)
@@ -25,9 +25,9 @@ def weight_behind_the_mark(score: Score) -> float:
         attended = attention.prepare(Memory(words[source.scatter(1, place, MARK)], mask))
         weights, _ = attention.look(query, attended)
         found = weights.squeeze(1).gather(1, place + 1)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (-found.log().mean()).backward()
-        optimiser.step()
+        optimizer.step()
     return found.mean().item()
 
 

@@ -41,7 +41,7 @@ def test_commands_are_learnt_from_the_configuration_of_their_task(tmp_path: Path
         "training.epochs": "16",
         "training.batch": "{size: 32, unit: sentences}",
         "training.schedule": "{kind: cosine, warmup: 30, steps: 304}",
-        "training.optimiser": "{kind: adam, learning_rate: 0.006}",
+        "training.optimizer": "{kind: adam, learning_rate: 0.006}",
     }
     run = session.train(checks.load_config(CONFIG, changed), quiet=True).path
     sources, references = zip(*parts["test"], strict=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dragoman.configuration.components import Spec, build
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import Additive
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
@@ -106,7 +106,7 @@ def followed(term: str) -> float:
     sizes = Sizes(query=1, state=2, embedding=1, symbols=6)
     part = build(TERMS, Spec(term), sizes)
     whole = GlobalAttention(Additive(1, 2, part.features, size=32), Softmax(), [part])
-    optimiser = torch.optim.Adam(whole.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(whole.parameters(), lr=0.01)
     nothing = torch.zeros(200, 1)
     where = torch.linspace(-1, 1, places)
 
@@ -129,9 +129,9 @@ def followed(term: str) -> float:
     for _ in range(200):
         ids = torch.randint(4, 6, (32, places))
         loss = -attend(ids).gather(2, wanted(ids).unsqueeze(2)).log().mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     ids = torch.randint(4, 6, (200, places))
     with torch.no_grad():
         return (attend(ids).argmax(-1) == wanted(ids)).double().mean().item()

@@ -288,15 +288,15 @@ def test_no_attention_is_a_choice_of_score() -> None:
 
 
 def test_what_needs_attention_is_refused_without_any() -> None:
-    attention = {"terms": ["coverage", "wait"], "normaliser": "sparsemax", "window": "monotonic", "sentences": "."}
+    attention = {"terms": ["coverage", "wait"], "normalizer": "sparsemax", "window": "monotonic", "sentences": "."}
     found = build.problems(whole(settings(score="none", attention=attention)))
-    assert [each.path[2] for each in found] == ["terms", "normaliser", "window", "sentences"]
+    assert [each.path[2] for each in found] == ["terms", "normalizer", "window", "sentences"]
     assert all("there is none (score: none)" in each.message for each in found)
 
 
 def test_a_problem_of_every_layer_is_told_once() -> None:
     decoder = {"kind": "self_attention", "heads": 2, "layers": 3}
-    attention = {"normaliser": "sparsemax", "sentences": "."}
+    attention = {"normalizer": "sparsemax", "sentences": "."}
     found = build.problems(whole(settings(bridge="none", attention=attention, decoder=decoder)))
     assert len({each for each in found if each.path[-1] == "sentences"}) == 1
     assert len(found) == len(set(found))

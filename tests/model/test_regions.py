@@ -32,7 +32,7 @@ COMBINATIONS: dict[str, Any] = {
 
 def configured(**options: Any) -> ModelConfig:
     """The section `model`; the parts that `settings` does not know are set beside."""
-    beside = {name: options.pop(name) for name in ("combination", "features", "start_only") if name in options}
+    beside = {name: options.pop(name) for name in ("combination", "features", "initial_state_only") if name in options}
     plain = settings(**options)
     return ModelConfig.model_validate({**{name: getattr(plain, name) for name in type(plain).model_fields}, **beside})
 
@@ -72,25 +72,27 @@ def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
 
 
 @pytest.mark.spec("C10")
-@pytest.mark.parametrize("start_only", [True, False])
+@pytest.mark.parametrize("initial_state_only", [True, False])
 @pytest.mark.parametrize(
     "combination", ["concatenation", *({"kind": kind, "sentinel": False} for kind in ("flat", "hierarchical"))]
 )
 def test_a_sentence_without_anything_to_look_at_has_probabilities(
-    combination: Any, start_only: bool, golden: Golden
+    combination: Any, initial_state_only: bool, golden: Golden
 ) -> None:
     """Where nothing is left but what starts the decoder, or nothing at all, all weights are 0."""
-    other: dict[str, Any] = {"start_only": ["image"]} if start_only else {}
+    other: dict[str, Any] = {"initial_state_only": ["image"]} if initial_state_only else {}
     missing = part(BATCH.sources[0], ...)
     missing = missing._replace(mask=missing.mask.clone())
     missing.mask[1] = False
-    images = Features(IMAGES.values, IMAGES.mask if start_only else IMAGES.mask & (torch.arange(3) != 1).unsqueeze(1))
-    if start_only and combination != "concatenation":
+    images = Features(
+        IMAGES.values, IMAGES.mask if initial_state_only else IMAGES.mask & (torch.arange(3) != 1).unsqueeze(1)
+    )
+    if initial_state_only and combination != "concatenation":
         with pytest.raises(UserError) as raised:
             make(attended=False, combination=combination, **other)
         golden(str(raised.value))
         return
-    model = make(attended=not start_only, combination=combination, **other)
+    model = make(attended=not initial_state_only, combination=combination, **other)
     read = Batch((missing, images), BATCH.target, BATCH.rows)
     scored = model.score(read)
     assert scored.log_probs.isfinite().all()
@@ -197,7 +199,11 @@ REFUSED: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
     ),
     ({"attention": {"terms": ["wait"]}, "bridge": "zero"}, ("attention", "terms", 0), "'wait' is about symbols"),
     ({"attention": {"sentences": "."}}, ("attention", "sentences"), "are of symbols, and regions"),
-    ({"start_only": ["image"], "bridge": "zero"}, ("start_only",), "starts from nothing (model.bridge: zero)"),
+    (
+        {"initial_state_only": ["image"], "bridge": "zero"},
+        ("initial_state_only",),
+        "starts from nothing (model.bridge: zero)",
+    ),
     ({"combination": "sum", "features": {"kind": "projection", "size": 3}}, ("combination",), "sizes 4, 3"),
     ({"decoder": {"kind": "self_attention", "heads": 2}, "bridge": "none"}, ("decoder",), "attends to one source"),
     ({"score": "dot", "features": {"kind": "projection", "size": 3}}, ("attention", "score"), "states of size 3"),

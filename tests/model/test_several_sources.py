@@ -9,7 +9,7 @@ import torch
 
 from dragoman.data.batch import Batch, pad
 from dragoman.data.vocabulary import EOS
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.windows import WINDOWS
@@ -71,7 +71,7 @@ OPTIONS = {
     "decoder": list(DECODERS),
     "score": list(SCORES),
     "term": ["none", *(term for term in TERMS if not TERMS[term].hides)],
-    "normaliser": list(NORMALISERS),
+    "normalizer": list(NORMALIZERS),
     "window": [*WINDOWS, "sentences"],
     "search": list(SEARCHES),
 }
@@ -79,14 +79,14 @@ OPTIONS = {
 
 def possible(parts: Mapping[str, str]) -> bool:
     """Flat attention is one softmax over all sources, so that each must give it energies and nothing else."""
-    combination, normaliser = parts.get("combination", "sum"), parts.get("normaliser", "softmax")
+    combination, normalizer = parts.get("combination", "sum"), parts.get("normalizer", "softmax")
     window = parts.get("window", "none")
-    if window == "sentences" and normaliser != "softmax":
+    if window == "sentences" and normalizer != "softmax":
         return False
     if "flat" not in combination:
         return True
     shares = "shared" not in combination or parts.get("score", "additive") in ("additive", "bilinear")
-    return shares and window == "none" and normaliser not in ("linear_chain", "hard")
+    return shares and window == "none" and normalizer not in ("linear_chain", "hard")
 
 
 @pytest.mark.spec("C1", "C2", "C3", "C4", "C5", "C6", "C14", "B6", "B9")
@@ -103,7 +103,7 @@ def test_searches_find_what_forcing_scores(parts: dict[str, str]) -> None:
         decoder=DECODERS[parts["decoder"]],
         score=parts["score"],
         terms=[parts["term"]] if parts["term"] != "none" else [],
-        normaliser=parts["normaliser"],
+        normalizer=parts["normalizer"],
         attention=attention,
         mark=4 if window == "sentences" else None,
         seed=3,

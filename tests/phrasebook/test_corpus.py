@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.text.tokenise import TOKENISERS
+from dragoman.text.tokenise import PRETOKENIZERS
 from phrasebook import corpus
 from phrasebook.constructions import CONSTRUCTIONS
 from phrasebook.corpus import sample, write
@@ -44,8 +44,8 @@ def languages(item: Triple) -> tuple[tuple[str, Sentence], ...]:
     return ("en", item.english), ("fr", item.french), ("de", item.german)
 
 
-def test_tokens_are_those_of_the_tokeniser(everything: list[Triple]) -> None:
-    split = TOKENISERS["punctuation"]
+def test_tokens_are_those_of_the_pretokenizer(everything: list[Triple]) -> None:
+    split = PRETOKENIZERS["punctuation"]
     for item in everything:
         for _, sentence in languages(item):
             assert sentence.words == tuple(sentence.text[begin:end] for begin, end in split(sentence.text))

@@ -31,7 +31,7 @@ MODELS: list[dict[str, Any]] = [
     {"seed": 4, "score": "scaled_dot", "bridge": "none", "encoder": SELF, "decoder": SELF},
     {"seed": 3, "score": "none", "decoder": {"feed": "attentional", "layers": 2}, "start_symbol": "eos"},
     {"seed": 4, "decoder": {"external_memory": 3}},
-    {"seed": 5, "normaliser": {"kind": "hard", "order": 1, "jump": 1}},
+    {"seed": 5, "normalizer": {"kind": "hard", "order": 1, "jump": 1}},
 ]
 
 

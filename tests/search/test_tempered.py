@@ -7,7 +7,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.table import SEARCHES
-from dragoman.search.tempered import LEAST, NORMALISER, Tempered, calibrated
+from dragoman.search.tempered import LEAST, NORMALIZER, Tempered, calibrated
 from tests.builders import SYMBOLS, build_model, sentences
 from tests.search.toys import A, B, Chances, Prefix, Written
 
@@ -63,5 +63,5 @@ def test_what_cannot_be_said_counts_for_nothing() -> None:
 
 def test_the_least_is_finite() -> None:
     """As JSON needs it, and never above 0."""
-    figures = {NORMALISER: torch.tensor([0.0, -1e-7]).numpy()}
+    figures = {NORMALIZER: torch.tensor([0.0, -1e-7]).numpy()}
     assert calibrated(Hypothesis((A,), 0.0, (float("-inf"), 0.0), (), figures=figures), 1.0) == [LEAST, 0.0]

@@ -54,7 +54,7 @@ def test_words_other_than_those_of_the_gold_links_are_told(shell: Shell) -> None
     assert told.startswith(
         "--gold: 10 of 20 pairs have other words than those between spaces; if its links count these"
     )
-    assert "--gold" not in shell("align", "test.en", "test.fr", "--gold=gold", "-o=x", "--tokeniser=whitespace").err
+    assert "--gold" not in shell("align", "test.en", "test.fr", "--gold=gold", "-o=x", "--pretokenizer=whitespace").err
 
 
 @needs_thot
@@ -105,11 +105,13 @@ def test_what_cannot_be_aligned_has_an_empty_line(shell: Shell) -> None:
 def test_links_are_between_the_words_that_training_means(shell: Shell) -> None:
     shell.write("odd.en", "one, NULL two\u00a0three <unk>\n" * 3)
     shell.write("odd.fr", "un, NULL deux\u00a0trois <unk>\n" * 3)
-    for tokeniser, words in (("punctuation", 8), ("whitespace", 4)):
+    for pretokenizer, words in (("punctuation", 8), ("whitespace", 4)):
         shell.write("gold", "".join(f"{words - 1}-{words - 1}\n" for _ in range(3)))
-        assert shell("align", "odd.en", "odd.fr", f"--tokeniser={tokeniser}", "--gold=gold").code == 0
+        assert shell("align", "odd.en", "odd.fr", f"--pretokenizer={pretokenizer}", "--gold=gold").code == 0
         shell.write("gold", "".join(f"{words}-0\n" for _ in range(3)))
-        assert shell.fails("align", "odd.en", "odd.fr", f"--tokeniser={tokeniser}", "--gold=gold").startswith("gold:1")
+        assert shell.fails("align", "odd.en", "odd.fr", f"--pretokenizer={pretokenizer}", "--gold=gold").startswith(
+            "gold:1"
+        )
 
 
 @pytest.mark.slow

@@ -162,7 +162,7 @@ def test_what_cannot_work_is_told(runs: Shell, golden: Golden) -> None:
     for options in (
         {**RUNS["reads"], "training.objective": "agreement"},
         {"model.output": SPELLING, "training.objective": "agreement"},
-        {"model.output": SPELLING, "model.attention.normaliser": "hard", "training.objective": "marginal"},
+        {"model.output": SPELLING, "model.attention.normalizer": "hard", "training.objective": "marginal"},
         {"model.embedding.source": "character_cnns"},
         {"model.embedding.source": {"kind": "character_cnn", "widths": []}},
         {"model.embedding.tie": "output", "model.embedding.target": "character_rnn"},

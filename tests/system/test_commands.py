@@ -42,7 +42,7 @@ def test_train_again_changes_nothing_and_says_so(copied: Shell) -> None:
 
 
 def test_a_diverging_training_ends_with_a_line(shell: Shell) -> None:
-    words = ("--training.optimiser.learning_rate=1e10", "--training.clip=null")
+    words = ("--training.optimizer.learning_rate=1e10", "--training.clip=null")
     outcome = shell("train", "toy.yaml", *words)
     assert outcome.code == 1
     assert "the loss of the development data was" in outcome.err
@@ -460,7 +460,7 @@ def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(sh
     shell.write("train.en", "one, two\n" * 3)
     shell.write("train.fr", "deux, un\n" * 3)
     for side, counts in (("source", (2, 3)), ("target", (3, 2))):
-        out = shell("debug", "data", "toy.yaml", f"--text.{side}.tokeniser=whitespace").out
+        out = shell("debug", "data", "toy.yaml", f"--text.{side}.pretokenizer=whitespace").out
         assert re.findall(r"words in a \w+: mean (\d)", out)[:2] == [str(count) for count in counts]
 
 

@@ -20,7 +20,7 @@ def test_from_texts_to_a_translator(copied: Shell) -> None:
     assert (copied.folder / "runs" / "denoised" / "report.html").is_file()
     outcome = copied("translate", "runs/denoised", stdin="un deux\n")
     assert (outcome.code, outcome.out.count("\n")) == (0, 1)
-    start = "--training.start=runs/denoised", "--text.symbols_of=runs/denoised"
+    start = "--training.start=runs/denoised", "--text.vocabulary_from=runs/denoised"
     outcome = copied("train", "toy.yaml", "--run=runs/started", *start, *SMALL)
     assert outcome.code == 0, outcome.err
     assert "begins with runs/denoised/model.safetensors" in outcome.err

@@ -80,7 +80,7 @@ def test_what_is_counted_translates_words_that_the_model_does_not_know(shell: Sh
         "training.steps": 200,
         "training.validate_every": 200,
         "training.schedule": {"kind": "cosine", "steps": 200},
-        "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+        "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
         "text.target.unit": {"kind": "word", "size": 3},
     }
     session.train(toy.config(shell.folder, shell.folder / "run", options), quiet=True)

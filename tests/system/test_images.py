@@ -212,7 +212,7 @@ def test_a_vector_starts_the_decoder_and_gets_no_attention(corpus: Path, tmp_pat
     folder = toy.corpus(tmp_path / "corpus")
     for number, part in enumerate(("train", "dev")):
         np.save(folder / f"{part}.image.npy", images(60 if part == "train" else 8, number)[:, 0])
-    options = {**WITH_IMAGE, "model.start_only": "image", "training.epochs": 1, "training.metric": "loss"}
+    options = {**WITH_IMAGE, "model.initial_state_only": "image", "training.epochs": 1, "training.metric": "loss"}
     translator = dragoman.load(session.train(toy.config(folder, tmp_path / "run", options), quiet=True).path)
     vector = images(1, 7)[0, 0]
     found, other = translator.translate([("one two", vector), ("one two", 30 * vector)])
@@ -261,10 +261,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"data.features": "picture"}, "data.features.0: 'picture' is none of data.source: en, image"),
     ({"data.features": ["image", "image"]}, "data.features.1: 'image' is there already"),
     ({"data.train": "train.tsv"}, "data.train: data.features stand beside PREFIX files, and train.tsv is a table"),
-    ({"model.start_only": "en"}, "model.start_only.0: 'en' is none of data.features"),
+    ({"model.initial_state_only": "en"}, "model.initial_state_only.0: 'en' is none of data.features"),
     (
-        {"data.source": "image", "model.start_only": "image"},
-        "model.start_only: nothing is left to attend to (which is model.attention.score: none)",
+        {"data.source": "image", "model.initial_state_only": "image"},
+        "model.initial_state_only: nothing is left to attend to (which is model.attention.score: none)",
     ),
     (
         {"data.source": "image", "data.alignments": True, "training.penalties": "supervised"},

@@ -22,7 +22,7 @@ from tests.forms import results
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
-WORDS = {"tokeniser": "whitespace", "unit": "word"}
+WORDS = {"pretokenizer": "whitespace", "unit": "word"}
 NAMES = ["en-de", "de-en", "en-fr", "fr-en", "en-en", "de-fr"]
 TOLD = "en-de, de-en, en-fr, fr-en, en-en; zero-shot de-fr"
 UNTRAINED: dict[str, Any] = {"training.epochs": 1}
@@ -114,7 +114,7 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
 
 def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path, golden: Golden) -> None:
     config = Run.load(shell.folder / "run").config
-    data = config.data.model_copy(update={"own_symbols": False})
+    data = config.data.model_copy(update={"filter_target_vocabulary": False})
     assert list(marks.foreign(data, tmp_path).values()) == [[4, 5, 6]] * 3
     with pytest.raises(UserError, match=marks.SPOKEN):
         marks.foreign(config.data, tmp_path)
@@ -385,7 +385,9 @@ def test_a_table_that_names_its_columns_is_of_both_directions(tmp_path: Path) ->
         checks.load_config(tmp_path / "toy.yaml", given)
 
 
-@pytest.mark.parametrize(("option", "value"), [("temperature", "5"), ("weights", "[1, 3]"), ("own_symbols", "false")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("temperature", "5"), ("weights", "[1, 3]"), ("filter_target_vocabulary", "false")]
+)
 def test_what_is_of_several_pairs_is_not_of_one(tmp_path: Path, option: str, value: str, golden: Golden) -> None:
     with pytest.raises(UserError, match=rf"data.{option}:") as raised:
         checks.load_config(toy.corpus(tmp_path) / "toy.yaml", {f"data.{option}": value})

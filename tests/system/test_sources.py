@@ -140,7 +140,7 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
             {
                 "data.source": ["en", "digits"],
                 "model.combination": "flat",
-                "model.attention.normaliser": "linear_chain",
+                "model.attention.normalizer": "linear_chain",
             },
             "model.combination: is one attention over all sources: it needs",
         ),

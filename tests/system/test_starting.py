@@ -55,7 +55,7 @@ def test_a_run_starts_from_another_without_a_configuration(other: Shell, golden:
     settings = new.config.training
     assert settings.patience == OPTIONS["training.patience"]
     assert settings.schedule.kind == "plateau"
-    assert settings.optimiser == old.config.training.optimiser
+    assert settings.optimizer == old.config.training.optimizer
     assert (old.config.training.metric, settings.metric) == ("bleu", "chrf"), "there are few pairs"
     assert settings.epochs == 1, "which was asked for"
 

@@ -152,7 +152,7 @@ def test_a_full_disk_behind_standard_output_is_told(words: tuple[str, ...], trai
 
 @pytest.mark.slow
 def test_a_full_disk_ends_training_and_leaves_what_was_saved(shell: Shell) -> None:
-    """The disk is full for files over a size, as the state with its optimiser is."""
+    """The disk is full for files over a size, as the state with its optimizer is."""
     words = ("train", "toy.yaml", "--training.save_every=1")
 
     def limited() -> None:

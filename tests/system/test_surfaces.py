@@ -35,7 +35,7 @@ OPTIONS: dict[str, Any] = {
     "text.source.unit": SEEN,
     "text.target.unit": SEEN,
     "training.epochs": None,
-    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
 }
 RUNS: dict[str, dict[str, Any]] = {
     "copies": {"training.steps": 300, "training.validate_every": 300, "seed": 4},

@@ -73,7 +73,7 @@ def test_what_is_remembered_is_copied(corpus: Path, tmp_path: Path) -> None:
     options = {
         "training.steps": 160,
         "training.validate_every": 160,
-        "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+        "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
         "model.combination": "hierarchical",
     }
     toy.write(corpus, "new", keyed(20, 2))

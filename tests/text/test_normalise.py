@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import Normaliser, composed
+from dragoman.text.normalise import Normalizer, composed
 
-KEEP = Normaliser(lowercase=False)
-LOWER = Normaliser(lowercase=True)
+KEEP = Normalizer(lowercase=False)
+LOWER = Normalizer(lowercase=True)
 
 
 def test_what_is_composed_is_changed_in_nothing_else() -> None:
@@ -46,7 +46,7 @@ def test_lower_casing_is_unicode_s(text: str, expected: str) -> None:
 
 @given(st.text(st.characters()))
 @pytest.mark.parametrize("normalise", [KEEP, LOWER])
-def test_the_result_is_canonical(normalise: Normaliser, text: str) -> None:
+def test_the_result_is_canonical(normalise: Normalizer, text: str) -> None:
     result = normalise(text)
     assert normalise(result) == result
     assert unicodedata.is_normalized("NFC", result)

@@ -20,8 +20,8 @@ LINES = ["the cat isn't here, l'homme", "cats and dogs."] * 8
 OPTIONS = {"bpe": {"size": 290}, "unigram": {"size": 276}}
 
 
-def pipeline(kind: str, *, lowercase: bool = False, tokeniser: str = "punctuation") -> TextPipeline:
-    made = TextPipeline(lowercase=lowercase, tokeniser=tokeniser, unit=Spec(kind, OPTIONS.get(kind, {})))
+def pipeline(kind: str, *, lowercase: bool = False, pretokenizer: str = "punctuation") -> TextPipeline:
+    made = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, unit=Spec(kind, OPTIONS.get(kind, {})))
     made.unit.fit([made.normalise(line) for line in LINES], seed=1)
     return made
 
@@ -38,7 +38,7 @@ def test_text_is_normalised_before_it_is_cut(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", UNITS)
 def test_a_saved_pipeline_is_the_same(kind: str, tmp_path: Path) -> None:
-    made = pipeline(kind, lowercase=True, tokeniser="whitespace")
+    made = pipeline(kind, lowercase=True, pretokenizer="whitespace")
     made.save(tmp_path, "source")
     loaded = TextPipeline.load(tmp_path, "source")
     assert loaded.spec == made.spec
@@ -55,7 +55,7 @@ def test_damaged_files_are_told(tmp_path: Path, golden: Golden) -> None:
         "{",
         "[]",
         '{"lowercase": true}',
-        json.dumps({"lowercase": 1, "tokeniser": "x", "unit": "word"}),
+        json.dumps({"lowercase": 1, "pretokenizer": "x", "unit": "word"}),
     ):
         description.write_text(text)
         with pytest.raises(UserError, match=r"source\.json:") as raised:
@@ -100,14 +100,14 @@ def test_words_of_subwords(symbols: list[str], words: list[str], word_of: list[i
 
 
 def test_words_of_scripts_without_spaces_are_symbols() -> None:
-    """Not within syllables, and only where a tokeniser guesses words."""
+    """Not within syllables, and only where a pretokenizer guesses words."""
     text = "他吃ab苹，กินน้ำแล้ว きょう c'd"
     made, whole = PIPELINES["character"], ["他吃ab苹", "，", "กินน้ำแล้ว", "きょう", "c'", "d"]
     words, word_of, _ = made.words(list(text))
     assert words == ["他", "吃", "ab", "苹", "，", "กิ", "น", "น้ำ", "แล้", "ว", "きょ", "う", "c'", "d"]
     assert made.words(list(text), divided=False).words == whole
     assert made.words(["他", "吃ab", "苹，กิ", "น"]).words == ["他", "吃ab", "苹", "，", "กิ", "น"]
-    assert pipeline("character", tokeniser="whitespace").words(list("他吃 苹 ab")).words == ["他吃", "苹", "ab"]
+    assert pipeline("character", pretokenizer="whitespace").words(list("他吃 苹 ab")).words == ["他吃", "苹", "ab"]
     assert word_of == sorted(word_of)
 
 
@@ -138,7 +138,7 @@ def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None
 def test_an_elided_word_may_end_a_beginning(text: str, symbols: list[str] | None) -> None:
     assert PIPELINES["word"].elided(text) == symbols
     assert PIPELINES["character"].elided(text) is None
-    assert pipeline("word", tokeniser="whitespace").elided(text) is None
+    assert pipeline("word", pretokenizer="whitespace").elided(text) is None
 
 
 def test_the_beginning_of_a_translation_has_the_words_that_the_model_knows() -> None:

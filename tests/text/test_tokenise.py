@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.tokenise import TOKENISERS, Tokeniser, bleu_tokenisation, of_word, punctuation, whitespace
+from dragoman.text.tokenise import PRETOKENIZERS, Pretokenizer, bleu_tokenisation, of_word, punctuation, whitespace
 
 
-def split(tokeniser: Tokeniser, text: str) -> str:
-    return "|".join(text[begin:end] for begin, end in tokeniser(text))
+def split(pretokenizer: Pretokenizer, text: str) -> str:
+    return "|".join(text[begin:end] for begin, end in pretokenizer(text))
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_whitespace(text: str, words: str) -> None:
     assert split(whitespace, text) == words
 
 
-@pytest.mark.parametrize("tokeniser", TOKENISERS.values(), ids=TOKENISERS)
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS.values(), ids=PRETOKENIZERS)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
-def test_spans_are_in_order_and_leave_out_white_space_alone(tokeniser: Tokeniser, text: str) -> None:
+def test_spans_are_in_order_and_leave_out_white_space_alone(pretokenizer: Pretokenizer, text: str) -> None:
     position = 0
     gaps = ""
-    for begin, end in tokeniser(text):
+    for begin, end in pretokenizer(text):
         assert position <= begin < end
         gaps += text[position:begin]
         position = end

@@ -16,7 +16,7 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.configuration.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.text import subword
-from dragoman.text.normalise import Normaliser
+from dragoman.text.normalise import Normalizer
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenise import whitespace
 from dragoman.text.unit import MARKS, Unit
@@ -38,7 +38,7 @@ SPECS = {
     "unigram": Spec("unigram", {"size": 310, "alpha": 0.3}),
 }
 FITTED: dict[str, Unit] = {}
-TEXTS = st.text(st.characters(exclude_categories=["Cs"])).map(Normaliser(lowercase=False))
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])).map(Normalizer(lowercase=False))
 
 
 def fitted(kind: str) -> Unit:

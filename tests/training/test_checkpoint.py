@@ -12,7 +12,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.training import checkpoint
-from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.optimizer import OPTIMIZERS
 from dragoman.training.progress import Progress, Validated
 from tests.golden import Golden
 
@@ -27,41 +27,41 @@ def model(size: int = 3, bias: bool = True) -> nn.Sequential:
 
 def trained(kind: str = "adam", steps: int = 3) -> Trained:
     net = model()
-    optimiser = build(OPTIMISERS, Spec(kind), net.parameters())
+    optimizer = build(OPTIMIZERS, Spec(kind), net.parameters())
     for _ in range(steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         net(torch.randn(5, 4)).square().sum().backward()
-        optimiser.step()
-    return net, optimiser, Progress(step=steps, best=[FOUND], validations=[FOUND], loss=1 / 3)
+        optimizer.step()
+    return net, optimizer, Progress(step=steps, best=[FOUND], validations=[FOUND], loss=1 / 3)
 
 
 def fresh(kind: str = "adam") -> tuple[nn.Sequential, torch.optim.Optimizer]:
     net = model()
-    return net, build(OPTIMISERS, Spec(kind), net.parameters())
+    return net, build(OPTIMIZERS, Spec(kind), net.parameters())
 
 
-@pytest.mark.parametrize("kind", OPTIMISERS)
+@pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_weights_moments_and_progress_come_back_bit_for_bit(kind: str, tmp_path: Path) -> None:
-    net, optimiser, progress = trained(kind)
-    checkpoint.save(tmp_path / "state", net, optimiser, progress)
+    net, optimizer, progress = trained(kind)
+    checkpoint.save(tmp_path / "state", net, optimizer, progress)
     again, other = fresh(kind)
     assert checkpoint.load(tmp_path / "state", again, other) == progress
     for one, two in zip(net.parameters(), again.parameters(), strict=True):
         assert torch.equal(one, two)
-        assert optimiser.state[one].keys() == other.state[two].keys() == {"step", "exp_avg", "exp_avg_sq"}
-        for key, value in optimiser.state[one].items():
+        assert optimizer.state[one].keys() == other.state[two].keys() == {"step", "exp_avg", "exp_avg_sq"}
+        for key, value in optimizer.state[one].items():
             assert torch.equal(value, other.state[two][key])
             assert value.dtype == other.state[two][key].dtype
 
 
-@pytest.mark.parametrize("kind", OPTIMISERS)
+@pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_the_next_step_is_the_same(kind: str, tmp_path: Path) -> None:
-    net, optimiser, progress = trained(kind)
-    checkpoint.save(tmp_path / "state", net, optimiser, progress)
+    net, optimizer, progress = trained(kind)
+    checkpoint.save(tmp_path / "state", net, optimizer, progress)
     again, other = fresh(kind)
     checkpoint.load(tmp_path / "state", again, other)
     inputs = torch.randn(5, 4)
-    for one, its in ((net, optimiser), (again, other)):
+    for one, its in ((net, optimizer), (again, other)):
         its.zero_grad()
         one(inputs).square().sum().backward()
         its.step()
@@ -69,8 +69,8 @@ def test_the_next_step_is_the_same(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_state_before_the_first_step_has_no_moments(tmp_path: Path) -> None:
-    net, optimiser, _ = trained(steps=0)
-    checkpoint.save(tmp_path / "state", net, optimiser, Progress())
+    net, optimizer, _ = trained(steps=0)
+    checkpoint.save(tmp_path / "state", net, optimizer, Progress())
     again, other = fresh()
     assert checkpoint.load(tmp_path / "state", again, other) == Progress()
     assert not other.state
@@ -104,20 +104,20 @@ def test_the_state_of_another_model_is_refused(other: nn.Module, tmp_path: Path,
     path = tmp_path / "state"
     checkpoint.save(path, *trained())
     with pytest.raises(UserError) as raised:
-        checkpoint.load(path, other, build(OPTIMISERS, Spec("adam"), other.parameters()))
+        checkpoint.load(path, other, build(OPTIMIZERS, Spec("adam"), other.parameters()))
     golden(str(raised.value))
 
 
 def renamed(name: str, tensor: torch.Tensor) -> dict[str, torch.Tensor]:
-    return {name.replace("optimiser/0.bias", "optimiser/0.scale"): tensor}
+    return {name.replace("optimizer/0.bias", "optimizer/0.scale"): tensor}
 
 
 def without_a_moment(name: str, tensor: torch.Tensor) -> dict[str, torch.Tensor]:
-    return {} if name == "optimiser/0.bias/exp_avg" else {name: tensor}
+    return {} if name == "optimizer/0.bias/exp_avg" else {name: tensor}
 
 
 def shortened(name: str, tensor: torch.Tensor) -> dict[str, torch.Tensor]:
-    return {name: tensor[1:] if name == "optimiser/0.bias/exp_avg" else tensor}
+    return {name: tensor[1:] if name == "optimizer/0.bias/exp_avg" else tensor}
 
 
 @pytest.mark.parametrize("change", [renamed, without_a_moment, shortened])
@@ -139,19 +139,19 @@ def test_moments_of_other_parameters_are_refused(
 def test_a_parameter_without_a_gradient_so_far_has_no_moments(tmp_path: Path) -> None:
     """And gets them from its first one on, as if nothing had been saved between."""
     nets = [model() for _ in range(2)]
-    optimisers = [build(OPTIMISERS, Spec("adam"), net.parameters()) for net in nets]
+    optimizers = [build(OPTIMIZERS, Spec("adam"), net.parameters()) for net in nets]
     for step in range(4):
         if step == 2:  # one goes on by a file
-            checkpoint.save(tmp_path / "state", nets[0], optimisers[0], Progress(step=2))
-            nets[0], optimisers[0] = fresh()
-            checkpoint.load(tmp_path / "state", nets[0], optimisers[0])
+            checkpoint.save(tmp_path / "state", nets[0], optimizers[0], Progress(step=2))
+            nets[0], optimizers[0] = fresh()
+            checkpoint.load(tmp_path / "state", nets[0], optimizers[0])
         inputs = torch.randn(5, 4)
-        for net, optimiser in zip(nets, optimisers, strict=True):
-            optimiser.zero_grad()
+        for net, optimizer in zip(nets, optimizers, strict=True):
+            optimizer.zero_grad()
             net(inputs).square().sum().backward()
             if step < 3:
                 net[2].bias.grad = None
-            optimiser.step()
+            optimizer.step()
     for one, other in zip(*(net.parameters() for net in nets), strict=True):
         assert torch.equal(one, other)
 
@@ -159,8 +159,8 @@ def test_a_parameter_without_a_gradient_so_far_has_no_moments(tmp_path: Path) ->
 @pytest.mark.parametrize("note", [{}, {"step": 1}, {**Progress().to_json(), "best": [1]}])
 def test_weights_without_the_state_of_training_are_refused(note: Any, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "state"
-    net, optimiser, progress = trained()
-    checkpoint.save(path, net, optimiser, progress)
+    net, optimizer, progress = trained()
+    checkpoint.save(path, net, optimizer, progress)
     write_tensors(path, read_tensors(path)[0], note)
     with pytest.raises(UserError) as raised:
         checkpoint.load(path, *fresh())

@@ -17,7 +17,7 @@ from dragoman.search.table import SEARCHES
 from dragoman.text.units import UNITS
 from dragoman.training import checks, session
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.optimizer import OPTIMIZERS
 from dragoman.training.schedule import SCHEDULES
 from tests.golden import Golden
 
@@ -26,7 +26,7 @@ FAULTS = {
     "text.target.unit": "wort",
     "training.objective": "teacher_forced",
     "training.penalties": [{"kind": "coverage", "weight": 0}],
-    "training.optimiser": {"kind": "adam", "learning_rate": -1},
+    "training.optimizer": {"kind": "adam", "learning_rate": -1},
     "training.schedule": {"kind": "cosine", "steps": 20, "warmup": 20},
     "training.search": {"kind": "beam", "size": 0},
     "search": "beem",
@@ -49,7 +49,11 @@ def test_each_faulty_part_is_named(key: str, made: Callable[..., Config]) -> Non
     [
         ({"unit": "bpe"}, {"unit": {"kind": "bpe", "size": 4000}}, "unit"),
         ({"unit": "word"}, {"unit": "bpe"}, "unit"),
-        ({"unit": "word", "tokeniser": "whitespace"}, {"unit": "word", "tokeniser": "punctuation"}, "tokeniser"),
+        (
+            {"unit": "word", "pretokenizer": "whitespace"},
+            {"unit": "word", "pretokenizer": "punctuation"},
+            "pretokenizer",
+        ),
     ],
 )
 def test_a_joint_inventory_needs_one_way_to_make_it(
@@ -72,8 +76,8 @@ def test_a_joint_inventory_needs_one_way_to_make_it(
         ({"unit": {"kind": "word"}}, {"unit": {"kind": "word", "size": 50000}}),
         ({"unit": "bpe"}, {"unit": {"kind": "bpe", "dropout": 0.1}}),
         ({"unit": "unigram"}, {"unit": {"kind": "unigram", "alpha": 0.1}}),
-        ({"unit": "character", "tokeniser": "whitespace"}, {"unit": "character", "tokeniser": "punctuation"}),
-        ({"unit": "bpe", "lowercase": True}, {"unit": "bpe", "tokeniser": "whitespace"}),
+        ({"unit": "character", "pretokenizer": "whitespace"}, {"unit": "character", "pretokenizer": "punctuation"}),
+        ({"unit": "bpe", "lowercase": True}, {"unit": "bpe", "pretokenizer": "whitespace"}),
     ],
 )
 def test_what_makes_no_other_symbols_may_differ(
@@ -119,9 +123,9 @@ def test_what_makes_no_other_symbols_may_differ(
             {
                 "training.penalties": "supervised",
                 "data.alignments": True,
-                "model.attention.normaliser": "linear_chain",
+                "model.attention.normalizer": "linear_chain",
             },
-            "'supervised' would make all weights of model.attention.normaliser: linear_chain 1; use divide: true",
+            "'supervised' would make all weights of model.attention.normalizer: linear_chain 1; use divide: true",
         ),
     ],
 )
@@ -139,8 +143,8 @@ def test_penalties_need_what_they_score_targets(
     [
         ({"model.attention.score": "none"}, "there is no attention (model.attention.score: none)"),
         (
-            {"model.attention.normaliser": "linear_chain"},
-            "'agreement' would make all weights of model.attention.normaliser: linear_chain 1; use divide: true",
+            {"model.attention.normalizer": "linear_chain"},
+            "'agreement' would make all weights of model.attention.normalizer: linear_chain 1; use divide: true",
         ),
         ({"data.train": "all.tsv"}, "'agreement' needs a file for each side, which all.tsv is not"),
         ({"data.dev": "all.tsv.gz"}, "'agreement' needs a file for each side, which all.tsv.gz is not"),
@@ -243,14 +247,14 @@ def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
 def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Config], tmp_path: Path) -> None:
     sound = made()
     training = sound.training.model_copy(
-        update={"metric": "ter", "epochs": None, "steps": None, "optimiser": Spec("adamm")}
+        update={"metric": "ter", "epochs": None, "steps": None, "optimizer": Spec("adamm")}
     )
     with pytest.raises(ConfigError) as error:
         session.train(sound.model_copy(update={"training": training}), quiet=True)
     assert str(error.value).split("\n") == [
         "training.steps: training would never end: epochs and steps are both null",
         "training.metric: 'ter' is not listed in metrics; expected one of accuracy, bleu, chrf, loss, perplexity",
-        "training.optimiser.kind: unknown kind 'adamm', did you mean 'adam'?",
+        "training.optimizer.kind: unknown kind 'adamm', did you mean 'adam'?",
     ]
     assert not (tmp_path / "run").exists()
 
@@ -261,7 +265,7 @@ def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Confi
         ("metrics: [bleu, chrff]\ntraining: {metric: chrf}\n", "metrics.1: unknown kind 'chrff', did you mean 'chrf'?"),
         (
             "text:\n  source: bpe\n  target: {unit: {kind: bpe, size: 300}}\n",
-            'text.source: expected the keys lowercase, tokeniser, unit; found "bpe"',
+            'text.source: expected the keys lowercase, pretokenizer, unit; found "bpe"',
         ),
     ],
 )
@@ -296,7 +300,7 @@ def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[
         (UNITS, full.text.source.unit),
         (UNITS, full.text.target.unit),
         (OBJECTIVES, full.training.objective),
-        (OPTIMISERS, full.training.optimiser),
+        (OPTIMIZERS, full.training.optimizer),
         (SCHEDULES, full.training.schedule),
         (SEARCHES, full.training.search),
         (SEARCHES, full.search),
@@ -308,4 +312,4 @@ def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[
     assert full.model.encoder.options["direction"] == "bidirectional"
     assert full.model.attention.score.options == {"size": None}
     assert checks.complete(full) == full
-    assert full.training.optimiser.options["learning_rate"] == 0.01  # what was given stays
+    assert full.training.optimizer.options["learning_rate"] == 0.01  # what was given stays

@@ -25,8 +25,8 @@ MODELS = {
     "recurrent": {"encoder": {"layers": 2}, "decoder": {"feed": "attentional", "features": "tanh"}},
     "self-attention": {"encoder": SELF, "decoder": SELF, "bridge": "none", "score": "scaled_dot"},
     "convolutional": {"encoder": {"kind": "convolutional", "size": 4, "layers": 2}, "bridge": "mean"},
-    "sparsemax": {"normaliser": "sparsemax", "terms": ["coverage", "position"]},
-    "linear chain": {"normaliser": "linear_chain"},
+    "sparsemax": {"normalizer": "sparsemax", "terms": ["coverage", "position"]},
+    "linear chain": {"normalizer": "linear_chain"},
 }
 GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
 OTHER = pairs([[4, 5, 6, 7]], [[5, 4]])

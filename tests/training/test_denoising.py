@@ -93,7 +93,7 @@ def test_it_resumes_to_the_same_weights(made: Made, tmp_path: Path) -> None:
 @pytest.mark.parametrize("symbols", [False, True])
 def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path: Path, symbols: bool) -> None:
     """From texts of both languages, each its own pair; the translator has neither marks nor masks."""
-    words = {"unit": "word", "tokeniser": "whitespace"}
+    words = {"unit": "word", "pretokenizer": "whitespace"}
     text = {"text.joint": True, "text.source": words, "text.target": words}
     toy.write(tmp_path, "mono", toy.pairs(40, 4, 3))
     pairs = [
@@ -108,7 +108,7 @@ def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path:
     both = checks.load_config(folder / "both.yaml", {key: toy._yaml(value) for key, value in options.items()})
     old = Run.load(session.train(both, quiet=True).path)
     start = {**text, "training.start": str(old.folder.path), "data.train": str(folder / "train")}
-    run = assembled(made({**start, "text.symbols_of": str(old.folder.path) if symbols else None}))
+    run = assembled(made({**start, "text.vocabulary_from": str(old.folder.path) if symbols else None}))
     source = run.data.sources[0]
     assert isinstance(source, Language)
     assert len(source.vocabulary) == len(old.target.vocabulary) - 3, "two languages and a mask"

@@ -58,7 +58,7 @@ def test_a_finished_run_with_more_to_do_does_it(key: str, made: Made) -> None:
 
 
 def test_says_every_limit_that_has_to_be_raised(made: Made) -> None:
-    still = {"training.optimiser": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
+    still = {"training.optimizer": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
     options = {**SIX, **still, "training.patience": 1}
     config = made(options)
     line = finished(config, session.train(config, quiet=True))
@@ -115,7 +115,7 @@ def test_what_is_missing_of_a_finished_run_is_made_again(name: str, made: Made) 
 
 
 def test_a_model_worse_than_a_guess_is_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    session.train(made({"training.optimiser": {"kind": "adam", "learning_rate": 1}, "training.clip": None}))
+    session.train(made({"training.optimizer": {"kind": "adam", "learning_rate": 1}, "training.clip": None}))
     assert "the model's probabilities are worse than a guess among 1" in capsys.readouterr().err
 
 

@@ -75,7 +75,7 @@ def test_gradients_in_memory_that_is_used_again_are_added_up(replays: bool, made
 
 
 def test_what_an_objective_counts_is_of_all_batches_of_a_step(made: Made, assembled: Assembled) -> None:
-    reinforce = {"model.attention.normaliser": "hard", "training.objective": "reinforce"}
+    reinforce = {"model.attention.normalizer": "hard", "training.objective": "reinforce"}
     run = assembled(made(reinforce))
     summed = gradients(run, [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3, 6)])
     (tally,) = run.objective.batch_statistics()
@@ -101,7 +101,7 @@ def test_an_epoch_is_read_in_steps_of_so_many_batches(accumulate: int, made: Mad
 
 @pytest.mark.slow
 def test_sixteen_pairs_at_once_or_in_parts_train_the_same(corpus: Path, tmp_path: Path) -> None:
-    """Over steps, as far as rounding allows: the first moments of the optimiser are sums of gradients."""
+    """Over steps, as far as rounding allows: the first moments of the optimizer are sums of gradients."""
     found = []
     for name, batch in (("whole", {"size": 60}), ("parts", {"size": 15, "accumulate": 4})):
         options = {"training.batch": batch, "training.steps": 2, "training.epochs": None}

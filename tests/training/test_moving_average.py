@@ -99,12 +99,12 @@ def test_a_share_of_the_start_is_mixed_into_the_average(
 ) -> None:
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
     start = session.train(made(), quiet=True)
-    options = {**MOVING, "training.start": str(start.path), "training.start_share": 0.25, "training.average": 1}
+    options = {**MOVING, "training.start": str(start.path), "training.init_interpolation": 0.25, "training.average": 1}
     config = made({**options, "training.metric": "loss"}).model_copy(update={"run": str(tmp_path / "next")})
     folder = session.train(config, quiet=True)
     found, note = read_tensors(folder.weights())
     best, began = (read_tensors(folder.weights(name))[0] for name in ("model-best", "model-start"))
-    assert note["start_share"] == 0.25
+    assert note["init_interpolation"] == 0.25
     for name, each in found.items():
         torch.testing.assert_close(each, 0.75 * best[name] + 0.25 * began[name])
     for name, each in began.items():

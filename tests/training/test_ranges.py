@@ -11,15 +11,15 @@ from dragoman.training import session
 from tests import toy
 from tests.golden import Golden
 
-COUNTS = ("epochs", "steps", "batch.size", "save_every", "validate_every", "patience", "average", "skip_limit")
+COUNTS = ("epochs", "steps", "batch.size", "save_every", "validate_every", "patience", "average", "max_nonfinite_steps")
 OUTSIDE: list[tuple[str, Any, str]] = [
-    ("training.optimiser.learning_rate", 0, "must be more than 0"),
-    ("training.optimiser.betas", [1.5, 0.9], "must be less than 1"),
-    ("training.optimiser.betas", [0.9, 1], "must be less than 1"),
-    ("training.optimiser.betas", [-0.1, 0.9], "must be at least 0"),
-    ("training.optimiser.epsilon", 0, "must be at least 1e-30"),
-    ("training.optimiser.epsilon", 1e-300, "must be at least 1e-30"),
-    ("training.optimiser", {"kind": "adamw", "weight_decay": -0.1}, "weight_decay: must be at least 0"),
+    ("training.optimizer.learning_rate", 0, "must be more than 0"),
+    ("training.optimizer.betas", [1.5, 0.9], "must be less than 1"),
+    ("training.optimizer.betas", [0.9, 1], "must be less than 1"),
+    ("training.optimizer.betas", [-0.1, 0.9], "must be at least 0"),
+    ("training.optimizer.epsilon", 0, "must be at least 1e-30"),
+    ("training.optimizer.epsilon", 1e-300, "must be at least 1e-30"),
+    ("training.optimizer", {"kind": "adamw", "weight_decay": -0.1}, "weight_decay: must be at least 0"),
     ("training.schedule.warmup", -1, "must be at least 0"),
     ("training.schedule.warmup", 10**12, "must be at most 1000000000"),
     ("training.schedule", {"kind": "inverse_square_root", "warmup": 0}, "warmup: must be more than 0"),
@@ -51,9 +51,9 @@ def test_a_number_out_of_its_range_is_told(key: str, value: Any, words: str, cor
 
 
 EXTREMES: list[dict[str, Any]] = [
-    {"training.optimiser": {"kind": "adam", "betas": [0, 0], "epsilon": 1e-30}},
-    {"training.optimiser": {"kind": "adam", "epsilon": 1e300}},
-    {"training.optimiser": {"kind": "adamw", "weight_decay": 0, "learning_rate": 1e-300}},
+    {"training.optimizer": {"kind": "adam", "betas": [0, 0], "epsilon": 1e-30}},
+    {"training.optimizer": {"kind": "adam", "epsilon": 1e300}},
+    {"training.optimizer": {"kind": "adamw", "weight_decay": 0, "learning_rate": 1e-300}},
     {"training.schedule": {"kind": "cosine", "steps": 10**9, "warmup": 10**9 - 1, "floor": 1}},
     {"training.schedule": {"kind": "plateau", "patience": 1, "factor": 1e-300, "floor": 0}},
     {"training.schedule": {"kind": "inverse_square_root", "warmup": 10**9}},
@@ -75,7 +75,7 @@ def test_the_ends_of_a_range_work(options: dict[str, Any], corpus: Path, tmp_pat
 def test_what_makes_training_diverge_is_told_in_a_line(
     options: Any, corpus: Path, tmp_path: Path, golden: Golden
 ) -> None:
-    config = toy.config(corpus, tmp_path / "run", {"training.steps": 2, "training.optimiser": options})
+    config = toy.config(corpus, tmp_path / "run", {"training.steps": 2, "training.optimizer": options})
     with pytest.raises(UserError) as error:
         session.train(config, quiet=True)
     golden(str(error.value))

@@ -244,7 +244,7 @@ def test_killed_while_a_validation_is_written_down(
 def test_diverged_and_started_again_diverges_again_or_ends_as_if_nothing_had_happened(
     straight: dict[str, Any], train: Train, meddle: Meddle, tmp_path: Path
 ) -> None:
-    often_saved = {**PLAIN, "training.save_every": 1, "training.skip_limit": 2}
+    often_saved = {**PLAIN, "training.save_every": 1, "training.max_nonfinite_steps": 2}
     told, states = [], []
     for steps in ((7, 8), (2, 3)):  # the same ones, counted from the beginning and from step 5
         meddle(dict.fromkeys(steps, diverge))
@@ -310,7 +310,7 @@ def test_a_finished_run_goes_on_when_its_limit_is_raised(limit: str, straight: d
 
 @pytest.mark.slow
 def test_a_finished_run_goes_on_when_patience_is_raised(train: Train) -> None:
-    still = {"training.optimiser": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
+    still = {"training.optimizer": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
     options = {**still, "training.epochs": 4, "training.average": 1}
     short = read_tensors(train("run", {**options, "training.patience": 1}).last_state)[1]
     long = read_tensors(train("run", {**options, "training.patience": 9}).last_state)[1]

@@ -118,7 +118,7 @@ def test_a_run_that_fails_takes_only_what_it_made_with_it(
     [
         ("seed", 9),
         ("model.decoder", {"kind": "rnn", "size": 20}),
-        ("training.optimiser", {"kind": "adam", "learning_rate": 0.5}),
+        ("training.optimizer", {"kind": "adam", "learning_rate": 0.5}),
         ("data.max_length", 7),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_run_with_another_configuration_is_refused(
 def test_another_training_option_is_refused_with_the_way_to_train_on(made: Callable[..., Config]) -> None:
     folder = session.train(made(), quiet=True)
     way = f"(--training.start {folder.path} --run NEW)"
-    assert way in refused(made({"training.optimiser": {"kind": "adam", "learning_rate": 0.5}}))
+    assert way in refused(made({"training.optimizer": {"kind": "adam", "learning_rate": 0.5}}))
     assert way not in refused(made({"model.decoder": {"kind": "rnn", "size": 20}}))
     folder.weights().unlink()
     assert way not in refused(made({"training.clip": 3.0}))
@@ -200,7 +200,7 @@ FREE = {
     "training.epochs": 7,
     "training.save_every": 7,
     "training.patience": 7,
-    "training.skip_limit": 7,
+    "training.max_nonfinite_steps": 7,
     "training.average": 1,
     "device.precision": "bfloat16",
     "search": {"kind": "beam", "size": 2},

@@ -77,7 +77,7 @@ def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Tr
 @pytest.mark.parametrize("temperature", [1, 5])
 def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled, temperature: float) -> None:
     """An epoch has n^(1/T) of a pair of n examples, in proportion; where T is 1 it has all."""
-    words = {"tokeniser": "whitespace", "unit": "word"}
+    words = {"pretokenizer": "whitespace", "unit": "word"}
     pairs = toy.languages(tmp_path, train=200)[1:3]  # of 200 and of 100 examples
     options = {
         "run": str(tmp_path / "run"),
@@ -129,14 +129,14 @@ def test_the_learning_rate_is_that_of_the_schedule(
     train(made)
     rates = [row["train/learning_rate"] for row in rows(made) if "train/learning_rate" in row]
     assert rates == pytest.approx([0.01 * min(step / 2, math.sqrt(2 / step)) for step in range(1, 6)])
-    assert {group["lr"] for group in made.optimiser.param_groups} == {rates[-1]}
+    assert {group["lr"] for group in made.optimizer.param_groups} == {rates[-1]}
 
 
 def test_validations_without_improvement_lower_the_rate_of_a_plateau(run: Callable[..., Training]) -> None:
     made = run(steps=3, schedule={"kind": "plateau", "patience": 1})
     made.progress.validations = [Validated(value, 1.0, 1) for value in (2.0, 1.0, 1.0)]
     train(made)
-    assert made.optimiser.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
+    assert made.optimizer.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
 
 
 def test_rows_of_metrics_tell_the_mean_loss_since_the_last(
@@ -221,13 +221,13 @@ def test_training_stops_after_too_many_of_them_with_the_last_state_that_had_a_fi
         return loss
 
     meddle({3: remember, **dict.fromkeys(range(4, 9), not_a_number)})
-    made = run(steps=20, skip_limit=4, save_every=save_every, validate_every=100)
+    made = run(steps=20, max_nonfinite_steps=4, save_every=save_every, validate_every=100)
     with pytest.raises(UserError) as error:
         train(made)
     saved = f"the state of step {step} is saved" if step else "nothing is saved"
     assert str(error.value) == (
         f"{made.folder.path}: the loss was not a finite number for 4 steps in a row (step 7); {saved}. "
-        "Begin another run (--run) with a lower training.optimiser.learning_rate or training.clip"
+        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip"
     )
     if step:
         tensors, note = read_tensors(made.folder.last_state)
@@ -241,7 +241,7 @@ def test_states_are_saved_again_when_steps_are_no_longer_skipped(
     run: Callable[..., Training], meddle: Meddle, golden: Golden
 ) -> None:
     meddle(dict.fromkeys((2, 3, 6, 7, 8), not_a_number))
-    made = run(steps=20, skip_limit=3, save_every=1, validate_every=100)
+    made = run(steps=20, max_nonfinite_steps=3, save_every=1, validate_every=100)
     with pytest.raises(UserError) as raised:
         train(made)
     golden(str(raised.value))
@@ -304,7 +304,7 @@ def test_weights_that_validation_finds_sound_are_saved_though_the_last_step_was_
 
 def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], meddle: Meddle) -> None:
     meddle(dict.fromkeys((1, 2, 4, 5), not_a_number))
-    made = run(steps=6, skip_limit=3)
+    made = run(steps=6, max_nonfinite_steps=3)
     train(made)
     assert (made.progress.skipped, made.progress.step) == (4, 6)
 
@@ -366,7 +366,7 @@ def test_a_limit_of_steps_ends_training_in_an_epoch(run: Callable[..., Training]
 
 
 def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> None:
-    made = run(epochs=30, steps=None, patience=2, metric="accuracy", optimiser={"kind": "adam", "learning_rate": 1e-12})
+    made = run(epochs=30, steps=None, patience=2, metric="accuracy", optimizer={"kind": "adam", "learning_rate": 1e-12})
     train(made)
     assert len({each.value for each in made.progress.validations}) == 1
     assert (made.progress.epoch, made.progress.step) == (3, 12)

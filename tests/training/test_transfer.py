@@ -120,7 +120,7 @@ def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
 ) -> None:
     start = parent(CASES["tie all"])
     memory = {"data.memory": {"kind": "nearest", "threshold": 0.3}, "data.join": True}
-    options = {**CASES["tie all"], **memory, "text.symbols_of": str(start), "training.start": str(start)}
+    options = {**CASES["tie all"], **memory, "text.vocabulary_from": str(start), "training.start": str(start)}
     run = assembled(made(options))
     expected, _ = read_tensors(RunFolder(start).weights())
     assert [source.name for source in run.data.sources] == ["en", "memory"]
@@ -218,7 +218,7 @@ def test_the_mean_is_exact(parent: Callable[..., Path], made: Made, others: Path
 
 
 def language(kind: str, lines: list[str], **options: Any) -> Language:
-    text = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec(kind, options))
+    text = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec(kind, options))
     text.unit.fit(lines, 1)
     return Language("xx", text, Vocabulary(text.unit.inventory))
 
@@ -281,7 +281,7 @@ def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> N
 
 def test_letters_are_spelled_in_the_case_of_the_older_run() -> None:
     old = language("character", ["abc"])
-    text = TextPipeline(lowercase=True, tokeniser="punctuation", unit=Spec("character"))
+    text = TextPipeline(lowercase=True, pretokenizer="punctuation", unit=Spec("character"))
     text.unit.restore(old.text.unit.learnt())
     small = Language("xx", text, old.vocabulary)
     assert spelled(language("character", ["A"]), old) == {"A": []}
@@ -329,9 +329,9 @@ def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_tak
     assert not any(torch.equal(before[name], each) for name, each in free.items())
 
 
-def test_the_optimiser_gets_what_is_trained_alone(made: Made, assembled: Assembled) -> None:
+def test_the_optimizer_gets_what_is_trained_alone(made: Made, assembled: Assembled) -> None:
     run = assembled(made({"training.freeze": "readers.*", "training.penalties": "fertility"}))
-    trained = {id(each) for group in run.optimiser.param_groups for each in group["params"]}
+    trained = {id(each) for group in run.optimizer.param_groups for each in group["params"]}
     names = {name for name, each in run.learner.named_parameters() if id(each) in trained}
     assert names == {name for name, _ in run.learner.named_parameters() if not name.startswith("model.readers.")}
     assert any(name.startswith("objective.") for name in names)
@@ -453,7 +453,7 @@ def test_patterns_that_fit_nothing_or_everything_are_told(patterns: list[str], m
 
 def shared(start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Options of a short run whose final weights have a share of those that it starts from."""
-    return {"training.start": str(start), "training.start_share": 0.25, "training.epochs": 3, **options}
+    return {"training.start": str(start), "training.init_interpolation": 0.25, "training.epochs": 3, **options}
 
 
 @pytest.mark.parametrize("average", [1, 3])
@@ -463,7 +463,7 @@ def test_a_share_of_the_start_is_in_the_final_weights(
     options = {**CASES["tie all"], "training.steps": None, "training.average": average}
     start = parent(CASES["tie all"])
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    own = session.train(made({**options, **shared(start), "training.start_share": 0}), quiet=True)
+    own = session.train(made({**options, **shared(start), "training.init_interpolation": 0}), quiet=True)
     mixed = session.train(made({**options, **shared(start), "run": f"{own.path} mixed"}), quiet=True)
     begun, _ = read_tensors(RunFolder(start).weights())
     trained, note = read_tensors(own.weights())
@@ -471,7 +471,7 @@ def test_a_share_of_the_start_is_in_the_final_weights(
     for name, each in trained.items():
         wanted = 0.75 * each.double() + 0.25 * begun[name].float().double()
         torch.testing.assert_close(found[name], wanted.float(), rtol=0, atol=0)
-    assert told_of == {"start_share": 0.25, **note}
+    assert told_of == {"init_interpolation": 0.25, **note}
     assert told(told_of) == f"0.25 of those that training began with, and 0.75 of {told(note)}"
     assert not own.weights("model-start").exists()
 
@@ -504,7 +504,7 @@ def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
     measured = iter([Validated(30.0, 2.0, 3), Validated(value, loss, 3)])
     monkeypatch.setattr(finishing, "judged", lambda *arguments: next(measured))
     note = read_note(session.train(made({**shared(start), "training.average": 1}), quiet=True).weights())
-    assert ("start_share" in note) == kept
+    assert ("init_interpolation" in note) == kept
     assert ("worse_with_start" in note) != kept
 
 
@@ -544,7 +544,7 @@ def _killed(*arguments: Any) -> None:
 
 def test_a_share_of_no_start_is_told(made: Made, golden: Golden) -> None:
     with pytest.raises(UserError) as error:
-        made({"training.start_share": 0.5})
+        made({"training.init_interpolation": 0.5})
     golden(str(error.value))
 
 
@@ -554,7 +554,7 @@ def test_a_run_may_take_the_symbols_of_another(
     for case in ("tie none", "bpe, tie all"):
         start, options = parent({**CASES[case], "run": str(tmp_path / case)}), CASES[case]
         run = str(tmp_path / f"{case} on")
-        taken = {**on(others, start, options), "run": run, "text.symbols_of": str(start)}
+        taken = {**on(others, start, options), "run": run, "text.vocabulary_from": str(start)}
         new, old = Run.load(session.train(made(taken), quiet=True).path), Run.load(start)
         assert new.target.vocabulary == old.target.vocabulary
         assert new.target.text.unit.learnt() == old.target.text.unit.learnt()
@@ -566,7 +566,7 @@ def test_symbols_that_the_other_run_has_not_are_counted(
     parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start, options = parent({**CASES["tie none"], "run": str(tmp_path / "start")}), CASES["tie none"]
-    config = made({**on(others, start, options), "run": str(tmp_path / "on"), "text.symbols_of": str(start)})
+    config = made({**on(others, start, options), "run": str(tmp_path / "on"), "text.vocabulary_from": str(start)})
     session.train(config)
     told = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with"))
     dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "on")
@@ -584,7 +584,7 @@ def test_symbols_that_changed_before_the_first_step_are_taken_anew(
     parent: Callable[..., Path], made: Made, others: Path, assembled: Assembled
 ) -> None:
     start = parent()
-    config = made({"text.symbols_of": str(start)})
+    config = made({"text.vocabulary_from": str(start)})
     first = assembled(config).data.target.vocabulary
     shutil.rmtree(start)
     session.train(made({"run": str(start), "data.train": str(others / "train")}), quiet=True)
@@ -597,7 +597,7 @@ def test_symbols_that_changed_before_the_first_step_are_taken_anew(
         {"text.target.lowercase": True},
         {"text.source.unit": "character"},
         {"text.joint": True},
-        {"text.symbols_of": "nowhere"},
+        {"text.vocabulary_from": "nowhere"},
     ],
 )
 def test_symbols_of_another_kind_are_told(
@@ -605,5 +605,5 @@ def test_symbols_of_another_kind_are_told(
 ) -> None:
     start = parent()
     with pytest.raises(UserError) as error:
-        session.train(made({"text.symbols_of": str(start), **options}), quiet=True)
+        session.train(made({"text.vocabulary_from": str(start), **options}), quiet=True)
     golden(str(error.value))

@@ -112,8 +112,8 @@ def test_killed_before_and_after_the_first_gradient(
     assert bits(folder) == straight
     state = read_tensors(folder.last_state)[0]
     assert state["weights/objective.steps"] == 8
-    assert state["optimiser/model.output.late/step"] == 6
-    assert not any(name.startswith("optimiser/model.output.unused") for name in state)
+    assert state["optimizer/model.output.late/step"] == 6
+    assert not any(name.startswith("optimizer/model.output.unused") for name in state)
 
 
 def test_buffers_are_in_every_file_of_weights_but_passing_ones(train: Callable[..., RunFolder]) -> None:

@@ -74,7 +74,7 @@ def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
 )
 @pytest.mark.slow
 def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
-    """The optimiser's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
+    """The optimizer's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
     found, wanted = state(together / name)[0], state(alone / name)[0]
     moments = [key for key in wanted if key.endswith("/exp_avg")]
     assert moments
@@ -92,7 +92,7 @@ def test_what_is_used_and_what_it_is_compared_with_are_those_of_one_worker(
     runs = [RunFolder(folder / name) for folder in (together, alone)]
     (found, chosen), (wanted, as_alone) = (read_tensors(run.weights()) for run in runs)
     assert told(chosen) == told(as_alone)
-    assert (chosen.keys() & {"start_share", "worse_with_start"} != set()) == (name == "start")
+    assert (chosen.keys() & {"init_interpolation", "worse_with_start"} != set()) == (name == "start")
     assert found.keys() == wanted.keys()
     for key, tensor in wanted.items():
         torch.testing.assert_close(found[key], tensor, rtol=1e-3, atol=1e-4)
@@ -122,7 +122,7 @@ def test_the_run_is_finished_once(together: Path) -> None:
 @pytest.mark.slow
 def test_a_run_that_has_ended_leaves_no_thread_of_its_connections(name: str, together: Path) -> None:
     """One that runs while the interpreter ends can abort the process: torch keeps a group for ever that exists when
-    some of its modules are imported, which making an optimiser does.
+    some of its modules are imported, which making an optimizer does.
     """
     assert "gloo" in (together / name / "within.txt").read_text("utf-8")
     assert "gloo" not in (together / name / "after.txt").read_text("utf-8")

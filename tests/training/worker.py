@@ -24,7 +24,12 @@ RUNS: dict[str, dict[str, Any]] = {
         "training.batch.size": 3,
         "model.output": {"kind": "partitioned", "portion": 5},
     },
-    "start": {"training.steps": 2, "training.clip": None, "training.start": "start", "training.start_share": 0.5},
+    "start": {
+        "training.steps": 2,
+        "training.clip": None,
+        "training.start": "start",
+        "training.init_interpolation": 0.5,
+    },
     "accumulate": {"training.steps": 2, "training.clip": None, "training.batch": {"size": 3, "accumulate": 3}},
     "average": {"training.steps": 3, "training.clip": None, "training.moving_average": 0.9},
     "weights": {"training.steps": 7, "training.clip": None, "data.train": ["train", "more"], "data.weights": [1, 3]},

@@ -45,7 +45,7 @@ def test_weights_that_do_not_compete_are_a_mean_over_the_symbols_of_a_word() -> 
 @pytest.mark.parametrize("several", [False, True])
 def test_no_word_has_more_than_all_attention(tmp_path: Path, several: bool) -> None:
     memory = {"data.memory": "nearest", "model.combination": "hierarchical"} if several else {}
-    options = {**toy.SUBWORDS, "model.attention.normaliser": "linear_chain", "training.steps": 1, **memory}
+    options = {**toy.SUBWORDS, "model.attention.normalizer": "linear_chain", "training.steps": 1, **memory}
     config = toy.config(toy.corpus(tmp_path), tmp_path / "run", {"training.epochs": None, **options})
     run = session.train(config, quiet=True).path
     source, target = toy.pairs(1, 3)[0]
@@ -58,7 +58,7 @@ def test_no_word_has_more_than_all_attention(tmp_path: Path, several: bool) -> N
 
 
 def test_gradients_of_symbols_add_up_whatever_the_weights(tmp_path: Path) -> None:
-    options = {**toy.SUBWORDS, "model.attention.normaliser": "linear_chain", "training.steps": 1}
+    options = {**toy.SUBWORDS, "model.attention.normalizer": "linear_chain", "training.steps": 1}
     config = toy.config(toy.corpus(tmp_path), tmp_path / "run", {"training.epochs": None, **options})
     translator = dragoman.load(session.train(config, quiet=True).path)
     assert not translator.codec.reading.competing

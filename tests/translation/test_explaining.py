@@ -29,7 +29,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "subwords": {**toy.SUBWORDS, **ONE_STEP},
     "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
     "hard": {
-        "model.attention": {"score": "additive", "normaliser": "hard"},
+        "model.attention": {"score": "additive", "normalizer": "hard"},
         "training.objective": "reinforce",
         **ONE_STEP,
     },
@@ -115,7 +115,7 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     for part in ("train", "dev"):
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
         (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
-    words = {"tokeniser": "whitespace", "unit": "word"}
+    words = {"pretokenizer": "whitespace", "unit": "word"}
     text = {"joint": True, "source": words, "target": words}
     options = {"data.source": "mt", "data.edits": "mt", "text": text, **ONE_STEP}
     editor = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
@@ -335,7 +335,7 @@ def test_at_temperature_1_confidence_is_the_probability(
     monkeypatch.setattr(others[name].codec, "temperature", 1.0)
     for each in others[name].score(["one two three", "six", ""], ["deux un", "trois deux un", "un"], confidence=True):
         assert [step.calibrated for step in each.steps] == pytest.approx([step.log_prob for step in each.steps])
-        assert "normaliser" not in each.steps[0].figures
+        assert "normalizer" not in each.steps[0].figures
 
 
 @pytest.mark.parametrize(

@@ -199,9 +199,9 @@ class Random(Predictor[Any]):
 @pytest.mark.slow
 @pytest.mark.parametrize("sources", [["en"], ["en", "mt"]], ids=["a source", "two sources"])
 @pytest.mark.parametrize("unit", [{"kind": "word", "size": 8}, {"kind": "character"}], ids=["word", "character"])
-@pytest.mark.parametrize("tokeniser", ["whitespace", "punctuation"])
+@pytest.mark.parametrize("pretokenizer", ["whitespace", "punctuation"])
 def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
-    tokeniser: str, unit: dict[str, Any], sources: list[str], tmp_path: Path
+    pretokenizer: str, unit: dict[str, Any], sources: list[str], tmp_path: Path
 ) -> None:
     """Where a mark is part of the unknown word, in which replaced words touch it, and of another source that has spans
     of its own.
@@ -214,8 +214,8 @@ def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
         "training.steps": 2,
         "data.source": sources if len(sources) > 1 else "en",
         "text.protect": KINDS,
-        "text.source.tokeniser": tokeniser,
-        "text.target": {"tokeniser": tokeniser, "unit": unit},
+        "text.source.pretokenizer": pretokenizer,
+        "text.target": {"pretokenizer": pretokenizer, "unit": unit},
     }
     model = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
     model.generator.predictor = Random(model.scorer)

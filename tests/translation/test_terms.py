@@ -27,7 +27,7 @@ from dragoman.translation.translator import Translator, worse
 from tests import toy
 from tests.golden import Golden
 
-OF_WORDS = TextPipeline(lowercase=False, tokeniser="punctuation", unit=Spec("word"))
+OF_WORDS = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
 TEXT = "nous vendons l' armoire"
 
 
@@ -122,7 +122,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
 
     monkeypatch.setattr("dragoman.translation.terms.Wholes", counted)
     source = Language(
-        "en", TextPipeline(lowercase=False, tokeniser="whitespace", unit=Spec("word")), Vocabulary(()), (1,) * 4
+        "en", TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word")), Vocabulary(()), (1,) * 4
     )
     found = read(source, "bed and " * 300, [term("bed", "lit")] * 300)
     assert found == [range(place, place + 1) for place in range(0, 500, 2)] + [range(0)] * 50
@@ -174,7 +174,7 @@ def test_places_of_terms_do_not_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "terms", "tokeniser", "expected"),
+    ("text", "terms", "pretokenizer", "expected"),
     [
         ("l'imprimante", ["imprimante"], "punctuation", [["imprimante"]]),
         ("the re-print queue", ["print"], "punctuation", [["re-print"]]),
@@ -185,9 +185,9 @@ def test_places_of_terms_do_not_overlap() -> None:
     ],
 )
 def test_words_of_terms_are_those_that_overlap(
-    text: str, terms: list[str], tokeniser: str, expected: list[list[str]]
+    text: str, terms: list[str], pretokenizer: str, expected: list[list[str]]
 ) -> None:
-    pipeline = TextPipeline(lowercase=True, tokeniser=tokeniser, unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=True, pretokenizer=pretokenizer, unit=Spec("word"))
     source = Language("fr", pipeline, Vocabulary(()), (1,) * 4)
     words, found, begin = pipeline.words(pipeline.encode(text)).words, list[FoundTerm](), 0
     for each in terms:
@@ -198,7 +198,7 @@ def test_words_of_terms_are_those_that_overlap(
 
 def test_a_term_in_capitals_is_not_a_word_that_a_lower_case_model_reads_alike() -> None:
     source = Language(
-        "en", TextPipeline(lowercase=True, tokeniser="punctuation", unit=Spec("word")), Vocabulary(()), (1,) * 4
+        "en", TextPipeline(lowercase=True, pretokenizer="punctuation", unit=Spec("word")), Vocabulary(()), (1,) * 4
     )
     text = "give us a US printer, us"
     assert read(source, text, Glossary([Term("US")]).find(text)) == [range(3, 4)]

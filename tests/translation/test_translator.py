@@ -90,7 +90,7 @@ def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     for part in ("train", "dev"):
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
         (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
-    words = {"tokeniser": "whitespace", "unit": "word"}
+    words = {"pretokenizer": "whitespace", "unit": "word"}
     options = {
         "data.source": "mt",
         "data.edits": "mt",

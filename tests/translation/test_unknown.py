@@ -45,7 +45,7 @@ LEARNT: dict[str, Any] = {
     "training.steps": 200,
     "training.validate_every": 200,
     "training.schedule": {"kind": "cosine", "steps": 200},
-    "training.optimiser": {"kind": "adam", "learning_rate": 0.02},
+    "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
     "text.target.unit": FEW,
 }
 ONE_STEP = {"training.epochs": None, "training.steps": 1, "text.target.unit": FEW}
@@ -68,8 +68,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS},
     **{f"read by {kind}": {"model.embedding.source": kind} for kind in EMBEDDINGS},
     "no attention": {"model.attention.score": "none"},
-    "hard": {"model.attention.normaliser": "hard", "training.objective": "marginal"},
-    "sparse": {"model.attention.normaliser": "sparsemax"},
+    "hard": {"model.attention.normalizer": "hard", "training.objective": "marginal"},
+    "sparse": {"model.attention.normalizer": "sparsemax"},
     "heads": {"model.encoder": HEADS, "model.bridge": "none", "model.decoder": HEADS},
     "two sources": {"data.source": ["en", "mt"], "model.combination": {"kind": "flat", "sentinel": True}},
     "one by one": {"data.source": ["en", "mt"]},

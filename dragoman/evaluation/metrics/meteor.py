@@ -53,7 +53,7 @@ class Meteor(Metric):
         self.tokenise = tokenise
         self._align: Any = align_words
         self._stages = {"stemmer": _stemmer(stemmer), "wordnet": _wordnet() if wordnet else _Nothing()}
-        self._tokeniser = BLEU(tokenize=tokenise).tokenizer
+        self._tokenizer = BLEU(tokenize=tokenise).tokenizer
 
     def signature(self, references: int) -> str:
         synonyms = "yes" if self.wordnet else "no"
@@ -73,7 +73,7 @@ class Meteor(Metric):
         return 100.0 * mean * (1 - 0.5 * (chunks / matches) ** 3)
 
     def _words(self, line: str) -> list[str]:
-        return str(self._tokeniser(line.rstrip())).split()
+        return str(self._tokenizer(line.rstrip())).split()
 
     def _matched(self, hypothesis: list[str], reference: list[str]) -> tuple[int, int, int, int]:
         """Matches, chunks, and words on both sides."""

@@ -19,7 +19,7 @@ _WORD = re.compile(PIECE)
 
 
 class Score(NamedTuple):
-    """The value of a metric for a corpus. `signature`: references, case, tokeniser, version, ..."""
+    """The value of a metric for a corpus. `signature`: references, case, tokenizer, version, ..."""
 
     name: str
     value: float

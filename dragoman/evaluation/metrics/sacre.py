@@ -123,8 +123,8 @@ class BleuCS224n(SacreMetric):
         return 100.0 * math.exp(min(0.0, 1 - reference / length)) * math.prod(powers)
 
     def signature(self, references: int) -> str:
-        case, tokeniser = "lc" if self._scorer.lowercase else "mixed", self._scorer.tokenizer_signature
-        return f"nrefs:{references}|case:{case}|tok:{tokeniser}|order:{self.order}"
+        case, tokenizer = "lc" if self._scorer.lowercase else "mixed", self._scorer.tokenizer_signature
+        return f"nrefs:{references}|case:{case}|tok:{tokenizer}|order:{self.order}"
 
 
 class Chrf(SacreMetric):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.attention.normalisers import Normaliser, ReadValues
+from dragoman.model.attention.normalizers import Normalizer, ReadValues
 from dragoman.model.attention.scores import Score
 from dragoman.model.attention.terms.term import Term, TermInput, TermOutput
 from dragoman.model.linear import matmul_dtype
@@ -73,16 +73,16 @@ class GlobalAttention(Attention):
     """A query attends to all values through their keys (SL; NT (73)-(74), (76)-(80); "global" is Luong's word).
 
         energies = score(query, keys, features of the terms) + priors of the terms
-        weights = normaliser(energies where mask)
+        weights = normalizer(energies where mask)
         context = weights @ values
 
     Source padding is masked here: its weight is exactly 0.
     """
 
-    def __init__(self, score: Score, normaliser: Normaliser, terms: Iterable[Term] = ()) -> None:
+    def __init__(self, score: Score, normalizer: Normalizer, terms: Iterable[Term] = ()) -> None:
         super().__init__()
         self.score = score
-        self.normaliser = normaliser
+        self.normalizer = normalizer
         self.terms = cast(Sequence[Term], nn.ModuleList(terms))
         self.size = score.state_size
         self.at_once = score.product and not self.terms
@@ -129,10 +129,10 @@ class GlobalAttention(Attention):
     ) -> tuple[Float[Tensor, "B T S"], ReadValues]:
         """The weights of T queries per sentence, and the values read with them; the caller computes the terms."""
         weights = self.weights(query, attended, terms)
-        return weights, self.normaliser.read(weights, attended.values)
+        return weights, self.normalizer.read(weights, attended.values)
 
     def weights(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:
-        weights: Tensor = self.normaliser(self.energies(query, attended, terms))
+        weights: Tensor = self.normalizer(self.energies(query, attended, terms))
         return weights
 
     def energies(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:

@@ -8,7 +8,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.model.assembly import Assemble, failing, require_causal
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalisers import NORMALISERS, Softmax
+from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
 from dragoman.model.attention.scores import SCORES, Uniform
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.sources.table import COMBINATIONS
@@ -31,8 +31,8 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
         lambda: components.build(SCORES, attention.score, sizes.query, sizes.state, features),
         lambda: Uniform(sizes.query, sizes.state, features),
     )
-    normaliser = assemble((*path, "normaliser"), lambda: components.build(NORMALISERS, attention.normaliser), Softmax)
-    whole = GlobalAttention(score, normaliser, terms)
+    normalizer = assemble((*path, "normalizer"), lambda: components.build(NORMALIZERS, attention.normalizer), Softmax)
+    whole = GlobalAttention(score, normalizer, terms)
     hiding = hiding_term(attention)
     require_causal((*path, "score"), hiding, score.reads_ahead, "another", assemble)
     for number, term in enumerate(terms):
@@ -81,7 +81,7 @@ def build_combination(model: ModelConfig, attentions: list[Attention], query_siz
     if len(attentions) == 1 and not spec.options.get("sentinel"):
         if spec.kind != "concatenation":
             raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
-        if not model.start_only:  # with which this source may be missing
+        if not model.initial_state_only:  # with which this source may be missing
             return OneSource(attentions[0])
     if spec.kind != "concatenation" and not attentions[0].size:
         raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")

@@ -14,7 +14,7 @@ from dragoman.model.attention.attention import (
     by_row,
     by_sentence,
 )
-from dragoman.model.attention.normalisers import Softmax, softmax
+from dragoman.model.attention.normalizers import Softmax, softmax
 from dragoman.model.attention.scores import Score
 from dragoman.model.attention.terms.term import TermOutput
 from dragoman.model.memory import Memory
@@ -36,8 +36,8 @@ class HierarchicalAttention(Attention):
 
     def __init__(self, words: GlobalAttention, sentence_score: Score, mark: int) -> None:
         super().__init__()
-        if not isinstance(words.normaliser, Softmax):
-            raise ValueError("has a softmax over words and one over sentences; use normaliser: softmax")
+        if not isinstance(words.normalizer, Softmax):
+            raise ValueError("has a softmax over words and one over sentences; use normalizer: softmax")
         self.words = words
         self.sentence_score = sentence_score
         self.mark = mark

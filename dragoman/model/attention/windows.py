@@ -132,7 +132,7 @@ class LocalAttention(Attention):
         if self.window.deviation is not None:
             distance = (at - centre.unsqueeze(2)).view(weights.shape)
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
-        context, drawn = self.inner.normaliser.read(weights, window.values)
+        context, drawn = self.inner.normalizer.read(weights, window.values)
         nothing = weights.new_zeros(*at.shape[:2], attended.mask.size(1))
         everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # positions outside the window add 0
         return AttentionOutput(

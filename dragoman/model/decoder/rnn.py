@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.attention.attention import AttentionOutput, GlobalAttention, History
-from dragoman.model.attention.normalisers import ReadValues
+from dragoman.model.attention.normalizers import ReadValues
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource
 from dragoman.model.decoder.decoder import Decoder, State, Step, StepByPosition, StepsByPosition, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory

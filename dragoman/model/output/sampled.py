@@ -24,7 +24,7 @@ class NoiseContrastive(Softmax):
         - sum_n (log P(true | y_n) + sum_j log (1 - P(true | x_j))),   P(true | y) = u / (u + k q(y)),   u = exp(logit)
 
     The k = `samples` noise symbols x_j are drawn from q for all rows of the batch together (Zoph et al. 2016). q is
-    proportional to `(count + 1)^power`, so that every symbol can be drawn. The normaliser of u is taken to be 1, and
+    proportional to `(count + 1)^power`, so that every symbol can be drawn. The normalizer of u is taken to be 1, and
     training makes it so: the gradient approaches that of `- log p(y)` as k grows. The model begins as the unigram
     distribution, b = log q(1), for which that is true.
 

@@ -22,8 +22,8 @@ def _problems(kind: str, config: Config) -> Iterator[str]:
     model = config.model
     yield from check_no_hard_term(config)
     yield from check_learnable(config)
-    if model.attention.normaliser.kind != "hard":
-        yield f"{kind} trains hard attention alone; use model.attention.normaliser: hard"
+    if model.attention.normalizer.kind != "hard":
+        yield f"{kind} trains hard attention alone; use model.attention.normalizer: hard"
     if model.attention.window.kind == "predictive":
         yield f"the weights of model.attention.window: predictive do not add up to 1, as {kind} needs them to"
 
@@ -32,7 +32,7 @@ def _problems(kind: str, config: Config) -> Iterator[str]:
 class Marginal(Objective):
     """The exact likelihood of hard attention: the sum over all positions (Wu et al. 2018).
 
-    With `order: 0` of the normaliser, where draws are independent:
+    With `order: 0` of the normalizer, where draws are independent:
 
         - sum_t log sum_z alpha_t(z) p(y_t | z, y_<t, x)
 
@@ -89,8 +89,8 @@ class Reinforce(Objective):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         yield from _problems("reinforce", config)
-        if config.model.attention.normaliser.options.get("order"):
-            yield "reinforce draws each position for itself; model.attention.normaliser with order: 1 needs marginal"
+        if config.model.attention.normalizer.options.get("order"):
+            yield "reinforce draws each position for itself; model.attention.normalizer with order: 1 needs marginal"
         if config.model.decoder.kind != "rnn":
             yield "reinforce needs a decoder that says what it drew: model.decoder of kind rnn"
 

@@ -11,7 +11,7 @@ from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.model.attention.normalisers import competes
+from dragoman.model.attention.normalizers import competes
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
@@ -56,7 +56,7 @@ class Objective(nn.Module, ABC):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         """What prevents it from training this configuration."""
-        if config.model.attention.normaliser.kind == "hard":
+        if config.model.attention.normalizer.kind == "hard":
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
@@ -88,9 +88,9 @@ def check_learnable(config: Config) -> Iterator[str]:
 
 def check_normalised(config: Config, kind: str) -> Iterator[str]:
     """A problem if every weight of a symbol could be 1."""
-    normaliser = config.model.attention.normaliser
-    if not competes(normaliser):
-        yield f"'{kind}' would make all weights of model.attention.normaliser: {normaliser.kind} 1; use divide: true"
+    normalizer = config.model.attention.normalizer
+    if not competes(normalizer):
+        yield f"'{kind}' would make all weights of model.attention.normalizer: {normalizer.kind} 1; use divide: true"
 
 
 def check_no_hard_term(config: Config) -> Iterator[str]:

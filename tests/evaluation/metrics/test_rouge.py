@@ -79,7 +79,7 @@ def test_rouge_is_that_of_rouge_score(kind: str, measure: str, segments: Segment
 
 @pytest.mark.spec("H5")
 def test_the_words_of_english_are_those_of_rouge_score(segments: Segments) -> None:
-    """Its own tokeniser knows ASCII alone."""
+    """Its own tokenizer knows ASCII alone."""
     scorers: Any = pytest.importorskip("rouge_score.rouge_scorer")
     scorer = scorers.RougeScorer(["rougeL"])
     pairs = ((h.encode("ascii", "ignore").decode(), r) for h, r in zip(segments[0], segments[1][0], strict=True))

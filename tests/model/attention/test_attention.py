@@ -1,4 +1,4 @@
-"""What holds for attention of every score with every term, normaliser and window."""
+"""What holds for attention of every score with every term, normalizer and window."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalisers import NORMALISERS, Softmax
+from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
 from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
@@ -34,7 +34,7 @@ class Variant(NamedTuple):
 
     score: str = "additive"
     term: str = "none"
-    normaliser: str = "softmax"
+    normalizer: str = "softmax"
     window: str = "none"
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Variant(NamedTuple):
 OPTIONS = {
     "score": list(SCORES),
     "term": ["none", "all", *TERMS],
-    "normaliser": list(NORMALISERS),
+    "normalizer": list(NORMALIZERS),
     "window": [*WINDOWS, "sentences"],
 }
 
@@ -53,7 +53,7 @@ def possible(parts: Mapping[str, str]) -> bool:
     """No window may show nothing but what is hidden, and weights of sentences and of words are softmaxes."""
     term, window = parts.get("term", "none"), parts.get("window", "none")
     hidden = term in TERMS and (TERMS[term].is_hard or (TERMS[term].hides and window == "predictive"))
-    softmax = parts.get("normaliser", "softmax") == "softmax"
+    softmax = parts.get("normalizer", "softmax") == "softmax"
     return window == "none" or not (hidden or (window == "sentences" and not softmax))
 
 
@@ -72,7 +72,7 @@ def make(variant: Variant) -> Attention:
     kinds = {"none": [], "all": [term for term in TERMS if not TERMS[term].hides]}.get(variant.term, [variant.term])
     terms = [components.build(TERMS, Spec(kind), sizes) for kind in kinds]
     score = components.build(SCORES, Spec(variant.score), SIZE, SIZE, sum(term.features for term in terms))
-    whole = GlobalAttention(score, components.build(NORMALISERS, Spec(variant.normaliser)), terms)
+    whole = GlobalAttention(score, components.build(NORMALIZERS, Spec(variant.normalizer)), terms)
     if variant.window == "sentences":
         return shaken(HierarchicalAttention(whole, components.build(SCORES, Spec(variant.score), SIZE, SIZE), 5)).eval()
     window = components.build(WINDOWS, Spec(variant.window, {} if variant.window == "none" else {"width": 1}), SIZE)
@@ -118,12 +118,12 @@ def test_weights_are_a_distribution_and_padding_gets_exactly_nothing(variant: Va
     assert context.shape == (3, STEPS, attention.size)
     assert weights.ge(0).all()
     assert weights[~MASK.unsqueeze(1).expand_as(weights)].eq(0).all()
-    if variant.window == "predictive" or variant.normaliser == "linear_chain":
+    if variant.window == "predictive" or variant.normalizer == "linear_chain":
         assert weights.sum(-1).gt(0).all()
     else:
         assert torch.allclose(weights.sum(-1), torch.ones(3, STEPS).double())
     hides = variant.term in TERMS and TERMS[variant.term].hides
-    if variant.window == "none" and NORMALISERS[variant.normaliser].everywhere and not hides:
+    if variant.window == "none" and NORMALIZERS[variant.normalizer].everywhere and not hides:
         assert torch.equal(weights.gt(0), MASK.unsqueeze(1).expand_as(weights))
 
 
@@ -195,10 +195,10 @@ def test_every_parameter_gets_a_gradient(variant: Variant) -> None:
     query, source, words = queries().requires_grad_(), states().requires_grad_(), WORDS_READ.clone().requires_grad_()
     context, weights = steps(attention, query, memory(source), words)
     ((context * noise(3, STEPS, SIZE, seed=2)).sum() + (weights * noise(3, STEPS, PLACES, seed=3)).sum()).backward()
-    sparse = not NORMALISERS[variant.normaliser].everywhere
+    sparse = not NORMALIZERS[variant.normalizer].everywhere
     for name, parameter in attention.named_parameters():
         assert parameter.grad is not None, name
-        cancels = variant.score == "linear" and variant.normaliser != "linear_chain"
+        cancels = variant.score == "linear" and variant.normalizer != "linear_chain"
         if cancels and name.endswith("score.query.weight"):
             assert parameter.grad.abs().max() < 1e-12
         elif not sparse:
@@ -223,9 +223,9 @@ def test_gradients_are_derivatives_through_all_steps(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("score", sorted(SCORES))
-@pytest.mark.parametrize("normaliser", sorted(NORMALISERS))
-def test_many_queries_at_once_are_one_at_a_time(score: str, normaliser: str) -> None:
-    attention = make(Variant(score, normaliser=normaliser))
+@pytest.mark.parametrize("normalizer", sorted(NORMALIZERS))
+def test_many_queries_at_once_are_one_at_a_time(score: str, normalizer: str) -> None:
+    attention = make(Variant(score, normalizer=normalizer))
     assert isinstance(attention, GlobalAttention)
     _, weights = steps(attention, queries(), memory(states()))
     at_once, _ = attention.look(queries(), attention.prepare(memory(states())))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalisers import Normaliser, Softmax
+from dragoman.model.attention.normalizers import Normalizer, Softmax
 from dragoman.model.attention.scores import Additive, Convolutional
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.memory import Memory
@@ -107,10 +107,10 @@ def test_gradients_stay_numbers_where_a_sentence_is_hidden() -> None:
         assert parameter.grad.isfinite().all()
 
 
-def test_other_normalisers_than_the_softmax_are_refused() -> None:
-    class Other(Normaliser):
+def test_other_normalizers_than_the_softmax_are_refused() -> None:
+    class Other(Normalizer):
         def forward(self, energies: Tensor) -> Tensor:
             return energies
 
-    with pytest.raises(ValueError, match="one over sentences; use normaliser: softmax"):
+    with pytest.raises(ValueError, match="one over sentences; use normalizer: softmax"):
         HierarchicalAttention(GlobalAttention(Additive(SIZE, SIZE), Other()), Additive(SIZE, SIZE), MARK)

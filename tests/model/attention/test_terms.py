@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dragoman.configuration.components import Spec, build, problems
 from dragoman.model.attention.attention import GlobalAttention, History
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.recurrent import TrackedState
 from dragoman.model.attention.terms.table import TERMS

@@ -8,7 +8,7 @@ import torch
 from dragoman.data.batch import Sequence
 from dragoman.model import build
 from dragoman.model.attention.attention import Attention, GlobalAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import Additive
 from dragoman.model.attention.terms.streaming import Wait
 from dragoman.model.attention.terms.term import Sizes

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import Additive
 from dragoman.model.attention.windows import WINDOWS, LocalAttention, Monotonic, Predictive, Window
 from dragoman.model.memory import Memory

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
 from dragoman.model.attention.windows import LocalAttention, Monotonic

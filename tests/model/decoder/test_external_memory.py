@@ -211,7 +211,7 @@ def recalled(*, writes: bool) -> float:
     memory: Any
     memory, key, value, output = parts.values()
     nothing = Memory(torch.zeros(64, 1, size), torch.ones(64, 1).bool())
-    optimiser = torch.optim.Adam(parts.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(parts.parameters(), lr=0.02)
     right = 0.0
     for _ in range(300):
         order, said = torch.rand(64, keys).argsort(1), torch.randint(values, (64, keys))
@@ -223,9 +223,9 @@ def recalled(*, writes: bool) -> float:
         read, _ = memory.read(torch.tanh(key(order[:, 0])), cells)
         logits = output(read)
         right = logits.argmax(1).eq(said[:, 0]).double().mean().item()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         nn.functional.cross_entropy(logits, said[:, 0]).backward()
-        optimiser.step()
+        optimizer.step()
     return right
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES, Dot
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput

@@ -111,7 +111,7 @@ def test_words_learn_from_their_parent_what_they_cannot_know() -> None:
     torch.manual_seed(0)
     table, layer, answer = nn.Embedding(8, 16), Trees(16), nn.Linear(16, 4)
     parts = nn.ModuleList([table, layer, answer])
-    optimiser = torch.optim.Adam(parts.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(parts.parameters(), lr=0.02)
 
     def batch() -> tuple[Tensor, Tensor, Tensor]:
         words, verb, place = torch.randint(4, 8, (32, 5)), torch.randint(4, (32,)), torch.randint(5, (32,))
@@ -124,8 +124,8 @@ def test_words_learn_from_their_parent_what_they_cannot_know() -> None:
 
     for _ in range(80):
         words, verb, nouns = batch()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         nn.functional.cross_entropy(said(words)[nouns], verb[nouns]).backward()
-        optimiser.step()
+        optimizer.step()
     words, verb, nouns = batch()
     assert (said(words).argmax(-1) == verb)[nouns].double().mean() >= 0.9

@@ -15,7 +15,7 @@ from dragoman.data.vocabulary import EOS, PAD, UNK, SymbolTable
 from dragoman.deployment.export import unknown_part
 from dragoman.errors import UserError
 from dragoman.model import build
-from dragoman.model.attention.normalisers import NORMALISERS
+from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.decoder.rnn import RnnDecoder
@@ -294,7 +294,7 @@ def test_a_model_scores_by_plain_loops(kind: str, decoder: dict[str, Any]) -> No
 OPTIONS: dict[str, Any] = {
     "kind": KINDS,
     "score": list(SCORES),
-    "normaliser": [each for each in NORMALISERS if each != "hard"],
+    "normalizer": [each for each in NORMALIZERS if each != "hard"],
     "window": list(WINDOWS),
     "attend": list(TIMINGS),
     "features": list(FEATURES),
@@ -311,7 +311,7 @@ def test_every_attention_can_be_copied_from(parts: dict[str, str]) -> None:
     """The probabilities of each step sum to 1, and the gradient is the derivative."""
     options: dict[str, Any] = {
         "score": parts["score"],
-        "normaliser": parts["normaliser"],
+        "normalizer": parts["normalizer"],
         "attention": {"window": parts["window"]},
         "decoder": {"attend": parts["attend"], "features": parts["features"]},
         "embedding": {"tie": parts["tie"]},
@@ -371,13 +371,13 @@ def test_words_of_several_sources_are_copied(kind: str, combination: Any) -> Non
 def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
     torch.manual_seed(0)
     model = copying(spread=0.1, decoder={"attend": "after"}).train()
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     batch = Batch((read([9, 4], [9], [5, 9], [9, 10]),), read([9], [9], [9], [10]), np.arange(4))
     for _ in range(150):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = force(model, batch).loss
         (loss.total / loss.symbols).backward()
-        optimiser.step()
+        optimizer.step()
     found = Greedy()(model.eval(), batch.sources)
     assert [best.symbols for (best,) in found] == [(9,), (9,), (9,), (10,)]
     assert all(best.figures["copied"][0] > 0.5 for (best,) in found)
@@ -415,7 +415,7 @@ def test_a_sentence_in_a_batch_is_that_sentence_alone() -> None:
 
 def test_its_figures_are_a_mean_over_the_positions_that_hard_attention_may_draw() -> None:
     """`sum_z p(z_t = z | y_<t) (1 - g(features where attention drew z))`, where z is a word."""
-    model = copying(normaliser={"kind": "hard", "order": 1}, spread=1.0)
+    model = copying(normalizer={"kind": "hard", "order": 1}, spread=1.0)
     assert isinstance(model.decoder, RnnDecoder)
     state = model.begin(BATCH.sources)
     assert isinstance(BATCH.sources[0], Sequence)

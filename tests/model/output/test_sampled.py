@@ -82,20 +82,20 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
 
 
 @pytest.mark.spec("D6")
-def test_it_learns_the_distribution_and_its_normaliser() -> None:
+def test_it_learns_the_distribution_and_its_normalizer() -> None:
     """Three contexts with distributions of their own: probabilities are nearly right as they are, without a sum."""
     torch.manual_seed(0)
     output, contexts = NoiseContrastive(3, SYMBOLS, samples=100, normalised=False).double().train(), torch.eye(3)
     wanted = torch.softmax(2 * torch.randn(3, len(SYMBOLS), dtype=torch.float64), 1)
-    optimiser = torch.optim.Adam(output.parameters(), lr=0.05)
-    rate = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 400)
+    optimizer = torch.optim.Adam(output.parameters(), lr=0.05)
+    rate = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 400)
     for _ in range(400):
         rows = torch.randint(0, 3, (200,))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         targets = torch.multinomial(wanted[rows], 1).squeeze(1)
         loss = output.loss(Readout(contexts[rows].double()), targets)
         (loss.total / loss.symbols).backward()
-        optimiser.step()
+        optimizer.step()
         rate.step()
     found = output.eval().log_probs(Readout(contexts.double())).detach().exp()
     assert (found - wanted).abs().max() < 0.05

@@ -270,7 +270,7 @@ def test_alphabets_have_the_digits_of_a_placeholder() -> None:
 
 
 def test_what_cannot_spell_is_told(golden: Golden) -> None:
-    chained = settings(output=OUTPUT, normaliser={"kind": "hard", "order": 1})
+    chained = settings(output=OUTPUT, normalizer={"kind": "hard", "order": 1})
     golden("; ".join(str(each) for each in building.problems(whole(chained))))
     with pytest.raises(UserError):
         building.build(chained, (SYMBOLS,), SYMBOLS)

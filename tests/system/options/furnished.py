@@ -129,7 +129,7 @@ def _judgements(folder: Path) -> None:
 
 def _languages(folder: Path) -> None:
     """A run of three languages."""
-    words: dict[str, Any] = {"tokeniser": "whitespace", "unit": "word"}
+    words: dict[str, Any] = {"pretokenizer": "whitespace", "unit": "word"}
     given = {
         "run": "runs/many",
         "data": {"pairs": toy.languages(folder), "temperature": 5},

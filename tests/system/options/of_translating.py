@@ -89,7 +89,7 @@ def _by_counting(words: str) -> dict[str, Effect]:
         "--symmetrise": Effect(f"{words} --method ibm1", "--symmetrise forward"),
         "--also": Effect(words.replace("train", "solo"), "--also more", ended),
         "--columns": Effect(f"{words.split()[0]} three.tsv", "--columns en,de", "out", "--columns en,fr"),
-        "--tokeniser": Effect(words.replace("train", "punctuated"), "--tokeniser whitespace"),
+        "--pretokenizer": Effect(words.replace("train", "punctuated"), "--pretokenizer whitespace"),
     }
 
 
@@ -167,7 +167,7 @@ TABLE: dict[str, Effects] = {
     },
     "align": {
         "--output": Effect(ALIGN, "--output other", "files", "", "other"),
-        "--gold": Effect(f"{ALIGN} --tokeniser whitespace", "--gold links", "err", "", "AER"),
+        "--gold": Effect(f"{ALIGN} --pretokenizer whitespace", "--gold links", "err", "", "AER"),
         "--one-based": Effect(f"{ALIGN} --gold from1", "--one-based", "err"),
         "--confidence": Effect(f"{ALIGN} --gold links", "--confidence", "err", "", "±"),
         **_by_counting(ALIGN),

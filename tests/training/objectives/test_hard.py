@@ -18,7 +18,7 @@ from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
-from dragoman.model.attention.normalisers import Normaliser, ReadValues
+from dragoman.model.attention.normalizers import Normalizer, ReadValues
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.emission import Chained
 from dragoman.model.output.output import Readout
@@ -32,12 +32,12 @@ from tests import toy
 from tests.builders import build_model, context, pairs, settings, whole
 from tests.golden import Golden
 
-FREE: dict[str, Any] = {"normaliser": "hard"}
+FREE: dict[str, Any] = {"normalizer": "hard"}
 TWO = pairs([[4, 5], [7]], [[5, 4], [6]])
 ORDERS: dict[str, dict[str, Any]] = {
-    "zeroth": {"normaliser": "hard"},
-    "first": {"normaliser": {"kind": "hard", "order": 1, "jump": 1}},
-    "monotonic": {"normaliser": {"kind": "hard", "order": 1, "monotonic": True}},
+    "zeroth": {"normalizer": "hard"},
+    "first": {"normalizer": {"kind": "hard", "order": 1, "jump": 1}},
+    "monotonic": {"normalizer": {"kind": "hard", "order": 1, "monotonic": True}},
 }
 each_order = pytest.mark.parametrize("name", ORDERS)
 each_chain = pytest.mark.parametrize("name", ["first", "monotonic"])
@@ -172,7 +172,7 @@ def test_weights_too_small_for_their_type_are_no_padding(name: str) -> None:
 @pytest.mark.spec("B11")
 def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path, golden: Golden) -> None:
     options = {
-        "model.attention.normaliser": Spec("hard", {"order": 1}),
+        "model.attention.normalizer": Spec("hard", {"order": 1}),
         "model.decoder.attend": "after",
         "model.output.label_smoothing": 0,
         "training.objective": "marginal",
@@ -246,8 +246,8 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
             FREE,
             "no gradient passes through hard attention; use marginal, or reinforce with order: 0",
         ),
-        (Spec("reinforce"), {}, "use model.attention.normaliser: hard"),
-        (Spec("marginal"), {}, "use model.attention.normaliser: hard"),
+        (Spec("reinforce"), {}, "use model.attention.normalizer: hard"),
+        (Spec("marginal"), {}, "use model.attention.normalizer: hard"),
         (Spec("marginal"), {**FREE, "score": "none"}, "there is no attention"),
         (Spec("marginal"), {**FREE, "score": "uniform"}, "all weights that attention can see are alike"),
         (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and feed: nothing"),
@@ -257,7 +257,7 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         (Spec("reinforce"), ORDERS["first"], "order: 1 needs marginal"),
         (
             Spec("reinforce"),
-            {"normaliser": "hard", "bridge": "none", "decoder": {"kind": "self_attention", "heads": 2}},
+            {"normalizer": "hard", "bridge": "none", "decoder": {"kind": "self_attention", "heads": 2}},
             "a decoder that says what it drew",
         ),
     ],
@@ -283,12 +283,12 @@ def test_what_fits_is_accepted(name: str) -> None:
 
 def test_no_jump_goes_back_where_none_is_seen() -> None:
     for option in ({"monotonic": True}, {"jump": 3}):
-        (found,) = build.problems(whole(settings(normaliser={"kind": "hard", **option})))
-        assert str(found).startswith("model.attention.normaliser: ")
+        (found,) = build.problems(whole(settings(normalizer={"kind": "hard", **option})))
+        assert str(found).startswith("model.attention.normalizer: ")
         assert "order: 0 does not see" in str(found)
 
 
-class Told(Normaliser):
+class Told(Normalizer):
     """Hard attention that is told what to draw."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
@@ -311,10 +311,10 @@ def every_draw(model: Seq2Seq) -> Iterator[Tensor]:
     """Makes the model draw each of the 8 triples of two positions in turn, and tells its probability."""
     assert isinstance(model.decoder, RnnDecoder)
     for positions in itertools.product(range(2), repeat=3):
-        model.decoder.attention.attention.normaliser = Told(positions)
+        model.decoder.attention.attention.normalizer = Told(positions)
         with torch.no_grad():
             weights = model(ONE).weights[0]
-        model.decoder.attention.attention.normaliser = Told(positions)
+        model.decoder.attention.attention.normalizer = Told(positions)
         yield weights.gather(1, torch.tensor(positions).unsqueeze(1)).prod()
 
 
@@ -383,7 +383,7 @@ def test_a_killed_training_goes_on_with_the_same_baseline(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The state of a step is saved while the next one is at work."""
-    options = {"model.attention.normaliser": "hard", "training.objective": "reinforce", "training.steps": 7}
+    options = {"model.attention.normalizer": "hard", "training.objective": "reinforce", "training.steps": 7}
 
     def train(name: str) -> dict[str, bytes]:
         folder = session.train(toy.config(corpus, tmp_path / name, {**options, "training.save_every": 1}), quiet=True)

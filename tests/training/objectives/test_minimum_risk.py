@@ -154,13 +154,13 @@ def test_what_it_cannot_train_is_told(options: dict[str, Any], expected: str, tm
 def test_what_the_metric_finds_better_becomes_more_probable() -> None:
     """Without the reference among the candidates, and without ever reading it."""
     model, risk = build_model(seed=4), objective(samples=20, alpha=1.0, reference=False)
-    optimiser = torch.optim.Adam(model.parameters(), 0.05)
+    optimizer = torch.optim.Adam(model.parameters(), 0.05)
     torch.manual_seed(5)
     losses = []
     for _ in range(60):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = risk(model, BATCH)
         loss.total.backward()
-        optimiser.step()
+        optimizer.step()
         losses.append(loss.total.item() / loss.symbols)
     assert sum(losses[-5:]) / 5 < 0.85 * sum(losses[:5]) / 5

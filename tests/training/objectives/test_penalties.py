@@ -233,12 +233,12 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
     options: dict[str, Any] = {"embedding": {"size": 16}, "encoder": {"size": 12}, "decoder": {"size": 24}}
     model = build.build(builders.settings(**options), (7,), 7)
     objective = TeacherForcing(context(penalties={"penalty": penalty} if penalty else {}))
-    optimiser = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
+    optimizer = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=0.01)
     for _ in range(steps):
         loss = objective(model, drawn(random, 16))
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (loss.total / loss.symbols).backward()
-        optimiser.step()
+        optimizer.step()
     return model.eval(), drawn(np.random.default_rng(2), 100)
 
 

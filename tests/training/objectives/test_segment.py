@@ -145,7 +145,7 @@ def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object])
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"normaliser": "sparsemax"}, "segment looks at the one position"),
+        ({"normalizer": "sparsemax"}, "segment looks at the one position"),
         ({"score": "additive"}, "segment looks at the one position"),
         ({"terms": ["shift", "markov"]}, "segment looks at the one position"),
         ({"output": {"label_smoothing": 0.1}}, "segment has no smoothed form"),

@@ -16,7 +16,7 @@ from dragoman.model.attention.attention import (
     by_row,
     by_sentence,
 )
-from dragoman.model.attention.normalisers import Hard, LinearChain
+from dragoman.model.attention.normalizers import Hard, LinearChain
 from dragoman.model.attention.scores import Score
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
@@ -59,11 +59,11 @@ class Flat(Combination):
     ) -> None:
         super().__init__()
         if not all(
-            isinstance(each, GlobalAttention) and not isinstance(each.normaliser, Hard | LinearChain)
+            isinstance(each, GlobalAttention) and not isinstance(each.normalizer, Hard | LinearChain)
             for each in attentions
         ):
             raise ValueError(
-                "is one attention over all sources: it needs a score other than none, a normaliser other than hard and "
+                "is one attention over all sources: it needs a score other than none, a normalizer other than hard and "
                 "linear_chain, and neither window nor sentences"
             )
         if size and share_projections:
@@ -129,7 +129,7 @@ class Flat(Combination):
     def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         """The normalised weights; 0 if a sentence has none of the sources."""
         nothing = energies.isneginf().all(-1, keepdim=True) & (self.sentinel is None)
-        weights: Tensor = self.attentions[0].normaliser(energies.masked_fill(nothing, 0.0))
+        weights: Tensor = self.attentions[0].normalizer(energies.masked_fill(nothing, 0.0))
         return weights.masked_fill(nothing, 0.0)
 
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Joined) -> tuple[Float[Tensor, "*_ _"], ...]:

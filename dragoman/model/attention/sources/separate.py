@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration.values import Size
 from dragoman.model.attention.attention import Attention, AttentionOutput, History
-from dragoman.model.attention.normalisers import softmax
+from dragoman.model.attention.normalizers import softmax
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear

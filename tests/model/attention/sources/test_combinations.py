@@ -12,7 +12,7 @@ from torch import Tensor
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attention, GlobalAttention, History
-from dragoman.model.attention.normalisers import Softmax
+from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES, Additive, Score
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery
 from dragoman.model.attention.sources.table import COMBINATIONS

@@ -1,4 +1,4 @@
-"""Optimisers, with the usual names of their options."""
+"""Optimizers, with the usual names of their options."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -38,4 +38,4 @@ def adamw(
     )
 
 
-OPTIMISERS = {"adam": adam, "adamw": adamw}
+OPTIMIZERS = {"adam": adam, "adamw": adamw}

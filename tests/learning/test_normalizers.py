@@ -1,4 +1,4 @@
-"""What normalisers other than the softmax are for."""
+"""What normalizers other than the softmax are for."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dragoman.model.attention.normalisers import LinearChain
+from dragoman.model.attention.normalizers import LinearChain
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import pairs
 from tests.learning.test_learning import accuracy, copy, draw, learn
@@ -25,10 +25,10 @@ def weights(model: Seq2Seq) -> Tensor:
 
 def test_sparse_attention_learns_to_leave_words_out() -> None:
     """Most weights are exactly 0, where the softmax has none."""
-    sparse = learn(copy, (3, 5), 200, {**CONDITIONAL, "normaliser": "entmax"})
+    sparse = learn(copy, (3, 5), 200, {**CONDITIONAL, "normalizer": "entmax"})
     assert accuracy(sparse, copy, (3, 5)) >= 0.9
     assert weights(sparse).eq(0).double().mean() > 0.5
-    soft = learn(copy, (3, 5), 20, {**CONDITIONAL, "normaliser": "softmax"})
+    soft = learn(copy, (3, 5), 20, {**CONDITIONAL, "normalizer": "softmax"})
     assert weights(soft).gt(0).all()
 
 
@@ -44,12 +44,12 @@ def stretches(seed: int) -> tuple[Tensor, Tensor]:
 def test_a_chain_learns_that_words_are_meant_in_stretches() -> None:
     """Its theta takes from the neighbours what an energy alone does not say."""
     chain, alone = LinearChain(), LinearChain()
-    optimiser = torch.optim.Adam(chain.parameters(), lr=0.1)
+    optimizer = torch.optim.Adam(chain.parameters(), lr=0.1)
     for seed in range(40):
         meant, energies = stretches(seed)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         functional.binary_cross_entropy(chain(energies), meant).backward()
-        optimiser.step()
+        optimizer.step()
     meant, energies = stretches(100)
     wrong, wrong_alone = (((each(energies) > 0.5) != meant.bool()).float().mean() for each in (chain, alone))
     assert wrong < 0.75 * wrong_alone

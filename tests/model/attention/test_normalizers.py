@@ -1,4 +1,4 @@
-"""From energies to weights: each normaliser's equation."""
+"""From energies to weights: each normalizer's equation."""
 
 import itertools
 import math
@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.normalisers import NORMALISERS, Normaliser
+from dragoman.model.attention.normalizers import NORMALIZERS, Normalizer
 from dragoman.model.attention.scores import Bilinear
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.memory import Memory
@@ -29,8 +29,8 @@ SPARSE: dict[float, Spec] = {
 each_sparse = pytest.mark.parametrize("alpha", SPARSE)
 
 
-def make(kind: str, **options: Any) -> Normaliser:
-    return components.build(NORMALISERS, Spec(kind, options))
+def make(kind: str, **options: Any) -> Normalizer:
+    return components.build(NORMALIZERS, Spec(kind, options))
 
 
 def energies() -> Tensor:
@@ -57,7 +57,7 @@ def sparse(row: list[float], alpha: float) -> list[float]:
 
 @each_sparse
 def test_sparse_weights_are_those_of_the_equation(alpha: float) -> None:
-    found = components.build(NORMALISERS, SPARSE[alpha])(energies())
+    found = components.build(NORMALIZERS, SPARSE[alpha])(energies())
     for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
         assert row.tolist() == pytest.approx(sparse(its.tolist(), alpha), abs=1e-11)
 
@@ -65,13 +65,13 @@ def test_sparse_weights_are_those_of_the_equation(alpha: float) -> None:
 @each_sparse
 def test_sparse_gradients_are_exact(alpha: float) -> None:
     seen = energies()[:1].requires_grad_()
-    assert gradcheck(components.build(NORMALISERS, SPARSE[alpha]), (seen,))
+    assert gradcheck(components.build(NORMALIZERS, SPARSE[alpha]), (seen,))
 
 
 @each_sparse
 def test_hidden_positions_have_no_gradient_and_equal_energies_equal_weights(alpha: float) -> None:
     seen = torch.tensor([[[0.5, 0.5, HIDDEN, -80.0]]], dtype=torch.float64, requires_grad=True)
-    weights = components.build(NORMALISERS, SPARSE[alpha])(seen)
+    weights = components.build(NORMALIZERS, SPARSE[alpha])(seen)
     assert weights[0, 0].tolist() == pytest.approx([0.5, 0.5, 0.0, 0.0])
     (gradient,) = torch.autograd.grad(weights[0, 0, 0], seen)
     assert gradient[0, 0, 0] > 0.1
@@ -86,7 +86,7 @@ def test_sparsemax_worked_by_hand() -> None:
 
 def test_entmax_lies_between_softmax_and_sparsemax() -> None:
     row = energies()[:1]
-    supports = [int(components.build(NORMALISERS, spec)(row).gt(0).sum()) for spec in SPARSE.values()]
+    supports = [int(components.build(NORMALIZERS, spec)(row).gt(0).sum()) for spec in SPARSE.values()]
     assert supports == sorted(supports, reverse=True)
     assert supports[0] > supports[-1]
     near = make("entmax", alpha=1.01)(row)
@@ -96,15 +96,15 @@ def test_entmax_lies_between_softmax_and_sparsemax() -> None:
 @each_sparse
 def test_rounded_energies_lose_nothing_more(alpha: float) -> None:
     rounded = energies().bfloat16()
-    normaliser = components.build(NORMALISERS, SPARSE[alpha])
-    found = normaliser(rounded)
+    normalizer = components.build(NORMALIZERS, SPARSE[alpha])
+    found = normalizer(rounded)
     assert found.dtype is torch.float32
-    torch.testing.assert_close(found.double(), normaliser(rounded.double()), rtol=0, atol=1e-5)
+    torch.testing.assert_close(found.double(), normalizer(rounded.double()), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 2.0])
 def test_entmax_has_an_alpha_between_those_of_softmax_and_sparsemax(alpha: float) -> None:
-    (found,) = components.problems(NORMALISERS, Spec("entmax", {"alpha": alpha}), ())
+    (found,) = components.problems(NORMALIZERS, Spec("entmax", {"alpha": alpha}), ())
     assert "alpha" in str(found)
 
 
@@ -124,11 +124,11 @@ def chain(row: list[float], theta: Tensor) -> list[float]:
 @pytest.mark.spec("A10")
 @pytest.mark.parametrize("divide", [False, True])
 def test_weights_of_a_chain_are_its_marginals(divide: bool) -> None:
-    normaliser = shaken(make("linear_chain", divide=divide), spread=2.0)
+    normalizer = shaken(make("linear_chain", divide=divide), spread=2.0)
     with torch.no_grad():
-        found = normaliser(energies())
+        found = normalizer(energies())
     for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
-        expected = chain(its.tolist(), normaliser.get_parameter("theta").detach())
+        expected = chain(its.tolist(), normalizer.get_parameter("theta").detach())
         scale = sum(expected) if divide else 1.0
         assert row.tolist() == pytest.approx([each / scale for each in expected], abs=1e-12)
 
@@ -141,10 +141,10 @@ def test_a_chain_that_has_learnt_nothing_is_a_logistic_function_of_each_energy()
 @pytest.mark.spec("A10")
 @pytest.mark.parametrize("divide", [False, True])
 def test_gradients_of_a_chain_are_those_of_its_marginals(divide: bool) -> None:
-    normaliser = shaken(make("linear_chain", divide=divide))
-    theta = normaliser.get_parameter("theta")
+    normalizer = shaken(make("linear_chain", divide=divide))
+    theta = normalizer.get_parameter("theta")
     seen = noise(1, 2, 4).requires_grad_()
-    assert gradcheck(lambda seen, theta: torch.func.functional_call(normaliser, {"theta": theta}, seen), (seen, theta))
+    assert gradcheck(lambda seen, theta: torch.func.functional_call(normalizer, {"theta": theta}, seen), (seen, theta))
 
 
 @pytest.mark.spec("A10")
@@ -158,21 +158,21 @@ def test_a_chain_is_finite_however_large_its_energies_are(divide: bool) -> None:
     assert weights[0].tolist() == [[0.5, 0, 0.5] if divide else [0, 0, 0], [0.5, 0, 0.5] if divide else [1, 0, 1]]
 
 
-@pytest.mark.parametrize("kind", sorted(NORMALISERS))
+@pytest.mark.parametrize("kind", sorted(NORMALIZERS))
 def test_weights_of_rounded_energies_are_not_rounded(kind: str) -> None:
     """As autocast gives them: weights add up to 1 and are summed over steps, for which bfloat16 is too coarse."""
-    normaliser = make(kind)
+    normalizer = make(kind)
     rounded = energies()[:2].bfloat16()
-    found = normaliser(rounded)
+    found = normalizer(rounded)
     assert found.dtype is torch.float32
-    torch.testing.assert_close(found, normaliser(rounded.float()), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found, normalizer(rounded.float()), rtol=0, atol=1e-6)
 
 
 @pytest.mark.spec("B11")
 def test_positions_are_drawn_as_often_as_their_weights_say() -> None:
-    normaliser, weights = make("hard").train(), torch.tensor([0.5, 0.3, 0.2])
+    normalizer, weights = make("hard").train(), torch.tensor([0.5, 0.3, 0.2])
     torch.manual_seed(0)
-    _, drawn = normaliser.read(weights.expand(1, 40_000, 3), torch.eye(3).unsqueeze(0))
+    _, drawn = normalizer.read(weights.expand(1, 40_000, 3), torch.eye(3).unsqueeze(0))
     assert drawn is not None
     shares = torch.bincount(drawn.flatten(), minlength=3) / 40_000
     torch.testing.assert_close(shares, weights, rtol=0, atol=0.01)

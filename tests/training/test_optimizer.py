@@ -1,10 +1,10 @@
-"""Optimisers against their equations."""
+"""Optimizers against their equations."""
 
 import torch
 from torch import nn
 
 from dragoman.configuration.components import Spec, build
-from dragoman.training.optimiser import OPTIMISERS
+from dragoman.training.optimizer import OPTIMIZERS
 
 GRADIENTS = torch.tensor([[0.5, -2.0], [0.1, 1.0], [-0.3, 0.0]], dtype=torch.float64)
 START = torch.tensor([1.0, -1.0], dtype=torch.float64)
@@ -12,10 +12,10 @@ START = torch.tensor([1.0, -1.0], dtype=torch.float64)
 
 def stepped(spec: Spec) -> torch.Tensor:
     parameter = nn.Parameter(START.clone())
-    optimiser = build(OPTIMISERS, spec, [parameter])
+    optimizer = build(OPTIMIZERS, spec, [parameter])
     for gradient in GRADIENTS:
         parameter.grad = gradient.clone()
-        optimiser.step()
+        optimizer.step()
     return parameter.detach()
 
 

@@ -1,4 +1,4 @@
-"""Normalisers: from energies to weights. One class per equation, one table entry per class."""
+"""Normalizers: from energies to weights. One class per equation, one table entry per class."""
 
 from abc import ABC, abstractmethod
 from typing import Annotated, Any, Literal, NamedTuple, final
@@ -23,8 +23,8 @@ class ReadValues(NamedTuple):
     drawn: Int[Tensor, "B T"] | None = None  # the position that it comes from, if it is a single one
 
 
-class Normaliser(nn.Module, ABC):
-    """`weights = normaliser(energies)`: exactly 0 where the energy is -inf; every row has a finite energy."""
+class Normalizer(nn.Module, ABC):
+    """`weights = normalizer(energies)`: exactly 0 where the energy is -inf; every row has a finite energy."""
 
     everywhere = True  # whether all other positions have weights above 0 and contribute to the context
 
@@ -42,14 +42,14 @@ def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
 
 
 @final
-class Softmax(Normaliser):
+class Softmax(Normalizer):
     """`alpha_tj = exp(e_tj) / sum_k exp(e_tk)` (NT (74), LH (2))."""
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)
 
 
-class Sparse(Normaliser):
+class Sparse(Normalizer):
     """`alpha_tj = max(0, (a - 1) e_tj - tau_t)^(1 / (a - 1))`, tau_t such that the sum is 1 (Peters et al. 2019).
 
     Positions with energies far below the largest have weight exactly 0. A subclass computes tau in `threshold`.
@@ -145,7 +145,7 @@ class Entmax(Sparse):
 
 
 @final
-class Hard(Normaliser):
+class Hard(Normalizer):
     """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
 
     z_t is drawn in training; in evaluation it is the most probable position. With `order: 1`, z_t depends on z_(t-1)
@@ -172,7 +172,7 @@ class Hard(Normaliser):
 
 
 @final
-class LinearChain(Normaliser):
+class LinearChain(Normalizer):
     """`alpha_tj = p(z_j = 1)` in a chain of binary variables z_j (Kim et al. 2017, "segmentation attention"):
 
         p(z_1 ... z_S) ~ exp(sum_j e_tj z_j + sum_j theta(z_j, z_(j+1)))
@@ -231,10 +231,10 @@ def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Fl
 
 def competes(spec: Spec) -> bool:
     """Whether the weights of a step share a sum of 1, so that not every one of them could be 1."""
-    return components.complete(NORMALISERS, spec).options.get("divide") is not False
+    return components.complete(NORMALIZERS, spec).options.get("divide") is not False
 
 
-NORMALISERS: dict[str, type[Normaliser]] = {
+NORMALIZERS: dict[str, type[Normalizer]] = {
     "softmax": Softmax,
     "sparsemax": Sparsemax,
     "entmax": Entmax,
