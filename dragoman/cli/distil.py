@@ -83,7 +83,7 @@ def _check(runs: Sequence[Path], file: Path, data: "DataConfig") -> None:
     from dragoman.run.run import Run
 
     others = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.alignments)
-    if any(others) or data.noise.kind != "none":
+    if any(others) or data.denoises:
         raise UserError(f"{file}: a model that is distilled reads one text, and learns from no word links")
     for run in runs:
         known = Run.load(run).config.data

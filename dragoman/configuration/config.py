@@ -78,6 +78,11 @@ class AttentionConfig(Section):
         None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
     )
 
+    @property
+    def attends(self) -> bool:
+        """Whether there is attention."""
+        return self.score.kind != "none"
+
     def beside_score(self) -> Iterator[str]:
         """Yield the keys other than `score` that differ from their defaults."""
         fields = type(self).model_fields

@@ -95,6 +95,11 @@ class DataConfig(Section):
     )
 
     @property
+    def denoises(self) -> bool:
+        """Whether part of a text that is its own translation is hidden."""
+        return self.noise.kind != "none"
+
+    @property
     def language_pairs(self) -> tuple[LanguagePair, ...]:
         """The language pairs, whether given as `pairs` or by the four keys of a single one."""
         if not self.pairs:

@@ -25,7 +25,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
     data, text, training = config.data, config.text, config.training
     yield from _pairs(config) if data.pairs else _one_pair(config)
     yield from _mixture(data)
-    if data.noise.kind != "none":
+    if data.denoises:
         yield from _noise(data)
     if text.protect:
         yield from _protection(data)
@@ -64,7 +64,7 @@ def _repeated(path: tuple[str, ...], parts: Sequence[object], names: Sequence[st
 def _one_pair(config: Config) -> Iterator[Problem]:
     data = config.data
     tables = all(name.endswith(COLUMNS) for name in (*data.train, data.dev))
-    if data.target in data.source and not tables and data.noise.kind == "none":
+    if data.target in data.source and not tables and not data.denoises:
         yield Problem(("data", "target"), f"'{data.target}' is data.source too, so both are one file")
     if not data.filter_target_vocabulary:
         yield Problem(
@@ -141,7 +141,7 @@ def _protection(data: DataConfig) -> Iterator[Problem]:
         yield Problem(path, "is of a text that is written, and this run writes edits of one (data.edits)")
     if data.alignments:
         yield Problem(path, "puts marks in the place of words, and data.alignments are links between words")
-    if data.noise.kind != "none":
+    if data.denoises:
         yield Problem(path, "needs all of the source, and data.noise hides parts of it")
     if data.source and set(data.source) <= set(data.features):
         yield Problem(path, "is of sources that are texts (data.features are not)")

@@ -20,7 +20,7 @@ SPOKEN = "target.languages"  # in a run folder
 
 def marks(data: DataConfig) -> tuple[Mark, ...]:
     """The marks that every vocabulary of a run has."""
-    hidden = (MASK,) if data.noise.kind != "none" else ()
+    hidden = (MASK,) if data.denoises else ()
     return OPERATIONS if data.edits else (*target_marks(data).values(), *hidden)
 
 

@@ -284,7 +284,7 @@ def _output(
     kind, features = model.output.kind, decoder.features_size
 
     def make() -> Output:
-        if OUTPUTS[kind].reads_source and model.attention.score.kind == "none":
+        if OUTPUTS[kind].reads_source and not model.attention.attends:
             raise ValueError(f"'{kind}' reads attention, and there is none (model.attention.score: none)")
         if OUTPUTS[kind].extends and all(reader.embedding is None for reader in readers):
             raise ValueError(f"'{kind}' says words of the source, and no source has any (data.features)")

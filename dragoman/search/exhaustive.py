@@ -38,6 +38,8 @@ class Exhaustive(Search):
     probable, up to `beam`, are found in the same way. What a model spells is spelled as in a beam.
     """
 
+    allows_rewards = False  # the bound holds only where a hypothesis becomes less probable as it grows
+
     def __init__(
         self,
         *,

@@ -26,6 +26,8 @@ class Search(ABC):
     draws: ClassVar[bool] = False  # whether it needs random numbers
     seed: int = 0  # tells its random numbers from those of the same search with another seed
     width: int  # the largest `n_best`
+    groups: int = 1  # beams that share the width
+    allows_rewards: ClassVar[bool] = True  # whether a constraint may make a hypothesis more probable
 
     @torch.inference_mode()
     def __call__(

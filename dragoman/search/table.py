@@ -41,6 +41,5 @@ def with_beam(search: Spec, size: int) -> Spec:
 
 def with_width(search: Spec, width: int) -> Spec:
     """The same search, with a larger beam if it gives fewer translations than `width`."""
-    found = components.build(SEARCHES, search)
-    groups = found.groups if isinstance(found, Diverse) else 1
-    return search if found.width >= width else with_beam(search, -(-width // groups))
+    built = components.build(SEARCHES, search)
+    return search if built.width >= width else with_beam(search, -(-width // built.groups))

@@ -164,7 +164,7 @@ def _unknown(config: Config) -> Iterator[Problem]:
 def _noise(config: Config) -> Iterator[Problem]:
     """Noise is in the source alone, and hides words of it; the target is the same lines."""
     data, kind, path = config.data, config.training.objective.kind, ("data", "noise")
-    if data.noise.kind == "none":
+    if not data.denoises:
         return
     if OBJECTIVES[kind].both_directions:
         yield Problem(path, f"is in the source, and '{kind}' trains both directions")
@@ -250,7 +250,7 @@ def _consistency(config: Config) -> Iterator[Problem]:
 def _coverage(config: Config) -> Iterator[Problem]:
     """A coverage penalty in search needs attention to words."""
     told = ""
-    if config.model.attention.score.kind == "none":
+    if not config.model.attention.attends:
         told = "there is no attention (model.attention.score: none)"
     elif config.data.source and set(config.data.inputs) <= set(config.data.features):
         told = "is of words, and there are none (data.features)"

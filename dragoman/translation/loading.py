@@ -256,6 +256,6 @@ def codec(
         target_marks(config.data),
         foreign(config.data, folder),
         surfaces,
-        attends=config.model.attention.score.kind != "none",
+        attends=config.model.attention.attends,
         unknown=UnknownWords(target) if config.replace_unk else None,
     )

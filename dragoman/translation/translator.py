@@ -18,7 +18,6 @@ from dragoman.errors import UserError
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
-from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import FORCED
 from dragoman.search.table import SEARCHES, has_beam, with_beam
@@ -182,7 +181,7 @@ class Translator:
         if chooser and search is None and beam_size is None:
             search = chooser.search(self.search)
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), self.codec.mark(to), chooser)
-        if constraints.weight and isinstance(task.search, Exhaustive):
+        if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
         if exact and not self.codec.reading.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.memory)")

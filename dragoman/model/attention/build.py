@@ -20,7 +20,7 @@ from dragoman.model.attention.windows import WINDOWS, LocalAttention
 def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: Assemble) -> Attention:
     """Attention to one source, for queries and states of these sizes."""
     path = "model", "attention"
-    if attention.score.kind == "none":
+    if not attention.attends:
         for name in attention.beside_score():
             assemble((*path, name), failing("needs attention, and there is none (score: none)"), lambda: None)
         return NoAttention()
@@ -93,5 +93,4 @@ def build_combination(model: ModelConfig, attentions: list[Attention], query_siz
 
 def hiding_term(attention: AttentionConfig) -> str | None:
     """The kind of the term that hides source symbols, if there is one."""
-    looks = attention.score.kind != "none"
-    return next((term.kind for term in attention.terms if looks and TERMS[term.kind].hides), None)
+    return next((term.kind for term in attention.terms if attention.attends and TERMS[term.kind].hides), None)

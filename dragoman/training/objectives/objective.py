@@ -80,7 +80,7 @@ class Objective(nn.Module, ABC):
 def check_learnable(config: Config) -> Iterator[str]:
     """A problem if no part of the attention can be learnt."""
     attention = config.model.attention
-    if attention.score.kind == "none":
+    if not attention.attends:
         yield "there is no attention (model.attention.score: none)"
     elif attention.score.kind == "uniform" and all(TERMS[term.kind].hides for term in attention.terms):
         yield "all weights that attention can see are alike (model.attention.score: uniform)"

@@ -36,7 +36,7 @@ class Segment(Objective):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         attention = config.model.attention
-        if not any(TERMS[term.kind].is_hard for term in attention.terms) or attention.score.kind == "none":
+        if not any(TERMS[term.kind].is_hard for term in attention.terms) or not attention.attends:
             yield "segment needs model.attention.terms: shift"
         elif attention != AttentionConfig(score=Spec("uniform"), terms=attention.terms[:1]):
             yield (
