@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 
 from dragoman.errors import UserError
 from dragoman.model import build
+from dragoman.model.assembly import without_values
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
 from tests.builders import BATCH, SYMBOLS, build_model, settings
@@ -142,3 +143,25 @@ def test_models_of_other_shapes_have_no_mean(tmp_path: Path, golden: Golden) -> 
     with pytest.raises(UserError, match=r"5:") as raised:
         mean(paths)
     golden(str(raised.value))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"embedding": {"tie": "all"}},
+        {"embedding": {"source": {"kind": "character_rnn"}}},
+        *({"output": {"kind": kind}} for kind in ("adaptive", "classes", "huffman", "nce", "full")),
+    ],
+    ids=str,
+)
+def test_a_model_without_values_becomes_the_model_whose_weights_fill_it(options: dict[str, Any]) -> None:
+    filled = build.build(settings(**options), (SYMBOLS,), SYMBOLS)
+    with without_values():
+        empty = build.build(settings(**options), (SYMBOLS,), SYMBOLS)
+    fill(empty, weights(filled), Path("model"))
+    expected = dict(filled.named_parameters(remove_duplicate=False))
+    parameters = dict(empty.named_parameters(remove_duplicate=False))
+    assert parameters.keys() == expected.keys()
+    assert all(torch.equal(parameters[name], parameter) for name, parameter in expected.items())
+    assert len(list(empty.parameters())) == len(list(filled.parameters()))  # tied ones are one parameter
+    assert all(map(torch.equal, empty.buffers(), filled.buffers()))  # of which some are not saved
