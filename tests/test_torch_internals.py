@@ -66,6 +66,7 @@ def internals(module: ast.Module) -> Iterator[str]:
                 yield ".".join([origins[parts[0]], *parts[1:], "_"])
 
 
+@pytest.mark.slow
 def test_no_other_module_uses_what_torch_keeps_to_itself(repository: Path) -> None:
     home = Path(torch_internals.__file__)
     found = {

@@ -11,6 +11,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -66,10 +67,14 @@ def problems(mutants: Sequence[Mutant], root: Path) -> Iterator[str]:
 
 def _exists(root: Path, test: str) -> bool:
     file, _, function = test.partition("::")
-    if not (root / file).is_file():
-        return False
-    module = ast.parse((root / file).read_text(encoding="utf-8"))
-    return not function or any(isinstance(each, ast.FunctionDef) and each.name == function for each in module.body)
+    return (root / file).is_file() and (not function or function in _functions(root / file))
+
+
+@cache
+def _functions(path: Path) -> frozenset[str]:
+    """Return the names of the functions of a module."""
+    statements = ast.parse(path.read_text(encoding="utf-8")).body
+    return frozenset(statement.name for statement in statements if isinstance(statement, ast.FunctionDef))
 
 
 def copied(root: Path, folder: Path) -> None:
