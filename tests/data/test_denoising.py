@@ -33,6 +33,7 @@ def parts(noisy: list[int | None]) -> list[list[int]]:
     return found
 
 
+@pytest.mark.slow
 @given(st.integers(0, 60), st.floats(0.01, 0.99), st.floats(1, 9), st.text(max_size=3))
 def test_the_share_is_hidden_in_spans_of_which_each_has_one_mask(
     count: int, share: float, length: float, seed: str

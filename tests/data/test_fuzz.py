@@ -66,10 +66,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield tmp_path_factory.mktemp("fuzz")
 
 
-@pytest.mark.parametrize("packed", ["", ".gz"])
 @pytest.mark.parametrize("reader", READERS)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=BYTES)
+@given(content=BYTES, packed=st.sampled_from(["", ".gz"]))
 def test_any_bytes_are_read_or_told_with_their_line(reader: str, packed: str, content: bytes, folder: Path) -> None:
     name, read = READERS[reader]
     path = folder / (name + packed)

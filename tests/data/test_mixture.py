@@ -68,6 +68,7 @@ def test_the_rest_of_an_epoch_is_the_epoch_from_there_on(unit: str) -> None:
         assert [batch.tolist() for batch in plan(5.0, 3, unit).batches(begin)] == whole[begin:]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=5), st.floats(1, 100), st.integers(0, 5))
 def test_any_sizes(sizes: list[int], temperature: float, epoch: int) -> None:
     mixture = Mixture.tempered(tuple(sizes), temperature)

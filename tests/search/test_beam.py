@@ -137,7 +137,7 @@ def test_a_beam_of_one_without_normalisation_is_greedy(options: dict[str, Any]) 
         assert one.attention[0] == pytest.approx(other.attention[0], abs=1e-6)
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("size", [1, 5])
 @pytest.mark.parametrize("options", MODELS)
 def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], size: int) -> None:
     model, search = build_model(spread=1.0, **options), Beam(size=size, length_margin=3)
@@ -150,7 +150,7 @@ def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], size: int) -
             assert one.attention[0] == pytest.approx(other.attention[0], abs=1e-6)
 
 
-@pytest.mark.parametrize(("size", "n_best"), [(1, 1), (2, 1), (2, 2), (4, 1), (4, 3), (8, 8)])
+@pytest.mark.parametrize(("size", "n_best"), [(1, 1), (4, 3), (8, 8)])
 @pytest.mark.parametrize("options", MODELS)
 def test_every_hypothesis_has_its_log_probabilities_and_its_attention(
     options: dict[str, Any], size: int, n_best: int
@@ -414,7 +414,7 @@ def test_stopping_early_loses_nothing(
 ) -> None:
     """A search that goes on to the limit whatever it has found finds nothing better, but takes more steps."""
     (size, n_best), steps = width, {"early": 0, "late": 0}
-    for seed in range(6):
+    for seed in range(4):
         model = build_model(seed=seed, symbols=SYMBOLS, spread=1.5)
         search = Beam(size=size, normalisation=normalisation, alpha=0.8, length_margin=5, coverage_penalty=penalty)
         source = (sentences(*SOURCES),)

@@ -98,6 +98,7 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(what=trees, said=st.lists(st.sampled_from([4, 6, 9]), max_size=2))
 def test_any_order_predicts_what_plain_loops_do(what: Any, said: list[int]) -> None:
@@ -124,6 +125,7 @@ def constraints(kinds: tuple[str, ...], sources: int) -> All:
     return All([made[kind] for kind in kinds])
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(what=trees, order=st.permutations(["forbidden", "edits", "prefix"]))
 def test_constraints_hold_in_any_order_around_any_predictor(what: Any, order: list[str]) -> None:

@@ -52,6 +52,7 @@ def test_the_words_around_are_heard_late_and_then_grow() -> None:
     assert [aligning.said(share) for share in (0.7, 1.0)] == [1, 1]
 
 
+@pytest.mark.slow
 @needs_thot
 @pytest.mark.usefixtures("_short")
 def test_directions_are_joined_as_those_of_other_methods() -> None:
@@ -63,6 +64,7 @@ def test_directions_are_joined_as_those_of_other_methods() -> None:
     assert any(other - one for one, other in zip(forward, backward, strict=True))
 
 
+@pytest.mark.slow
 @needs_thot
 def test_order_is_learnt_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy language turns sentences round, against the preference for the diagonal."""

@@ -80,6 +80,7 @@ def test_development_texts_have_masks_too_and_always_the_same(made: Made, assemb
         assert Result.from_line(Result(translation, "").line())
 
 
+@pytest.mark.slow
 def test_it_resumes_to_the_same_weights(made: Made, tmp_path: Path) -> None:
     options = {**ALONE, "training.epochs": 3, "training.steps": None}
     whole = session.train(made({**options, "run": str(tmp_path / "whole")}), quiet=True)

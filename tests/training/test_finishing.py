@@ -29,6 +29,7 @@ def files(folder: RunFolder) -> dict[Path, tuple[bytes, int]]:
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [SIX, {"training.objective": "agreement"}])
 def test_a_finished_run_is_left_alone_and_told(
     options: dict[str, Any], made: Made, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -66,16 +67,17 @@ def test_says_every_limit_that_has_to_be_raised(made: Made) -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "name", "call"),
+    ("owner", "name", "call", "before"),  # a new run, or one that had been finished after fewer steps
     [
-        (Selection, "write_mean", 1),
-        (Validator, "__call__", 3),  # behind those of training
-        (Validator, "write", 1),
-        (card, "write", 1),
-        (Journal, "row", 3),
+        (Selection, "write_mean", 1, SIX),
+        (Validator, "__call__", 3, {}),  # behind those of training
+        (Validator, "__call__", 3, SIX),
+        (Validator, "write", 1, {}),
+        (card, "write", 1, SIX),
+        (Journal, "row", 3, {}),
+        (Journal, "row", 3, SIX),
     ],
 )
-@pytest.mark.parametrize("before", [{}, SIX])  # a new run, or one that had been finished after fewer steps
 def test_a_run_killed_while_it_is_finished_is_finished_by_the_same_command(
     owner: Any, name: str, call: int, before: dict[str, Any], made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:

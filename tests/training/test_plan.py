@@ -127,6 +127,7 @@ def test_an_empty_corpus_cannot_be_drawn_from(
         assembled(made({"data.train": train, "data.weights": [1, 1, 1]}))
 
 
+@pytest.mark.slow
 def test_a_mixture_resumes_to_the_same_weights(two: dict[str, Any], corpus: Path, tmp_path: Path) -> None:
     options = {**two, "data.weights": [1, 3], "training.batch": {"size": 10}, "training.epochs": 3}
     whole = session.train(toy.config(corpus, tmp_path / "whole", options), quiet=True)

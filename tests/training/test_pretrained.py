@@ -119,6 +119,7 @@ def test_another_size_is_told_with_both_numbers(made: Made, assembled: Assembled
         assembled(made({**of(write(tmp_path / "words.vec")), "model.embedding.size": size}))
 
 
+@pytest.mark.slow
 def test_the_file_is_read_before_the_first_step_alone(made: Made, corpus: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "words.vec")
     whole = session.train(made({**of(path), "training.steps": 6, "run": str(tmp_path / "whole")}), quiet=True)
@@ -141,6 +142,7 @@ def test_what_fills_a_table_otherwise_is_refused(
     golden(str(raised.value))
 
 
+@pytest.mark.slow
 def test_what_starts_from_a_run_with_vectors_has_no_file(corpus: Path, tmp_path: Path) -> None:
     from dragoman.training import starting
 

@@ -151,6 +151,7 @@ def test_wrong_values_are_told_in_a_line(name: str, value: Any, golden: Golden) 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_process() -> None:
     pytest.importorskip("resource")
     before = peak_memory()

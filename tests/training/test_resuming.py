@@ -93,14 +93,18 @@ def train(corpus: Path, tmp_path: Path) -> Train:
 
 @pytest.fixture(scope="module")
 def straight(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """The results of runs that nobody disturbed."""
+    """The results of runs that nobody disturbed, each of which is made when it is first looked up."""
     folder = tmp_path_factory.mktemp("straight")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "LOG_EVERY", 3)
-        return {
-            name: result(session.train(toy.config(corpus, folder / name, options), quiet=True))
-            for name, options in CASES.items()
-        }
+
+    class Results(dict[str, dict[str, Any]]):
+        def __missing__(self, name: str) -> dict[str, Any]:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(trainer, "LOG_EVERY", 3)
+                run = session.train(toy.config(corpus, folder / name, CASES[name]), quiet=True)
+            self[name] = result(run)
+            return self[name]
+
+    return Results()
 
 
 def result(run: RunFolder) -> dict[str, Any]:
@@ -124,6 +128,7 @@ def test_the_same_seed_gives_the_same_bits(case: str, straight: dict[str, Any], 
     assert result(train("again", CASES[case])) == straight[case]
 
 
+@pytest.mark.slow
 def test_rows_of_metrics_tell_what_the_loss_is_made_of(straight: dict[str, Any]) -> None:
     for case, parts in (
         ("penalised", ("cross_entropy", "fertility", "coverage")),

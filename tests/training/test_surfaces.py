@@ -33,11 +33,9 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-@pytest.mark.parametrize("removed", [False, True])
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_killed_and_gone_on_with(
-    model: str, removed: bool, corpus: Path, tmp_path: Path, meddle: Callable[..., None]
-) -> None:
+def test_killed_and_gone_on_with(model: str, corpus: Path, tmp_path: Path, meddle: Callable[..., None]) -> None:
     """With its store, or after that was removed, so that it is written anew."""
     options = {**OPTIONS, **MODELS[model]}
 
@@ -53,9 +51,11 @@ def test_killed_and_gone_on_with(
     with pytest.raises(Killed):
         train("killed")
     meddle({})
-    data = tmp_path / "killed" / "data"
-    assert (data / "source.surfaces.values").stat().st_size
-    if removed:
-        shutil.rmtree(data)
-    assert train("killed") == straight
-    assert (data / "source.surfaces.values").stat().st_size
+    shutil.copytree(tmp_path / "killed", tmp_path / "removed")
+    for name in ("killed", "removed"):
+        data = tmp_path / name / "data"
+        assert (data / "source.surfaces.values").stat().st_size
+        if name == "removed":
+            shutil.rmtree(data)
+        assert train(name) == straight
+        assert (data / "source.surfaces.values").stat().st_size

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +85,32 @@ def parent(made: Made, tmp_path: Path) -> Callable[..., Path]:
     """A run of one step in the folder `parent`, its weights in float64 and of many sizes."""
 
     def trained(options: Mapping[str, Any] = {}) -> Path:
-        folder = session.train(made({"run": str(tmp_path / "parent"), **options}), quiet=True)
-        tensors, note = read_tensors(folder.weights())
-        noise = torch.Generator().manual_seed(1)
-        wide = {
-            name: torch.randn(each.shape, generator=noise, dtype=torch.float64) if each.is_floating_point() else each
-            for name, each in tensors.items()
-        }
-        write_tensors(folder.weights(), wide, note)
-        return folder.path
+        return widened(session.train(made({"run": str(tmp_path / "parent"), **options}), quiet=True))
+
+    return trained
+
+
+def widened(folder: RunFolder) -> Path:
+    """Give a run weights in float64 and of many sizes."""
+    tensors, note = read_tensors(folder.weights())
+    noise = torch.Generator().manual_seed(1)
+    wide = {
+        name: torch.randn(each.shape, generator=noise, dtype=torch.float64) if each.is_floating_point() else each
+        for name, each in tensors.items()
+    }
+    write_tensors(folder.weights(), wide, note)
+    return folder.path
+
+
+@pytest.fixture(scope="module")
+def parents(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Runs such as `parent` makes, one for each case, to be left as they are."""
+    folder = tmp_path_factory.mktemp("parents")
+
+    @cache
+    def trained(case: str) -> Path:
+        config = toy.config(corpus, folder / case.replace(" ", "-"), {"training.steps": 1, **CASES[case]})
+        return widened(session.train(config, quiet=True))
 
     return trained
 
@@ -105,9 +123,9 @@ def on(corpus: Path, start: Path, options: Mapping[str, Any] = {}) -> dict[str, 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_symbols_take_every_parameter(
-    case: str, parent: Callable[..., Path], made: Made, assembled: Assembled
+    case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled
 ) -> None:
-    start = parent(CASES[case])
+    start = parents(case)
     run = assembled(made({**CASES[case], "training.start": str(start)}))
     expected, _ = read_tensors(RunFolder(start).weights())
     found = weights(run.model)
@@ -157,9 +175,9 @@ ARRANGED = {f"output {kind}" for kind, output in OUTPUTS.items() if output.arran
 
 @pytest.mark.parametrize("case", sorted(CASES.keys() - ARRANGED))
 def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
-    case: str, parent: Callable[..., Path], made: Made, assembled: Assembled, others: Path
+    case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled, others: Path
 ) -> None:
-    start = parent(CASES[case])
+    start = parents(case)
     run = assembled(made(on(others, start, CASES[case])))
     old, (tensors, _) = Run.load(start), read_tensors(RunFolder(start).weights())
     here, there = (*run.data.sources, run.data.target), (*old.sources, old.target)
@@ -186,9 +204,9 @@ def expected_letters(table: Tensor, new: Language, old: Language) -> Tensor:
 
 @pytest.mark.parametrize("case", sorted(ARRANGED))
 def test_an_arrangement_of_other_symbols_is_told(
-    case: str, parent: Callable[..., Path], made: Made, assembled: Assembled, others: Path, golden: Golden
+    case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled, others: Path, golden: Golden
 ) -> None:
-    start = parent(CASES[case])
+    start = parents(case)
     with pytest.raises(UserError, match=r"^training\.start: model\.output") as raised:
         assembled(made(on(others, start, CASES[case])))
     golden(str(raised.value).replace(str(start), "PARENT"))
@@ -295,6 +313,7 @@ def straight(parent: Callable[..., Path], made: Made, others: Path, tmp_path: Pa
     return on(others, parent(), options)
 
 
+@pytest.mark.slow
 def test_a_started_run_that_was_stopped_goes_on_without_the_other_run(
     straight: dict[str, Any], made: Made, meddle: Meddle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -456,6 +475,7 @@ def shared(start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
     return {"training.start": str(start), "training.init_interpolation": 0.25, "training.epochs": 3, **options}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", [1, 3])
 def test_a_share_of_the_start_is_in_the_final_weights(
     average: int, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
@@ -548,6 +568,7 @@ def test_a_share_of_no_start_is_told(made: Made, golden: Golden) -> None:
     golden(str(error.value))
 
 
+@pytest.mark.slow
 def test_a_run_may_take_the_symbols_of_another(
     parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path
 ) -> None:

@@ -94,7 +94,8 @@ def bits(folder: RunFolder) -> dict[str, dict[str, bytes]]:
     return {name: {key: each.numpy().tobytes() for key, each in found.items()} for name, found in tensors.items()}
 
 
-@pytest.mark.parametrize("step", [2, 3, 4, 6])
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [2, 3, 4])
 def test_killed_before_and_after_the_first_gradient(
     step: int, train: Callable[..., RunFolder], meddle: Callable[..., None]
 ) -> None:
@@ -130,6 +131,7 @@ def test_buffers_are_in_every_file_of_weights_but_passing_ones(train: Callable[.
         assert not any("passing" in name for name in tensors)
 
 
+@pytest.mark.slow
 def test_a_loaded_run_has_them_in_every_engine(train: Callable[..., RunFolder], tmp_path: Path) -> None:
     folder = train("run", **{"training.epochs": 8, "training.search": "greedy"})
     lines = [text for text, _ in toy.pairs(6, 9, 3)]

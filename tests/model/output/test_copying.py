@@ -368,6 +368,7 @@ def test_words_of_several_sources_are_copied(kind: str, combination: Any) -> Non
     assert_derivative(lambda: force(model.train(), batch).loss.total, model.parameters())
 
 
+@pytest.mark.slow
 def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
     torch.manual_seed(0)
     model = copying(spread=0.1, decoder={"attend": "after"}).train()
@@ -384,8 +385,9 @@ def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
 
 
 @each_kind
-@searches
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(
+    ("search", "together"), [(Greedy(), False), (Beam(size=4), True)], ids=["greedy alone", "beam with another"]
+)
 def test_searches_find_what_they_then_score(search: Search, together: bool, kind: str) -> None:
     """Alone, and with a model that has symbols of the vocabulary alone."""
     model: Any = copying(kind, seed=3, spread=1.0, generate=-3.0)

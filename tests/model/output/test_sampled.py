@@ -54,6 +54,7 @@ def of_bias(output: Output, readout: Readout, target: Tensor) -> Tensor:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D6")
 def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
     """By a logit of a single row, which is that by its bias. In expectation it differs from `u - [w = y]` by

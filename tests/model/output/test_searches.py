@@ -19,7 +19,6 @@ from tests.builders import BATCH as PLAIN
 from tests.builders import SYMBOLS, build_model, copied, pairs
 
 each = pytest.mark.parametrize("kind", [kind for kind, output in OUTPUTS.items() if not output.spells])
-searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=4)], ids=["greedy", "beam"])
 BATCH = copied(PLAIN)
 ROWS = ([4, 5, 6], [7], [8, 4])  # its sources
 
@@ -29,8 +28,9 @@ def modelled(kind: str, **options: Any) -> Seq2Seq:
 
 
 @each
-@searches
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(
+    ("search", "together"), [(Greedy(), True), (Beam(size=4), False)], ids=["greedy with another", "beam alone"]
+)
 def test_searches_find_what_they_then_score(kind: str, search: Search, together: bool) -> None:
     """Alone, and with a model that has the full softmax."""
     model = Ensemble([modelled(kind), build_model(seed=4)], [1, 1]) if together else modelled(kind)

@@ -190,16 +190,15 @@ def test_searches_spell_and_are_scored_the_same(name: str) -> None:
     with torch.no_grad():
         model.output.words.bias[UNK] += 4.0
     spelled = 0
-    for search in (Greedy(length_margin=3), Beam(size=3, length_margin=3)):
-        allowed = torch.ones(3, SYMBOLS, dtype=torch.bool)
-        for predictor in (model, ShortlistPredictor(model, allowed)):
-            for source, (best, *_) in enumerate(search(predictor, BATCH.sources)):
-                words = [word for word in best.surfaces if word is not None]
-                spelled += len(words)
-                assert [symbol == UNK for symbol in best.symbols] == [word is not None for word in best.surfaces]
-                scored = model.score(said(source, best.symbols, words)).log_probs[0]
-                assert scored.tolist() == pytest.approx(list(best.log_probs), abs=1e-6)
-    assert spelled > 10
+    shortlist = ShortlistPredictor(model, torch.ones(3, SYMBOLS, dtype=torch.bool))
+    for search, predictor in ((Greedy(length_margin=3), shortlist), (Beam(size=3, length_margin=3), model)):
+        for source, (best, *_) in enumerate(search(predictor, BATCH.sources)):
+            words = [word for word in best.surfaces if word is not None]
+            spelled += len(words)
+            assert [symbol == UNK for symbol in best.symbols] == [word is not None for word in best.surfaces]
+            scored = model.score(said(source, best.symbols, words)).log_probs[0]
+            assert scored.tolist() == pytest.approx(list(best.log_probs), abs=1e-6)
+    assert spelled > 5
     with torch.no_grad():
         model.output.words.bias[UNK] -= 4.0
 

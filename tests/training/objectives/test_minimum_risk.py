@@ -150,6 +150,7 @@ def test_what_it_cannot_train_is_told(options: dict[str, Any], expected: str, tm
         toy.config(corpus, tmp_path / "run", {**kind, **options})
 
 
+@pytest.mark.slow
 @pytest.mark.spec("G2")
 def test_what_the_metric_finds_better_becomes_more_probable() -> None:
     """Without the reference among the candidates, and without ever reading it."""
