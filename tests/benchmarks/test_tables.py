@@ -185,7 +185,6 @@ def product(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", small.rows(), ids=lambda row: row.name)
 def test_every_row_of_small_is_a_sound_configuration(row: Row, tmp_path: Path) -> None:
     for part in ("parent", "parent-dev", "memory", "dev"):
@@ -195,6 +194,7 @@ def test_every_row_of_small_is_a_sound_configuration(row: Row, tmp_path: Path) -
     assert (config.data.source, config.data.target) == (("en",), "de")
 
 
+@pytest.mark.slow
 def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
     product: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -307,7 +307,6 @@ def test_widths_go_along_the_table_and_beyond_it() -> None:
     assert sizes.SETTINGS["twice the subwords"].size(first).symbols == 2 * first.symbols
 
 
-@pytest.mark.slow
 def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
     kinds.only = [f"verses, {name}" for name in (sizes.INIT, sizes.AGAIN)]
     greedy = "{kind: greedy, length_ratio: 1, length_margin: 2}"
@@ -326,6 +325,7 @@ def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.Ca
     ]
 
 
+@pytest.mark.slow
 def test_objectives_go_on_from_one_start(kinds: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
     kinds.data /= "captions"
     rows = objectives.rows(kinds)
@@ -497,12 +497,12 @@ def test_differences_are_bold_beyond_what_two_seeds_differ() -> None:
     assert sizes.spread({"verses": {sizes.INIT: result(1.0, 1.0)}}, "chrF") == float("inf")
 
 
-@pytest.mark.slow
 def test_a_folder_without_corpora_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sizes.main(["--data", str(tmp_path), "--folder", str(tmp_path / "table")]) == 1
     assert "expected a folder for each corpus" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_rows_of_strings_are_a_curve_with_what_was_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
