@@ -30,7 +30,7 @@ from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf, Ter
 from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
-from dragoman.translation.reranking import Reranker
+from dragoman.translation.reranking.reranker import Reranker
 from dragoman.translation.translator import Translator
 
 

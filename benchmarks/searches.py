@@ -32,9 +32,9 @@ from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
-from dragoman.translation import criteria
-from dragoman.translation.criteria import MODEL
-from dragoman.translation.risk import MinimumBayesRisk
+from dragoman.translation.reranking import criteria
+from dragoman.translation.reranking.criteria import MODEL
+from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
 from dragoman.translation.translator import Translator
 from dragoman.translation.tuning import Weighted, own_alpha
 

@@ -35,7 +35,7 @@ from dragoman.corpus.sizes import Corpus, choose
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.text.protection import KINDS, Protection
 from dragoman.training import checks
-from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
+from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints
 from dragoman.translation.translator import Translator
 
 LANGUAGES = ("en", "de")

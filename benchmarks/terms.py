@@ -31,7 +31,7 @@ from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
 from dragoman.text.glossary import Glossary, Term, Wholes
 from dragoman.text.tokenise import punctuation
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translator import Translator
 
 WEIGHTS = (1, 2, 4, 8)

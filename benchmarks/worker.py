@@ -29,7 +29,7 @@ from dragoman.training.stopping import Stop
 from dragoman.training.workers import Workers
 from dragoman.translation.generator import Task
 from dragoman.translation.sentence import Sentence
-from dragoman.translation.spans import Marked
+from dragoman.translation.transforms.placeholders import Marked
 
 PRODUCTS = 8  # products in a round
 

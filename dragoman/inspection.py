@@ -21,9 +21,9 @@ from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.text.normalise import composed
 from dragoman.translation import result
-from dragoman.translation.inputs import Text
 from dragoman.translation.maps import SourceMaps
 from dragoman.translation.result import Result
+from dragoman.translation.source_inputs import Text
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 from dragoman.visualisation.sentences import Example

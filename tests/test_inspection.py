@@ -16,9 +16,10 @@ from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.inspection import Sentences
 from dragoman.run.run import Run
-from dragoman.translation import loading, origin
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.explaining import explained
+from dragoman.translation import loading
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.attribution import context as origin
+from dragoman.translation.attribution.attribution import explained
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Translation
 from dragoman.visualisation.sentences import Example

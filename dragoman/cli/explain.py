@@ -176,7 +176,7 @@ def _explained(translator: "Translator", given: "Sequence[tuple[Given, ...]]", o
 
 def _check_lengths(translator: "Translator", given: "Sequence[tuple[Given, ...]]", options: Options) -> None:
     """Raises UserError for a longer text than a search reads: time and memory grow with the square of its length."""
-    from dragoman.translation.inputs import LONGEST
+    from dragoman.translation.source_inputs import LONGEST
 
     encode, texts = translator.target.text.encode, {"--target": options.target, "--contrast": options.contrast}
     long = [name for name, text in texts.items() if text and len(encode(text[:LONGEST_TEXT])) > LONGEST]

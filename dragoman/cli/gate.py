@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
-    from dragoman.translation.gate import Gate
+    from dragoman.translation.comparison import Gate
 
 app = typer.Typer()
 
@@ -44,7 +44,7 @@ def judge(
     from dragoman.configuration import components
     from dragoman.evaluation.metrics.table import METRICS
     from dragoman.run.run import Run
-    from dragoman.translation.gate import Gate, compared
+    from dragoman.translation.comparison import Gate, compared
     from dragoman.translation.loading import load
 
     new, old = Run.load(run), Run.load(against)

@@ -20,7 +20,7 @@ from dragoman.text.printable import printable
 if TYPE_CHECKING:
     from dragoman.reporting import Translated
     from dragoman.run.run import Run
-    from dragoman.translation.inputs import Text
+    from dragoman.translation.source_inputs import Text
 
 Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if there is one
 

@@ -119,11 +119,11 @@ def tell(text: str) -> None:
 
 def warn(places: Iterable[str], left_out: Iterable[int]) -> None:
     """Warn about lines that were not read whole: `left_out` counts the symbols cut from each."""
-    from dragoman.translation import inputs  # imports torch, which scoring a file does without
+    from dragoman.translation import source_inputs  # imports torch, which scoring a file does without
 
     for place, symbols in zip(places, left_out, strict=False):
         if symbols:
-            tell(f"{place}: too long, only the first {inputs.LONGEST:,} symbols were read")
+            tell(f"{place}: too long, only the first {source_inputs.LONGEST:,} symbols were read")
 
 
 @contextmanager

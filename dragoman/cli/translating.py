@@ -15,9 +15,9 @@ from dragoman.files.reading import shown
 if TYPE_CHECKING:
     from dragoman.configuration.components import Spec
     from dragoman.corpus.features import Given
-    from dragoman.translation.lexical import LexicalConstraints
-    from dragoman.translation.reranking import Reranker
-    from dragoman.translation.risk import MinimumBayesRisk
+    from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
+    from dragoman.translation.reranking.reranker import Reranker
+    from dragoman.translation.transforms.terms import LexicalConstraints
     from dragoman.translation.translation import Translation
     from dragoman.translation.translator import Translator
 
@@ -71,7 +71,7 @@ def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "Lex
     from dragoman.documents.placeholders import WITHIN
     from dragoman.text.glossary import together
     from dragoman.text.protection import Protection
-    from dragoman.translation.lexical import LexicalConstraints
+    from dragoman.translation.transforms.terms import LexicalConstraints
 
     names = languages(runs) if options.glossary else ()
     terms = [*map(glossary.read_kept, options.keep or ())]
@@ -91,7 +91,7 @@ def _risk(options: Options) -> "MinimumBayesRisk | None":
         return None
     from dragoman.configuration import components
     from dragoman.evaluation.metrics.table import METRICS
-    from dragoman.translation.risk import MinimumBayesRisk
+    from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
 
     metric = components.build(METRICS, components.read(METRICS, options.mbr))
     return MinimumBayesRisk(metric, options.samples)
@@ -101,7 +101,7 @@ def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
     """Return what `--rerank` asks for."""
     if options.rerank is None:
         return None
-    from dragoman.translation.nbest import Lists
+    from dragoman.translation.reranking.nbest import Lists
     from dragoman.translation.tuning import Weighted
 
     lists = Lists(options.criteria) if options.criteria else None
@@ -112,7 +112,7 @@ def translated(
     pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, *, whole: bool = False
 ) -> "list[Translation]":
     """Return the translations of some lines. Messages tell their numbers, or of a `whole` document their texts."""
-    from dragoman.translation.attended import SHORT
+    from dragoman.translation.attention_matrix import SHORT
 
     rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
     translate = partial(pipeline.translator.translate, beam_size=options.beam)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dragoman.cli.scores import Text
     from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric
-    from dragoman.translation.nbest import Lists
+    from dragoman.translation.reranking.nbest import Lists
     from dragoman.translation.translator import Translator
     from dragoman.translation.tuning import Tuned, Weighted
 
@@ -65,7 +65,7 @@ def tune(options: Options) -> None:
     from dragoman.configuration import components
     from dragoman.evaluation.metrics.table import METRICS
     from dragoman.translation.loading import load
-    from dragoman.translation.nbest import Lists
+    from dragoman.translation.reranking.nbest import Lists
     from dragoman.translation.tuning import Weighted, listed
     from dragoman.translation.tuning import tune as tuned
 
@@ -96,8 +96,8 @@ def _begun(
     taken twice, or of what the run does not have.
     """
     from dragoman.data.language import Language
-    from dragoman.translation.criteria import LENGTH_MODEL, MODEL, OWN, REVERSE, LengthModel
-    from dragoman.translation.nbest import LOG_PROB
+    from dragoman.translation.reranking.criteria import LENGTH_MODEL, MODEL, OWN, REVERSE, LengthModel
+    from dragoman.translation.reranking.nbest import LOG_PROB
     from dragoman.translation.tuning import Lengths, Weighted, own_alpha
 
     known = [*OWN, LENGTH_MODEL]

@@ -10,7 +10,7 @@ from dragoman.documents.placeholders import ENTITY, PLACEHOLDER, PROTECTED
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
 from dragoman.text.tokenise import CJK
-from dragoman.translation.placing import Placed
+from dragoman.translation.transforms.tag_placement import Placed
 
 _SIGN = re.compile(r"[\s\d,;*†‡§¶®©™()\[\]–-]+")
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|[^\w\s])$")  # the end of a word, or a punctuation mark

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.text.tokenise import Span
-from dragoman.translation.placing import Ends, Node, Placed, places, shared
+from dragoman.translation.transforms.tag_placement import Ends, Node, Placed, places, shared
 
 _LETTER = re.compile(r"\w")
 LEAST = 0.1  # of the attention of a word, to link a word that none is linked to

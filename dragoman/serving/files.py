@@ -21,7 +21,7 @@ from dragoman.serving.document_worker import Reading
 from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.request_options import RequestOptions
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.transforms.terms import LexicalConstraints
 
 MINUTES = 30  # that a translated file can be fetched for
 TOGETHER = 20  # times the size of the largest file: what all that are kept may have

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from dragoman.corpus import glossary
 from dragoman.errors import UserError
 from dragoman.text.glossary import FoundTerm, Glossary, together
-from dragoman.translation.terms import said
+from dragoman.translation.transforms.term_placement import said
 
 Languages: TypeAlias = tuple[str, str]
 

@@ -22,9 +22,10 @@ from dragoman.search.table import in_place_of, with_width
 from dragoman.serving.batching import Batcher
 from dragoman.serving.cache import TranslationCache
 from dragoman.serving.request_options import Item, RequestOptions
-from dragoman.translation import gate, rest
-from dragoman.translation.inputs import LONGEST
+from dragoman.translation import comparison
 from dragoman.translation.loading import Engine, digest_of, load
+from dragoman.translation.source_inputs import LONGEST
+from dragoman.translation.transforms import stripped_text
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 
@@ -87,7 +88,7 @@ class Model:
         """
         files = _files(RunFolder(folder))
         run = Run.load(folder)
-        gate.check(run, partial(digest_of, run, engine=engine))
+        comparison.check(run, partial(digest_of, run, engine=engine))
         pairs = [(pair.sources[0], pair.target) for pair in run.config.data.language_pairs]
         model = cls(name or folder.name, load(folder, device=device, engine=engine), pairs, cached=cached)
         model._folder, model._files = RunFolder(folder), files
@@ -219,7 +220,7 @@ class Hop(NamedTuple):
 
     def without(self, text: str) -> str:
         """A text without its protected spans, but for those that the model has learnt marks for."""
-        return rest.without(text, PROTECTED, self.model.translator.codec.reading.protection)
+        return stripped_text.without(text, PROTECTED, self.model.translator.codec.reading.protection)
 
     def item(self, item: Item) -> Item:
         """What the model reads of an item."""

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints
+from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints
 
 Work: TypeAlias = Literal["translate", "score", "explain"]
 

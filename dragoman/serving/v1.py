@@ -21,8 +21,8 @@ from dragoman.serving.languages import AUTO, guess_form, languages_of
 from dragoman.serving.models import Read
 from dragoman.serving.request_options import DEFAULTS, Item, RequestOptions
 from dragoman.serving.service import DetectedLanguage, named
-from dragoman.translation.lexical import LexicalConstraints
 from dragoman.translation.result import Result
+from dragoman.translation.transforms.terms import LexicalConstraints
 
 LONGEST = 500  # characters of a text that is explained
 MOST_TOGETHER = 16  # sentences of a stream that are translated at once

@@ -26,9 +26,9 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.mark import Symbol
-from dragoman.translation.inputs import ModelInputs
 from dragoman.translation.loading import codec
 from dragoman.translation.result import Result
+from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
 

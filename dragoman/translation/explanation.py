@@ -11,7 +11,7 @@ from rich.text import Text
 
 from dragoman.corpus.memory import Match
 from dragoman.translation import explanation_result
-from dragoman.translation.attended import SHORT, AttentionMatrix, SourceAttention, attention_matrix
+from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix
 from dragoman.translation.explanation_form import ExplanationForm
 from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
 from dragoman.visualisation import beam, explained, heatmap

@@ -40,9 +40,10 @@ from dragoman.search.tempered import Tempered
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
 from dragoman.text.unit import MARKS
-from dragoman.translation import inputs, spans
-from dragoman.translation.codec import BATCH, ROWS, Codec, by_length
+from dragoman.translation import source_inputs
+from dragoman.translation.processor import BATCH, ROWS, Codec, by_length
 from dragoman.translation.sentence import Sentence
+from dragoman.translation.transforms import placeholders
 
 
 class Task(NamedTuple):
@@ -126,7 +127,7 @@ class SequenceGenerator:
     ) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence, from batches of similar length."""
         found: dict[int, list[Hypothesis]] = {}
-        lengths = [min(inputs.length(each.encoded), inputs.LONGEST) for each in sentences]
+        lengths = [min(source_inputs.length(each.encoded), source_inputs.LONGEST) for each in sentences]
         width = task.search.rows(task.n_best)
         for places in by_length(range(len(sentences)), lengths, BATCH // width, max(1, ROWS // width)):
             batch = [sentences[place] for place in places]
@@ -136,7 +137,7 @@ class SequenceGenerator:
 
     def hypotheses(self, task: Task, batch: Sequence[Sentence], *, checked: bool = False) -> list[list[Hypothesis]]:
         """Search one batch of sentences. `checked`: every beginning is faithful to its sentence."""
-        batch = [each._replace(encoded=inputs.cut(each.encoded, inputs.LONGEST)) for each in batch]
+        batch = [each._replace(encoded=source_inputs.cut(each.encoded, source_inputs.LONGEST)) for each in batch]
         encoded = [each.encoded for each in batch]
         read = self.codec.reading.batch(encoded, self.codec.writing.vocabularies(encoded))
         sources = tuple(each.to(self.device.torch_device) for each in read)
@@ -176,7 +177,7 @@ class SequenceGenerator:
             found.append(NoUnknownIn(~torch.tensor(worded, device=self.device.torch_device)))
         symbols = [number for each in mark for number in self.codec.foreign[each]]
         if self.codec.reading.protection:  # which marks are said is for the sources to tell
-            symbols = [*set(symbols).difference(self.target.vocabulary.ids(MARKS)), *spans.unsaid(self.target)]
+            symbols = [*set(symbols).difference(self.target.vocabulary.ids(MARKS)), *placeholders.unsaid(self.target)]
         if symbols:
             found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
         return found
@@ -195,7 +196,7 @@ class SequenceGenerator:
         """The constraints that each sentence has for itself."""
         found, device = list[Constraint](), self.device.torch_device
         if self.codec.reading.protection:
-            found.append(spans.each_mark([each.encoded for each in batch], self.target, device, apart=checked))
+            found.append(placeholders.each_mark([each.encoded for each in batch], self.target, device, apart=checked))
         lexical = [each.constraints for each in batch if each.constraints]
         if any(each.required.wanted for each in lexical):
             found.append(Phrases([each.required for each in lexical], device))
@@ -216,7 +217,7 @@ class SequenceGenerator:
             [
                 [
                     *each.prefix,
-                    *(ids(list(spans.marks_of(each.encoded))) if self.codec.reading.protection else ()),
+                    *(ids(list(placeholders.marks_of(each.encoded))) if self.codec.reading.protection else ()),
                     *(each.constraints.symbols if each.constraints else ()),
                 ]
                 for each in batch

@@ -28,12 +28,12 @@ from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.protection import Protection
+from dragoman.translation.attribution.nearest_pairs import similar
 from dragoman.translation.calibration import Calibration, digest
-from dragoman.translation.codec import Codec
-from dragoman.translation.inputs import CombinedInputs, ModelInputs
-from dragoman.translation.similar import similar
+from dragoman.translation.processor import Codec
+from dragoman.translation.source_inputs import CombinedInputs, ModelInputs
+from dragoman.translation.transforms.unknown_words import UnknownWords
 from dragoman.translation.translator import Translator
-from dragoman.translation.unknown import UnknownWords
 
 Engine = Literal["torch", "int8", "onnx"]
 

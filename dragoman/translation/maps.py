@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.translation.attended import SHORT
+from dragoman.translation.attention_matrix import SHORT
 
 Map: TypeAlias = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.files import reading
 from dragoman.translation import explanation_result
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.form import PLACES
 from dragoman.translation.json_form import (

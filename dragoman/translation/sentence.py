@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.corpus.features import Given
-from dragoman.translation.detached import Detached
-from dragoman.translation.inputs import Encoded
-from dragoman.translation.lexical import SentenceConstraints
-from dragoman.translation.spans import Marked
+from dragoman.translation.source_inputs import Encoded
+from dragoman.translation.transforms.placeholders import Marked
+from dragoman.translation.transforms.tag_projection import Detached
+from dragoman.translation.transforms.terms import SentenceConstraints
 
 _SPACES = re.compile(r"\s\s")
 

@@ -14,7 +14,7 @@ from dragoman.files.reading import LONGEST_TEXT
 from dragoman.search.streaming import EmittedSymbol
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation import inputs
+from dragoman.translation import source_inputs
 from dragoman.translation.translation import StreamedWord
 
 # What words of these numbers become, by the attention (T, S + 1) to the source so far and its end.
@@ -37,11 +37,11 @@ class ArrivingText:
         text, known = "", 0
         for word in self._words:
             arguments.checked(word, "words", str)
-            if known == inputs.LONGEST:
+            if known == source_inputs.LONGEST:
                 return
             text = f"{text} {word}".strip()
             found = self._source.text.encode(text[:LONGEST_TEXT])
-            every = [*(self._mark if found else ()), *found][: inputs.LONGEST]
+            every = [*(self._mark if found else ()), *found][: source_inputs.LONGEST]
             self.symbols += every[known:]
             yield self._source.vocabulary.ids(every[known:])
             known = max(known, len(every))

@@ -24,20 +24,20 @@ from dragoman.search.table import SEARCHES, has_beam, with_beam
 from dragoman.search.tempered import NORMALIZER, Tempered
 from dragoman.text.mark import Mark
 from dragoman.text.protection import Protection
-from dragoman.translation import inputs
-from dragoman.translation.attended import SHORT
-from dragoman.translation.capitals import read_capitals, write_capitals
-from dragoman.translation.codec import Codec, Pair, listed
-from dragoman.translation.criteria import Candidates
+from dragoman.translation import source_inputs
+from dragoman.translation.attention_matrix import SHORT
+from dragoman.translation.attribution.context import Origin, Searched, Similar, explain
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
-from dragoman.translation.inputs import Text
-from dragoman.translation.lexical import UNCONSTRAINED, LexicalConstraints, told
-from dragoman.translation.origin import Origin, Searched, Similar, explain
-from dragoman.translation.reranking import Reranker
-from dragoman.translation.risk import MinimumBayesRisk
+from dragoman.translation.processor import Codec, Pair, listed
+from dragoman.translation.reranking.criteria import Candidates
+from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
+from dragoman.translation.reranking.reranker import Reranker
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.simultaneous import SimultaneousTranslator
+from dragoman.translation.source_inputs import Text
+from dragoman.translation.transforms.casing import read_capitals, write_capitals
+from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints, told
 from dragoman.translation.translation import Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
@@ -241,7 +241,9 @@ class Translator:
 
     def _completed(self, found: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
         """The translation, and the next best ones, with what explains them, and with the spans that no model read."""
-        pair = Pair(sentence.read, sentence.marked, inputs.cut(sentence.encoded, inputs.LONGEST), list(found.said))
+        pair = Pair(
+            sentence.read, sentence.marked, source_inputs.cut(sentence.encoded, source_inputs.LONGEST), list(found.said)
+        )
         searched, said = Searched(task, sentence) if task else None, found if sentence.detached else None
         origin = Origin(self.generator, pair, searched, self.similar, said)
         others = tuple(self._completed(each, sentence, task) for each in found.alternatives)
@@ -334,7 +336,7 @@ class Translator:
         reading, mark = self.codec.reading, [*self.marks.values()][:1]
         given = reading.given(text)
         encoded = reading.encoded(self.codec.marked(given).given, mark)
-        return inputs.left_out(given, zip(reading.read, encoded, strict=True))
+        return source_inputs.left_out(given, zip(reading.read, encoded, strict=True))
 
     def score(
         self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False
@@ -374,7 +376,7 @@ class Translator:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated. `to` is
         the language of the targets, if the run has several.
         """
-        every = self.codec.batches(sources, targets, to, inputs.LONGEST)
+        every = self.codec.batches(sources, targets, to, source_inputs.LONGEST)
         return (batch.to(self.device.torch_device) for _, batch in every)
 
 

@@ -19,7 +19,10 @@ from dragoman.evaluation.metrics.metric import Metric
 from dragoman.files.reading import read_lines
 from dragoman.search.ranking import Alpha
 from dragoman.search.table import SEARCHES
-from dragoman.translation.criteria import (
+from dragoman.translation.form import Form
+from dragoman.translation.json_form import problem
+from dragoman.translation.loading import load
+from dragoman.translation.reranking.criteria import (
     LENGTH_MODEL,
     OWN,
     REVERSE,
@@ -31,12 +34,9 @@ from dragoman.translation.criteria import (
     Reverse,
     figures,
 )
-from dragoman.translation.form import Form
-from dragoman.translation.inputs import Text
-from dragoman.translation.json_form import problem
-from dragoman.translation.loading import load
-from dragoman.translation.nbest import Lists
-from dragoman.translation.reranking import Reranker
+from dragoman.translation.reranking.nbest import Lists
+from dragoman.translation.reranking.reranker import Reranker
+from dragoman.translation.source_inputs import Text
 from dragoman.translation.translator import Translator
 
 VERSION = 1

@@ -26,7 +26,7 @@ from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.serving.models import Model
 from dragoman.translation.calibration import Calibration, Fit
-from dragoman.translation.gate import Figures, Gate
+from dragoman.translation.comparison import Figures, Gate
 from dragoman.translation.loading import digest_of
 from tests import toy
 from tests.golden import Golden

@@ -9,9 +9,9 @@ from dragoman.documents.passages import split
 from dragoman.documents.placeholders import PROTECTED
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.text.protection import Protection
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.detached import Detached
-from dragoman.translation.rest import rest, unknown
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.transforms.stripped_text import rest, unknown
+from dragoman.translation.transforms.tag_projection import Detached
 from dragoman.translation.translation import Translation
 
 Say = Callable[[str], Translated]

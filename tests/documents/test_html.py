@@ -14,7 +14,7 @@ from dragoman.documents.html import Html, Page
 from dragoman.documents.passages import Passage, split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.translation import Translation
 from tests.documents.speaking import backwards, spoken
 

@@ -15,7 +15,7 @@ from dragoman.documents.markdown import Markdown
 from dragoman.documents.passages import split
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.errors import UserError
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.translation import Translation
 from tests.documents.speaking import Say, backwards, nothing, same, spoken
 

@@ -23,8 +23,8 @@ from dragoman.evaluation.significance import (
     scored,
     sign_test,
 )
-from dragoman.translation import gate
-from dragoman.translation.gate import LEVEL
+from dragoman.translation import comparison as gate
+from dragoman.translation.comparison import LEVEL
 
 pytestmark = pytest.mark.spec("H13")
 WORDS = np.array("the a man woman sees reads old young book letter in of to and".split())

@@ -30,7 +30,7 @@ from dragoman.serving.models import Model
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.training import checks, session
-from dragoman.translation.gate import Gate
+from dragoman.translation.comparison import Gate
 from tests import toy
 
 pytestmark = pytest.mark.slow

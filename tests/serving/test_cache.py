@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dragoman.serving.cache import ENTRY, TranslationCache, estimate_size
-from dragoman.translation.attended import SourceAttention, SymbolWeights
+from dragoman.translation.attention_matrix import SourceAttention, SymbolWeights
 from dragoman.translation.translation import Step, Translation
 
 

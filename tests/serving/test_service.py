@@ -28,8 +28,8 @@ from dragoman.serving.models import Model, Routes, names_of
 from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
-from dragoman.translation.inputs import LONGEST
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.source_inputs import LONGEST
+from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Translation
 from tests.golden import Golden
 from tests.serving.server import serving

@@ -96,7 +96,7 @@ def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monk
     copied.write("side.fr", "un\ndeux\n\n")
     assert copied("augment", "noise", "side.en", "side.fr", *NAMES, "-o", "noisy", "--tag", "<n>").code == 0
     assert [target for _, target in pairs(copied, "noisy", "en", "fr")] == ["un"]
-    monkeypatch.setattr("dragoman.translation.inputs.LONGEST", 3)
+    monkeypatch.setattr("dragoman.translation.source_inputs.LONGEST", 3)
     copied.write("long.en", "one two\none two three four\n")
     done = copied("augment", "forward", "runs/toy", "long.en", "-o", "ft")
     assert "long.en: 1 line is too long to be read whole, and left out\n" in done.err

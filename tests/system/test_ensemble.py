@@ -12,7 +12,7 @@ from dragoman.model.int8 import Int8
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.ensemble import Ensemble
 from dragoman.training import session
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell

@@ -14,8 +14,8 @@ from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.training import checks, mixing, session
-from dragoman.translation import gate
-from dragoman.translation.gate import Gate
+from dragoman.translation import comparison as gate
+from dragoman.translation.comparison import Gate
 from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell

@@ -141,7 +141,7 @@ def test_attention_is_between_words_and_what_the_mark_gets_is_no_words(translato
 def test_the_mark_counts_among_the_symbols_that_are_read(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.translation.inputs.LONGEST", 4)
+    monkeypatch.setattr("dragoman.translation.source_inputs.LONGEST", 4)
     (found,) = translator.translate(["one two three four five"], to="de")
     assert (found.left_out, found.source_words) == (2, ["one", "two", "three"])
     assert translator.left_out("one two three four five") == 2

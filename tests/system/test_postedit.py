@@ -17,7 +17,7 @@ from dragoman.search.table import SEARCHES
 from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
 from dragoman.translation.generator import Task
-from dragoman.translation.inputs import Encoded
+from dragoman.translation.source_inputs import Encoded
 from dragoman.visualisation.changes import Change, Revision
 from tests import toy
 from tests.forms import alike, results

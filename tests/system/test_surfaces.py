@@ -188,7 +188,7 @@ def test_a_prefix_may_have_words_of_its_sentence(runs: Shell, golden: Golden) ->
 
 
 def test_words_that_are_left_out_are_not_the_sentences(runs: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.translation.inputs.LONGEST", 3)
+    monkeypatch.setattr("dragoman.translation.source_inputs.LONGEST", 3)
     (found,) = load(runs, "copies").translate(["here is aeiou uoiea"])
     assert (found.text, found.left_out) == ("voici aeiou", 1)
 

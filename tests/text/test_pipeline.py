@@ -13,7 +13,7 @@ from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.units import UNITS
-from dragoman.translation.outputs import ModelOutputs
+from dragoman.translation.output_text import ModelOutputs
 from tests.golden import Golden
 
 LINES = ["the cat isn't here, l'homme", "cats and dogs."] * 8

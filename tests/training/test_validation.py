@@ -25,9 +25,9 @@ from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from dragoman.training.validation import Likelihood, Predicted, Validation, likelihood, likelihoods
-from dragoman.translation.codec import Codec
-from dragoman.translation.inputs import ModelInputs
+from dragoman.translation.processor import Codec
 from dragoman.translation.result import Result
+from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.translator import Translator
 from tests import toy
 from tests.builders import BATCH, build_model

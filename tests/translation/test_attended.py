@@ -12,8 +12,8 @@ from dragoman.data.batch import Batch, pad
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.training import session
-from dragoman.translation.attended import SymbolWeights, by_words
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.attention_matrix import SymbolWeights, by_words
+from dragoman.translation.transforms.terms import LexicalConstraints
 from tests import toy
 
 ONE_STEP = {"training.steps": 1}

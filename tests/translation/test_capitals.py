@@ -12,8 +12,8 @@ from dragoman.data.vocabulary import SPECIALS, Vocabulary
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.protection import Protection
-from dragoman.translation.capitals import read_capitals, write_capitals
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.transforms.casing import read_capitals, write_capitals
+from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import KeptSpan, Translation
 from dragoman.translation.translator import Translator
 from tests import toy

@@ -7,10 +7,10 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.text.protection import Protection
-from dragoman.translation.detached import Detached
-from dragoman.translation.inputs import LONGEST
-from dragoman.translation.joining import Back, joined
-from dragoman.translation.rest import Group
+from dragoman.translation.source_inputs import LONGEST
+from dragoman.translation.transforms.insertion import Back, joined
+from dragoman.translation.transforms.stripped_text import Group
+from dragoman.translation.transforms.tag_projection import Detached
 from dragoman.translation.translation import KeptSpan, Replacement, Step, Translation
 from tests.documents.speaking import backwards, detached, same
 

@@ -16,7 +16,7 @@ from dragoman import Result
 from dragoman.errors import UserError
 from dragoman.model.saliency import saliency
 from dragoman.training import session
-from dragoman.translation import explaining
+from dragoman.translation.attribution import attribution as explaining
 from dragoman.translation.explanation import METHODS, Explanation
 from dragoman.translation.translator import Translator
 from tests import toy

@@ -16,7 +16,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import Protection
 from dragoman.training import session
 from dragoman.translation.explanation import Explanation
-from dragoman.translation.lexical import LexicalConstraints
+from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Scored, Translation
 from dragoman.translation.translator import Translator
 from tests import toy

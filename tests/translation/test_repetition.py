@@ -8,7 +8,7 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.repetition import SHORTEST, doubt, repetitions
 from dragoman.translation.translation import Step, Translation
 

@@ -16,9 +16,10 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.search.ranking import LEAST
 from dragoman.text.glossary import Glossary, Term
 from dragoman.training import session
-from dragoman.translation import codec, generator
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.criteria import (
+from dragoman.translation import generator
+from dragoman.translation import processor as codec
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.reranking.criteria import (
     OWN,
     Candidates,
     Coverage,
@@ -29,10 +30,10 @@ from dragoman.translation.criteria import (
     OtherRun,
     Reverse,
 )
-from dragoman.translation.lexical import LexicalConstraints
-from dragoman.translation.nbest import Lists
-from dragoman.translation.reranking import Reranker
-from dragoman.translation.risk import MinimumBayesRisk
+from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
+from dragoman.translation.reranking.nbest import Lists
+from dragoman.translation.reranking.reranker import Reranker
+from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Scored, Step, Translation
 from dragoman.translation.translator import Translator
 from dragoman.translation.tuning import Lengths, Weighted, listed, own_alpha, tune

@@ -17,7 +17,7 @@ from dragoman import inspection
 from dragoman.corpus.memory import Match
 from dragoman.errors import UserError
 from dragoman.translation import json_form, result
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.form import PLACES
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Step, Translation

@@ -8,7 +8,7 @@ import pytest
 from dragoman.configuration.components import Spec, build
 from dragoman.evaluation.metrics.metric import Counts, Metric
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.translation.risk import MinimumBayesRisk
+from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
 from dragoman.translation.translation import Translation
 
 WORDS = "der alte Mann geht nicht nach Hause . , sehr".split()

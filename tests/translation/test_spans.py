@@ -25,8 +25,8 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import ProtectedSpan, Protection
 from dragoman.text.unit import MARKS
 from dragoman.training import session
-from dragoman.translation.lexical import LexicalConstraints
-from dragoman.translation.spans import Marked
+from dragoman.translation.transforms.placeholders import Marked
+from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translator import Translator
 from tests import toy
 

@@ -20,9 +20,9 @@ from dragoman.text.protection import Protection
 from dragoman.text.tokenise import punctuation
 from dragoman.text.unit import MARKS
 from dragoman.training import session
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.lexical import CLINGING, OPEN, LexicalConstraints, Pieces, Sayable
-from dragoman.translation.terms import placed, read, said
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.transforms.term_placement import placed, read, said
+from dragoman.translation.transforms.terms import CLINGING, OPEN, LexicalConstraints, Pieces, Sayable
 from dragoman.translation.translator import Translator, worse
 from tests import toy
 from tests.golden import Golden
@@ -120,7 +120,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
         texts.append(text)
         return Wholes(text)
 
-    monkeypatch.setattr("dragoman.translation.terms.Wholes", counted)
+    monkeypatch.setattr("dragoman.translation.transforms.term_placement.Wholes", counted)
     source = Language(
         "en", TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word")), Vocabulary(()), (1,) * 4
     )

@@ -35,11 +35,13 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.table import SEARCHES
 from dragoman.training import session
-from dragoman.translation import codec, generator, inputs
-from dragoman.translation.codec import by_length
+from dragoman.translation import generator
+from dragoman.translation import processor as codec
+from dragoman.translation import source_inputs as inputs
 from dragoman.translation.generator import Task
-from dragoman.translation.reranking import Reranker
-from dragoman.translation.risk import MinimumBayesRisk
+from dragoman.translation.processor import by_length
+from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
+from dragoman.translation.reranking.reranker import Reranker
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator

@@ -29,11 +29,11 @@ from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS
 from dragoman.text.units import UNITS
 from dragoman.training import session
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.result import Result
+from dragoman.translation.transforms.unknown_words import UnknownWords, substituted
 from dragoman.translation.translation import Replacement, Translation
 from dragoman.translation.translator import Translator
-from dragoman.translation.unknown import UnknownWords, substituted
 from tests import toy
 from tests.golden import Golden
 

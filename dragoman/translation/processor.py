@@ -19,10 +19,15 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.tempered import NORMALIZER, calibrated, tempered
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.protection import Protection
-from dragoman.translation import inputs, spans
-from dragoman.translation.detached import detach
-from dragoman.translation.inputs import CombinedInputs, Encoded, ModelInputs, Text
-from dragoman.translation.lexical import (
+from dragoman.translation import source_inputs
+from dragoman.translation.output_text import ModelOutputs
+from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
+from dragoman.translation.sentence import Sentence
+from dragoman.translation.source_inputs import CombinedInputs, Encoded, ModelInputs, Text
+from dragoman.translation.transforms import placeholders
+from dragoman.translation.transforms.placeholders import Marked
+from dragoman.translation.transforms.tag_projection import detach
+from dragoman.translation.transforms.terms import (
     UNCONSTRAINED,
     AsGiven,
     Forms,
@@ -31,12 +36,8 @@ from dragoman.translation.lexical import (
     Sayable,
     SentenceConstraints,
 )
-from dragoman.translation.outputs import ModelOutputs
-from dragoman.translation.risk import MinimumBayesRisk
-from dragoman.translation.sentence import Sentence
-from dragoman.translation.spans import Marked
+from dragoman.translation.transforms.unknown_words import UnknownWords, replaces, substituted
 from dragoman.translation.translation import Scored, Translation, steps
-from dragoman.translation.unknown import UnknownWords, replaces, substituted
 
 Item = TypeVar("Item")
 
@@ -94,7 +95,7 @@ class Codec:
 
     def marked(self, given: tuple[Given, ...], target: str | None = None) -> Marked:
         """Texts with marks for what comes through, if the model was taught any."""
-        return spans.marked(self.reading.protection, self.reading.sources, given, target)
+        return placeholders.marked(self.reading.protection, self.reading.sources, given, target)
 
     def sentence(
         self,
@@ -151,7 +152,7 @@ class Codec:
         """The lexical constraints of a sentence's translation."""
         if self.edited is not None:
             raise UserError("terms are of a text that is written, and this run writes edits of one")
-        source, text = spans.first_text(self.reading.sources, sentence.marked.given)
+        source, text = placeholders.first_text(self.reading.sources, sentence.marked.given)
         known, protection = self.writing.numbering(sentence.encoded), self.protection(sentence)
         sayable = Sayable(self._pieces, known, self._forbidden(mark), protection)
         searched = frozenset[Forms]() if self.attends else None
@@ -176,13 +177,13 @@ class Codec:
 
     def has_word(self, sentence: Sentence) -> bool:
         """Whether a source has a word that can take the place of `<unk>`."""
-        if not inputs.has_text(sentence.encoded):
+        if not source_inputs.has_text(sentence.encoded):
             return False
         protection = self.protection(sentence)
         if not protection:
             return True
-        read = zip(self.reading.read, inputs.cut(sentence.encoded, inputs.LONGEST), strict=True)
-        texts = ((source, inputs.spelled(each)) for source, each in read if isinstance(source, Language))
+        read = zip(self.reading.read, source_inputs.cut(sentence.encoded, source_inputs.LONGEST), strict=True)
+        texts = ((source, source_inputs.spelled(each)) for source, each in read if isinstance(source, Language))
         return any(replaces(word, protection) for source, text in texts for word in source.text.words(text).words)
 
     def faithful(self, sentence: Sentence, ids: Sequence[int]) -> bool:
@@ -192,9 +193,9 @@ class Codec:
         if self.edited is not None:
             return True
         said, protection = self.writing.named(sentence.encoded, ids), self.reading.protection
-        if protection and not spans.faithful(protection, self.target, sentence.marked, ids, said):
+        if protection and not placeholders.faithful(protection, self.target, sentence.marked, ids, said):
             return False
-        if sentence.detached and sentence.detached.found("".join(spans.spelled(self.target, ids, said))):
+        if sentence.detached and sentence.detached.found("".join(placeholders.spelled(self.target, ids, said))):
             return False
         return not sentence.constraints or sentence.constraints.met(ids, list(map(str, said)))
 
@@ -219,7 +220,7 @@ class Codec:
                 raise TypeError(f"{self.target.name}: expected a text, found {type(each).__name__}")
         given = [self.reading.given(text) for text in sources]
         read = [self.marked(each, target) for each, target in zip(given, targets, strict=True)]
-        cut = [inputs.cut(self.reading.encoded(each.given, mark), longest) for each in read]
+        cut = [source_inputs.cut(self.reading.encoded(each.given, mark), longest) for each in read]
         return [
             Pair(texts, marked, symbols, self.writing.symbols(symbols, marked.target, longest))
             for texts, marked, symbols in zip(given, read, cut, strict=True)
@@ -227,18 +228,18 @@ class Codec:
 
     def batched(self, found: Sequence[Pair], symbols: int = BATCH) -> Iterator[tuple[list[Pair], Batch]]:
         """These pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
-        lengths = [max(inputs.length(pair.encoded), len(pair.target)) + 1 for pair in found]
+        lengths = [max(source_inputs.length(pair.encoded), len(pair.target)) + 1 for pair in found]
         most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
         for numbers in by_length(range(len(found)), lengths, symbols, most):
             pairs = [found[number] for number in numbers]
             texts, said = [pair.encoded for pair in pairs], [[pair.target] for pair in pairs]
             words = self.writing.vocabularies(texts)
-            target = inputs.sequence(said, self.target, words, self.surfaces.target)
+            target = source_inputs.sequence(said, self.target, words, self.surfaces.target)
             yield pairs, Batch(self.reading.batch(texts, words), target, np.array(numbers))
 
     def nothing(self, sentence: Sentence) -> Translation:
         """The translation of a blank text, and what a model says of one without words beside its protected spans."""
-        left_out = inputs.left_out(sentence.given, [])
+        left_out = source_inputs.left_out(sentence.given, [])
         return Translation(self.reading.nothing(sentence.given), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def attached(self, sentence: Sentence, found: Translation) -> Translation:
@@ -289,7 +290,9 @@ class Codec:
         surfaces = self.target.text.unit.surfaces(written)
         kept = sum(map(len, surfaces[: len(sentence.prefix)]))
         text = "".join(surfaces)
-        seen, sentinel = self.reading.seen(sentence.given, inputs.cut(encoded, inputs.LONGEST), words, weights)
+        seen, sentinel = self.reading.seen(
+            sentence.given, source_inputs.cut(encoded, source_inputs.LONGEST), words, weights
+        )
         forms = sentence.constraints.placed(text, words, seen, kept) if sentence.constraints else {}
         unknown = [word for word in self.writing.unknown(hypothesis, words) if word not in forms]
         texts = {source.name: str(each) for source, each in zip(self.reading.sources, marked.given, strict=True)}
@@ -307,9 +310,9 @@ class Codec:
             marked.words([other.get(number, word) for number, word in enumerate(words.words)]),
             hypothesis.score,
             hypothesis.log_prob,
-            steps(list(map(inputs.symbol_name, said)), words.word_of, hypothesis.log_probs, figures, sure),
+            steps(list(map(source_inputs.symbol_name, said)), words.word_of, hypothesis.log_probs, figures, sure),
             sentinel,
-            left_out=inputs.left_out(sentence.given, zip(self.reading.read, encoded, strict=True)),
+            left_out=source_inputs.left_out(sentence.given, zip(self.reading.read, encoded, strict=True)),
             replaced=tuple(replacement for _, replacement in found.values()),
             spans=marked.kept(replacing),
             proved=hypothesis.proved,
@@ -332,7 +335,7 @@ class Codec:
             pair.marked.seen(seen),
             pair.marked.text(self.target.text.decode(written)),
             pair.marked.words(words.words),
-            steps(list(map(inputs.symbol_name, pair.target)), words.word_of, log_probs.tolist(), figures, sure),
+            steps(list(map(source_inputs.symbol_name, pair.target)), words.word_of, log_probs.tolist(), figures, sure),
             sentinel,
             tuple(pair.target),
         )

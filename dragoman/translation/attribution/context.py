@@ -9,13 +9,13 @@ from dragoman.corpus.memory import Match
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.search.tree import SearchTree
-from dragoman.translation.codec import Pair, listed
-from dragoman.translation.explaining import contrasted, explained
+from dragoman.translation.attribution.attribution import contrasted, explained
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
-from dragoman.translation.inputs import symbol_name
-from dragoman.translation.rest import without
+from dragoman.translation.processor import Pair, listed
 from dragoman.translation.sentence import Sentence
+from dragoman.translation.source_inputs import symbol_name
+from dragoman.translation.transforms.stripped_text import without
 from dragoman.translation.translation import NO_MODEL, Translation
 from dragoman.visualisation.beam import BeamNode
 

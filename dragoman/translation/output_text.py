@@ -12,8 +12,8 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.edits import applied, operations
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation.attended import SHORT
-from dragoman.translation.inputs import LONGEST, Encoded, cut, spelled
+from dragoman.translation.attention_matrix import SHORT
+from dragoman.translation.source_inputs import LONGEST, Encoded, cut, spelled
 
 
 @dataclass(frozen=True)

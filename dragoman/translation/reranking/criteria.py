@@ -10,8 +10,8 @@ import numpy as np
 
 from dragoman.corpus.features import Given
 from dragoman.search.ranking import LEAST
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.nbest import Lists
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.reranking.nbest import Lists
 from dragoman.translation.translation import Scored, Translation
 
 LOWEST = -1e5  # in place of log 0

@@ -11,7 +11,7 @@ from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import PIECE, Span
-from dragoman.translation.placing import places
+from dragoman.translation.transforms.tag_placement import places
 from dragoman.translation.translation import Translation
 
 LEAST = 4  # letters of a text that is taken for one in capitals, and no acronym

@@ -10,7 +10,7 @@ from dragoman.data.language import Language
 from dragoman.data.recall import MEMORY
 from dragoman.run.run import Run
 from dragoman.text.pipeline import TextPipeline
-from dragoman.translation.origin import Similar
+from dragoman.translation.attribution.context import Similar
 
 COMPARED = 1_000_000  # pairs: some seconds for a sentence, minutes for a report
 

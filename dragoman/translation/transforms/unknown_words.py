@@ -14,7 +14,7 @@ from dragoman.text.normalise import Normalizer
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, UNKNOWN
-from dragoman.translation.attended import SourceAttention
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.translation import Replacement
 
 _APART: Final = re.compile(f"({MARK.pattern})")

@@ -6,7 +6,7 @@ from dragoman.corpus.features import FeatureSource
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import SPECIALS, UNK
 from dragoman.text.mark import Mark, Symbol
-from dragoman.translation.inputs import Encoded, spelled
+from dragoman.translation.source_inputs import Encoded, spelled
 
 NOTHING_KNOWN = Mark(SPECIALS[UNK])  # in no vocabulary, and no word of a text
 

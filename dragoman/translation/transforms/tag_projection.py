@@ -14,11 +14,11 @@ from dragoman.data.source import Source
 from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
-from dragoman.translation.attended import SHORT, SourceAttention
-from dragoman.translation.inputs import LONGEST
-from dragoman.translation.joining import Back, Whole, joined, merged, spread
-from dragoman.translation.placing import Ends, Node, places, unbroken
-from dragoman.translation.rest import Group, Rest, rest, unknown
+from dragoman.translation.attention_matrix import SHORT, SourceAttention
+from dragoman.translation.source_inputs import LONGEST
+from dragoman.translation.transforms.insertion import Back, Whole, joined, merged, spread
+from dragoman.translation.transforms.stripped_text import Group, Rest, rest, unknown
+from dragoman.translation.transforms.tag_placement import Ends, Node, places, unbroken
 from dragoman.translation.translation import KeptSpan, Translation
 
 

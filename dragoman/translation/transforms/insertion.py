@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.text.tokenise import Span, chinese_or_japanese, of_word, spaceless
-from dragoman.translation.placing import places
-from dragoman.translation.rest import Group
+from dragoman.translation.transforms.stripped_text import Group
+from dragoman.translation.transforms.tag_placement import places
 
 _CLOSING = re.compile(r"[.,;:!?](?!\S)")
 

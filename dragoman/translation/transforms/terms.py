@@ -17,9 +17,9 @@ from dragoman.text.glossary import FoundTerm, Glossary, Wholes
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span, of_word, spaceless
-from dragoman.translation import terms
-from dragoman.translation.attended import SHORT, SourceAttention
-from dragoman.translation.spans import spelled
+from dragoman.translation.attention_matrix import SHORT, SourceAttention
+from dragoman.translation.transforms import term_placement
+from dragoman.translation.transforms.placeholders import spelled
 from dragoman.translation.translation import AppliedTerm, Translation
 
 Forms: TypeAlias = tuple[str, ...]
@@ -150,7 +150,7 @@ class SentenceConstraints:
 
     def _said(self, found: Translation) -> list[Span | None]:
         """Where a translation has each term: not in its protected spans, which are of the source."""
-        return terms.said(found.text, self.terms, [each.target for each in found.spans if each.target])
+        return term_placement.said(found.text, self.terms, [each.target for each in found.spans if each.target])
 
     def searching(self, found: Translation) -> "SentenceConstraints | None":
         """The same for another search, which also sees to terms that this translation does not have; None if there are
@@ -170,12 +170,12 @@ class SentenceConstraints:
             return {}
         taken = {number for number, (begin, _) in enumerate(words.spans) if begin < kept}
         looked = next(each for each in seen if each.name == self._source.name)
-        return terms.placed(text, words, looked, self.terms, self._read_as, taken)
+        return term_placement.placed(text, words, looked, self.terms, self._read_as, taken)
 
     @cached_property
     def _read_as(self) -> list[range]:
         assert self._source is not None
-        return terms.read(self._source, self._text, self.terms)
+        return term_placement.read(self._source, self._text, self.terms)
 
     def _fits(self, phrase: Phrase, before: int) -> bool:
         """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
@@ -221,7 +221,7 @@ class SentenceConstraints:
         stands there only if the span has it, or the model says it of itself.
         """
         own = self._said(found)
-        lost = terms.said(found.text, self._lost, [target for target in own if target])
+        lost = term_placement.said(found.text, self._lost, [target for target in own if target])
         there = [(self._given.place((each.begin, each.end)), each) for each in self.terms]
         there += [((each.begin, each.end), each) for each in self._lost]
         name = self._source.name if self._source else ""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dragoman.configuration.components import Spec
 from dragoman.search.table import with_width
-from dragoman.translation.criteria import Candidates, Criterion, figures
+from dragoman.translation.reranking.criteria import Candidates, Criterion, figures
 from dragoman.translation.translation import Translation
 
 

@@ -25,7 +25,7 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS, SPACE
 from dragoman.text.units import GLUE
-from dragoman.translation.attended import SourceAttention, SymbolWeights, by_words
+from dragoman.translation.attention_matrix import SourceAttention, SymbolWeights, by_words
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
 # characters is not even segmented.

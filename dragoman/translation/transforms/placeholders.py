@@ -17,9 +17,9 @@ from dragoman.text.mark import Symbol
 from dragoman.text.protection import Masked, ProtectedSpan, Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, MARKS, SPACE
-from dragoman.translation import inputs
-from dragoman.translation.attended import SHORT, SourceAttention
-from dragoman.translation.inputs import Encoded
+from dragoman.translation import source_inputs
+from dragoman.translation.attention_matrix import SHORT, SourceAttention
+from dragoman.translation.source_inputs import Encoded
 from dragoman.translation.translation import KeptSpan
 
 LEAD: Final = "<0xF4>"  # the first byte of a mark in UTF-8, and of no character with a meaning
@@ -164,7 +164,7 @@ def marks_of(sources: Sequence[Encoded]) -> Counter[str]:
     """How often the translation of these sources has each mark."""
     found = Counter[str]()
     for each in sources:  # what a further source has is in the first, too
-        found |= Counter(symbol for symbol in inputs.spelled(each) if symbol in MARKS)
+        found |= Counter(symbol for symbol in source_inputs.spelled(each) if symbol in MARKS)
     return found
 
 

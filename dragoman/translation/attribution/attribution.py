@@ -14,12 +14,12 @@ from dragoman.model.saliency import saliency
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.pipeline import WordsOf
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.codec import Codec, Pair
-from dragoman.translation.erasure import without_text, without_word
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.attribution.erasure import without_text, without_word
 from dragoman.translation.generator import SequenceGenerator
-from dragoman.translation.inputs import Encoded
 from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
+from dragoman.translation.processor import Codec, Pair
+from dragoman.translation.source_inputs import Encoded
 from dragoman.translation.translation import Scored
 
 PAIRS = 256  # that are explained together: each is held again without each of its words

@@ -9,9 +9,9 @@ from dragoman.text.glossary import FoundTerm, Wholes
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import COMBINING, Span, spaceless
 from dragoman.text.unit import MARK, UNKNOWN
-from dragoman.translation.attended import SourceAttention
-from dragoman.translation.inputs import LONGEST
-from dragoman.translation.spans import WORD
+from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.source_inputs import LONGEST
+from dragoman.translation.transforms.placeholders import WORD
 
 APOSTROPHES = "'\u2019"
 LEAST = 0.1  # of the attention of a word, for a term to take its place
