@@ -47,7 +47,7 @@ def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
     language = LanguageConfig(pretokenizer="whitespace", unit=Spec(unit, {"size": sizes.symbols}))
     return Config(
         data=data,
-        text=TextConfig(joint=True, source=language, target=language),
+        text=TextConfig(shared_vocabulary=True, source=language, target=language),
         model=model(sizes),
         training=TrainingConfig(
             epochs=None, steps=1_000_000_000, batch=BatchConfig(size=sizes.batch), save_every=1_000_000_000

@@ -52,7 +52,7 @@ CONFIG = """
 run: {run}
 data: {{source: en, target: fr, train: {corpus}/train, dev: {corpus}/dev}}
 text:
-  joint: true
+  shared_vocabulary: true
   source: {{pretokenizer: whitespace, unit: {{kind: word, size: {symbols}}}}}
   target: {{pretokenizer: whitespace, unit: {{kind: word, size: {symbols}}}}}
 model:{model}

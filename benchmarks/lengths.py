@@ -37,7 +37,7 @@ CONFIG = """
 run: {folder}/{name}
 data: {{source: en, target: de, train: {folder}/train, dev: {folder}/dev, max_length: 200}}
 text:
-  joint: true
+  shared_vocabulary: true
   source: {{pretokenizer: whitespace, unit: {{kind: bpe, size: 8000}}}}
   target: {{pretokenizer: whitespace, unit: {{kind: bpe, size: 8000}}}}
 model:
@@ -48,11 +48,11 @@ model:
   output: {{kind: full, label_smoothing: 0.1}}
 training:
   epochs: {epochs}
-  batch: {{size: 2500, unit: symbols}}
+  batch: {{size: 2500, type: tokens}}
   optimizer: {{kind: adam, learning_rate: 0.0015}}
   schedule: {{kind: inverse_square_root, warmup: 400}}
   metric: loss
-  average: 3
+  average_checkpoints: {count: 3}
 metrics: [{{kind: bleu, tokenise: none}}]
 search: {{kind: beam, size: 5}}
 device: {{threads: 1}}

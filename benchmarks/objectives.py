@@ -41,7 +41,7 @@ GOING_ON = {  # small steps, from weights that are good
     "training.steps": STEPS,
     "training.validate_every": STEPS // 6,
     "training.patience": None,
-    "training.average": 1,
+    "training.average_checkpoints.count": 1,
     "training.metric": "bleu",
 }
 
@@ -51,7 +51,7 @@ def rows(options: argparse.Namespace) -> list[Row]:
     config = options.folder / "config.yaml"
     start = Row(START, config)
     run = str(options.folder / start.slug)
-    first = {"training.start": run, "text.vocabulary_from": run, **GOING_ON}
+    first = {"training.init_from": run, "text.vocabulary_from": run, **GOING_ON}
     return [
         start,
         *(

@@ -83,7 +83,7 @@ def digest(*configs: Config) -> str:
     for config in map(complete, configs):
         pairs = tuple(_named(pair) for pair in config.data.pairs)
         data = _named(config.data).model_copy(update={"pairs": pairs})
-        training = config.training.model_copy(update={"start": _name(config.training.start)})
+        training = config.training.model_copy(update={"init_from": _name(config.training.init_from)})
         text = config.text.model_copy(update={"vocabulary_from": _name(config.text.vocabulary_from)})
         named = {"run": "", "data": data, "training": training, "text": text}
         found.update(document.dump(config.model_copy(update=named)).encode())

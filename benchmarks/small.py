@@ -48,7 +48,7 @@ PLACEHOLDER = re.compile(
     r"%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[a-zA-Z]|%\d|%\(\w+\)\w|\$\{?\w+\}?|\{\w*\}|</?\w[^<>]*>|&\w+;"
 )
 PARTS = ("dev", "test")
-JOINED = {"data.join": "true"}
+JOINED = {"data.concatenate_sources": "true"}
 MEMORY = {"data.memory": "{kind: nearest, threshold: 0.4}"}
 PLAIN, READER, BEST = "parent", "parent with a memory", "started with a memory"
 SEEDS = (1, 2, 3)
@@ -77,7 +77,7 @@ class Result(NamedTuple):
 
 def rows() -> list[Row]:
     """Return the rows: the strings alone, with the memory in every way, the parents, and what starts from them. Corpora
-    are named by their files in the folder of `--data`, `training.start` by a row.
+    are named by their files in the folder of `--data`, `training.init_from` by a row.
     """
     kinds = ("concatenation", "sum", "flat", "hierarchical")
     found = [Row("memory alone", OWN)]
@@ -99,7 +99,7 @@ def _started(parent: str) -> dict[str, str]:
     """Return the options of a training that starts from a row, those of `dragoman train --start`."""
     options = {key: json.dumps(value) for key, value in OPTIONS.items()}
     own = {"data.train": "memory", "data.dev": "dev", "training.metric": "chrf"}
-    return {**options, **own, "training.start": parent, "text.vocabulary_from": parent}
+    return {**options, **own, "training.init_from": parent, "text.vocabulary_from": parent}
 
 
 TABLE = Table(
@@ -122,7 +122,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     corpora = {"data.train": "memory" if alone else "parent", "data.dev": "dev" if alone else "parent-dev", **given}
     for key in ("data.train", "data.dev"):
         given[key] = str(_corpus(corpora[key], options))
-    for key in ("training.start", "text.vocabulary_from"):
+    for key in ("training.init_from", "text.vocabulary_from"):
         if key in given:
             given[key] = str(options.folder / Row(given[key], row.config).slug)
     places = {"run": str(options.folder / row.slug), "data.source": source, "data.target": target}

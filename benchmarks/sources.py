@@ -45,7 +45,7 @@ def rows() -> list[Row]:
     """Return the rows: each source alone, then the combinations of all."""
     alone = {"model.combination": "concatenation"}  # with one source, it is that one
     found = [Row(name, CONFIG, {"data.source": name, **alone}) for name in SINGLE]
-    found.append(Row("one sequence", CONFIG, {"data.join": "true", **alone}))
+    found.append(Row("one sequence", CONFIG, {"data.concatenate_sources": "true", **alone}))
     found += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
     for kind in ("flat", "hierarchical"):
         for share in (False, True):

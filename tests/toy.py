@@ -17,7 +17,7 @@ seed: 3
 device: {name: cpu, threads: 1, precision: float32}
 data: {source: en, target: fr}
 text:
-  joint: false
+  shared_vocabulary: false
   source: {unit: word}
   target: {unit: word}
 model:
@@ -28,13 +28,13 @@ training:
   epochs: 2
   batch: {size: 16}
   optimizer: {kind: adam, learning_rate: 0.01}
-  average: 2
+  average_checkpoints: {count: 2}
   search: {kind: greedy, length_ratio: 1, length_margin: 3}
 metrics: [{kind: bleu, order: 2}, chrf]
 search: {kind: beam, size: 3}
 """
 SUBWORDS = {  # other symbols in every epoch
-    "text.joint": True,
+    "text.shared_vocabulary": True,
     "text.source.unit": {"kind": "bpe", "size": 290, "dropout": 0.2},
     "text.target.unit": {"kind": "bpe", "size": 290, "dropout": 0.2},
     "model.embedding": {"size": 12, "dropout": 0.1, "tie": "all"},

@@ -45,7 +45,7 @@ def average(
 
 
 def _kept(run: "Run", last: int | None, best: int | None) -> list[Path]:
-    """Return the weights of validations that are still there; training keeps `training.average` of them."""
+    """Return the weights of validations that are still there, `training.average_checkpoints.count` if all are."""
     from dragoman.training import checkpoint
     from dragoman.training.selection import Selection
 
@@ -57,7 +57,8 @@ def _kept(run: "Run", last: int | None, best: int | None) -> list[Path]:
     wanted = last or best or len(ranked)
     if wanted > len(ranked):
         raise UserError(
-            f"{folder.path}: {wanted} weights asked for, {len(ranked)} kept (training.average says how many are)"
+            f"{folder.path}: {wanted} weights asked for, {len(ranked)} kept "
+            "(training.average_checkpoints.count says how many are)"
         )
     steps = sorted(ranked)[-wanted:] if last else ranked[:wanted]
     return [folder.checkpoint(step) for step in steps]

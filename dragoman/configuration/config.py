@@ -43,7 +43,7 @@ class LanguageConfig(Section):
 class TextConfig(Section):
     """From text to symbols."""
 
-    joint: bool = Field(True, description="one inventory of symbols for all languages")
+    shared_vocabulary: bool = Field(True, description="one inventory of symbols for all languages")
     vocabulary_from: Text | None = Field(
         None, description="run whose symbols are used, with the options it has here; null = they are learnt"
     )
@@ -120,15 +120,22 @@ class ModelConfig(Section):
 class BatchConfig(Section):
     """The pairs of one training step."""
 
-    size: Count = Field(80, description="how many of the unit below")
-    unit: Literal["sentences", "symbols"] = Field("sentences", description="sentences or symbols (padding counts)")
+    size: Count = Field(80, description="number of sentences or tokens")
+    type: Literal["sentences", "tokens"] = Field("sentences", description="sentences or tokens (padding counts)")
     accumulate: Count = Field(1, description="how many such batches make one step, for more pairs than memory holds")
+
+
+class AverageConfig(Section):
+    """The checkpoints that are averaged."""
+
+    count: Count = Field(5, description="number of checkpoints")
+    of: Literal["best", "last"] = Field("best", description="checkpoints of the best validations, or of the last ones")
 
 
 class TrainingConfig(Section):
     """From a network to a translator."""
 
-    start: Text | None = Field(
+    init_from: Text | None = Field(
         None, description="run, or file of weights in one, that training begins with; null = random weights"
     )
     init_interpolation: Rate = Field(
@@ -138,7 +145,7 @@ class TrainingConfig(Section):
     freeze: Annotated[tuple[Text, ...], Several] = Field(
         (), description="parameters that are not trained, by name: readers.*, *.embedding.table"
     )
-    gate: bool = Field(
+    require_gate: bool = Field(
         False, description="true = `serve` wants it compared with another run first, by `gate`, and not found worse"
     )
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
@@ -152,7 +159,7 @@ class TrainingConfig(Section):
     )
     optimizer: Spec = Field(Spec("adam"), description="what is done with gradients")
     schedule: Spec = Field(Spec("constant"), description="the learning rate from step to step")
-    clip: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
+    clip_norm: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
     save_every: Count = Field(500, description="steps between saves of the training state")
     validate_every: Count | None = Field(None, description="steps between validations; null = after each epoch")
     search: Spec = Field(Spec("greedy"), description="how validation translates")
@@ -163,9 +170,8 @@ class TrainingConfig(Section):
         description="decay of an exponential moving average of the weights, such as 0.999, which is validated and kept "
         "in their place; null = none",
     )
-    average: Count = Field(5, description="how many of the best checkpoints the final model is the mean of")
-    average_of: Literal["best", "last"] = Field(
-        "best", description="which checkpoints these are: those of the best validations, or of the last ones"
+    average_checkpoints: AverageConfig = Field(
+        AverageConfig(), description="the checkpoints that the final model is the mean of"
     )
     max_nonfinite_steps: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
 

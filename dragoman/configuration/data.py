@@ -71,7 +71,9 @@ class DataConfig(Section):
     features: Annotated[tuple[Text, ...], Several] = Field(
         (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
     )
-    join: bool = Field(False, description="true = several sources are read as one sequence, one behind the other")
+    concatenate_sources: bool = Field(
+        False, description="true = several sources are read as one sequence, one behind the other"
+    )
     filter_target_vocabulary: bool = Field(
         True,
         description="true = without symbols that in training only targets in other languages of `pairs` have",
@@ -169,7 +171,7 @@ class DataConfig(Section):
     @property
     def several(self) -> bool:
         """Whether the model reads more than one sequence."""
-        return len(self.inputs) > 1 and not self.join
+        return len(self.inputs) > 1 and not self.concatenate_sources
 
     def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
         """The items of the sequences that the model reads: those of all sources, or with `join` only the first."""

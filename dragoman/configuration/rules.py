@@ -29,17 +29,21 @@ def contradictions(config: Config) -> Iterator[Problem]:
         yield from _noise(data)
     if text.protect:
         yield from _protection(data)
-    if data.join and (len(data.sides) == 1 or data.features or not text.joint):
-        yield Problem(("data", "join"), "is for several texts in one inventory (text.joint: true)")
+    if data.concatenate_sources and (len(data.sides) == 1 or data.features or not text.shared_vocabulary):
+        yield Problem(
+            ("data", "concatenate_sources"), "is for several texts in one inventory (text.shared_vocabulary: true)"
+        )
     if training.source_dropout and len(data.sides) == 1:
         yield Problem(("training", "source_dropout"), "hides some of several sources, and there is one")
     yield from _features(config)
-    if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.joint):
-        message = "is one symbol in all sources only where they are texts of one inventory (text.joint: true)"
+    if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.shared_vocabulary):
+        message = (
+            "is one symbol in all sources only where they are texts of one inventory (text.shared_vocabulary: true)"
+        )
         yield Problem(("model", "attention", "sentences"), message)
     tie = config.model.embedding.tie
-    if tie in ("languages", "all") and not text.joint:
-        yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.joint: true)")
+    if tie in ("languages", "all") and not text.shared_vocabulary:
+        yield Problem(("model", "embedding", "tie"), f"'{tie}' needs one inventory (text.shared_vocabulary: true)")
     if tie == "languages" and data.source and set(data.inputs) <= set(data.features):
         yield Problem(("model", "embedding", "tie"), "'languages' is of sources that are texts (data.features are not)")
     if training.epochs is None and training.steps is None:
@@ -78,8 +82,10 @@ def _one_pair(config: Config) -> Iterator[Problem]:
         yield from _memory(data)
     if config.constraints and data.edits is not None:
         yield Problem(("constraints",), "are of a text that is written, and this run writes edits of one (data.edits)")
-    if config.model.cursor and (data.edits is None or data.join):
-        yield Problem(("model", "cursor"), "needs data.edits, and the edited source by itself (data.join: false)")
+    if config.model.cursor and (data.edits is None or data.concatenate_sources):
+        yield Problem(
+            ("model", "cursor"), "needs data.edits, and the edited source by itself (data.concatenate_sources: false)"
+        )
     for number, name in enumerate(data.source):
         if name in data.source[:number]:
             yield Problem(("data", "source", number), f"'{name}' is there already")
@@ -90,8 +96,8 @@ def _pairs(config: Config) -> Iterator[Problem]:
     only from pairs with training data.
     """
     data = config.data
-    if not config.text.joint:
-        yield Problem(("text", "joint"), "a model of data.pairs has one inventory for all languages (true)")
+    if not config.text.shared_vocabulary:
+        yield Problem(("text", "shared_vocabulary"), "a model of data.pairs has one inventory for all languages (true)")
     for name in ("alignments", "edits", "features", "recalled"):
         if getattr(data, name):
             yield Problem(("data", "memory" if name == "recalled" else name), "not for data.pairs")
@@ -185,8 +191,10 @@ def _edits(config: Config) -> Iterator[Problem]:
     if data.edits not in data.inputs:
         yield Problem(path, f"'{data.edits}' is none of data.source: {', '.join(data.inputs)}")
     recalled = data.edits in data.recalled  # written as the target is
-    if not recalled and (not text.joint or text.source != text.target):
-        yield Problem(path, "cuts source and target alike: text.joint: true, text.source and text.target equal")
+    if not recalled and (not text.shared_vocabulary or text.source != text.target):
+        yield Problem(
+            path, "cuts source and target alike: text.shared_vocabulary: true, text.source and text.target equal"
+        )
     side, written = ("target", text.target) if recalled else ("source", text.source)
     for name in ("dropout", "alpha"):  # options with which a unit segments a text anew in every epoch
         if written.unit.options.get(name):

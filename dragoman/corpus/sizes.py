@@ -80,7 +80,7 @@ def choose(
     # As many symbols as `size.batch` sentences have on average: about as many steps as with batches of sentences, and
     # the longest sentences, many times longer than the mean in catalogues, take no more memory than others.
     counts = [text[side]["unit"].options["size"] for side in ("source", "target")]
-    length = mean_length(sample.examples, counts[:1] if text["joint"] else counts, max_length)
+    length = mean_length(sample.examples, counts[:1] if text["shared_vocabulary"] else counts, max_length)
     looks = {"attend": "between", "feed": "nothing", "features": "deep"}
     tokenise = "none" if sample.tokenised else sample.tokenise
     bleu, chrf = Spec("bleu", {"tokenise": tokenise} if tokenise else {}), Spec("chrf")
@@ -91,7 +91,11 @@ def choose(
             "data": {**corpus._asdict(), **memory, "max_length": max_length},
             "text": {**text, "protect": () if options.memory else tuple(map(Spec, sample.spans))},
             "model": {
-                "embedding": {"size": size.embedding, "dropout": embedded, "tie": "all" if text["joint"] else "output"},
+                "embedding": {
+                    "size": size.embedding,
+                    "dropout": embedded,
+                    "tie": "all" if text["shared_vocabulary"] else "output",
+                },
                 "combination": "hierarchical" if options.memory else "concatenation",
                 "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
                 "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
@@ -99,7 +103,7 @@ def choose(
             },
             "training": {
                 "epochs": epochs,
-                "batch": {"size": 10 * round(size.batch * length / 10), "unit": "symbols"},
+                "batch": {"size": 10 * round(size.batch * length / 10), "type": "tokens"},
                 "optimizer": Spec("adam", {"learning_rate": size.rate}),
                 "schedule": schedule,
                 "validate_every": 2_000 if sample.pairs > 200_000 else None,
@@ -122,4 +126,4 @@ def _text(sample: Sample, size: Size) -> dict[str, Any]:
     sides = {
         side: {"pretokenizer": pretokenizer, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()
     }
-    return {"joint": joint, **sides}
+    return {"shared_vocabulary": joint, **sides}

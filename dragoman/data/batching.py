@@ -81,7 +81,7 @@ class Plan:
     sources: tuple[Numbers, ...]
     target: Numbers
     size: int
-    unit: Literal["sentences", "symbols"]
+    type: Literal["sentences", "tokens"]
     seed: int
     epoch: int
     mixture: Mixture | None = None
@@ -89,7 +89,7 @@ class Plan:
     def batches(self, begin: int = 0) -> Iterator[Numbers]:
         """The batches from number `begin` on."""
         for pool in range(self._pools):
-            if self.unit == "sentences" and begin >= POOL_BATCHES and pool + 1 < self._pools:
+            if self.type == "sentences" and begin >= POOL_BATCHES and pool + 1 < self._pools:
                 begin -= POOL_BATCHES
                 continue
             batches = self._pool(pool)
@@ -100,7 +100,7 @@ class Plan:
 
     def count(self) -> int:
         """The number of batches; for batches of symbols, an estimate from the first pool."""
-        if self.unit == "sentences":
+        if self.type == "sentences":
             return -(-self._rows // self.size)
         first = self._pool(0) if self._rows else []
         return round(len(first) * self._rows / max(1, sum(map(len, first))))
@@ -112,7 +112,7 @@ class Plan:
     @property
     def _pool_rows(self) -> int:
         rows = POOL_BATCHES * self.size
-        if self.unit == "sentences":
+        if self.type == "sentences":
             return rows
         return int(rows * self._rows / max(1, self._rows, *(side[-1] for side in (*self.sources, self.target)))) + 1
 
@@ -132,7 +132,7 @@ class Plan:
         source = np.maximum.reduce(sources)
         order = _by_length(source, target)
         rows = rows[order]
-        if self.unit == "sentences":
+        if self.type == "sentences":
             return [rows[begin : begin + self.size] for begin in range(0, len(rows), self.size)]
         return _by_symbols(rows, np.maximum(source, target)[order], self.size)
 

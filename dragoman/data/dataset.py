@@ -148,7 +148,7 @@ class Dataset:
             seed=seed,
             source_dropout=source_dropout,
             arrays=open_sources(data, data.train),
-            join=data.join,
+            join=data.concatenate_sources,
             marked=bool(data.pairs),
             noise=noise(data),
             copied=data.copied,

@@ -86,7 +86,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     sources = [new_pipeline(text.source) for name in read if name not in data.recalled]
     pipelines = (*sources, new_pipeline(text.target))
     protection = Protection.of(text.protect)
-    if text.joint:
+    if text.shared_vocabulary:
         _fit(pipelines[0], Lines(data, pipelines, protection), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
             pipeline.unit.restore(pipelines[0].unit.learnt())
@@ -136,8 +136,10 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             )
         inventories.add(tuple(language.text.unit.inventory))
         found[side] = language
-    if text.joint and len(inventories) > 1:
-        raise UserError(f"text.joint: is false in {run} (text.vocabulary_from); take `text` from its config.yaml")
+    if text.shared_vocabulary and len(inventories) > 1:
+        raise UserError(
+            f"text.shared_vocabulary: is false in {run} (text.vocabulary_from); take `text` from its config.yaml"
+        )
     return found
 
 

@@ -60,7 +60,7 @@ def empty_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
 def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
     """The edited source and its operations; None if the model does not read that source on its own."""
     data = config.data
-    readable = data.edits in data.inputs and not data.join
+    readable = data.edits in data.inputs and not data.concatenate_sources
     return Edited(data.inputs.index(str(data.edits)), operations) if readable else None
 
 

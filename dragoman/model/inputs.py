@@ -42,7 +42,7 @@ def model_inputs(config: Config, sources: tuple[Source, ...]) -> tuple[SourceInp
         else Regions(source.size, source.name not in config.model.initial_state_only)
         for source in sources
     )
-    if config.data.join:
+    if config.data.concatenate_sources:
         tables = [each for each in inputs if isinstance(each, SymbolTable)]
         counts = zip(*(each.counts for each in tables), strict=True)
         return (replace(tables[0], counts=tuple(map(sum, counts))),)

@@ -28,7 +28,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
     parts = count_parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
     every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
-    shared = every if config.text.joint else ""
+    shared = every if config.text.shared_vocabulary else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
         ("languages", config.data.languages),

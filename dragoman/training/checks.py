@@ -85,8 +85,8 @@ def problems(config: Config) -> list[Problem]:
     found += _coverage(config)
     found += _pretrained(config)
     found += _frozen(config)
-    if config.training.init_interpolation and not config.training.start:
-        found.append(Problem(("training", "init_interpolation"), "there is no run to start from (training.start)"))
+    if config.training.init_interpolation and not config.training.init_from:
+        found.append(Problem(("training", "init_interpolation"), "there is no run to start from (training.init_from)"))
     return found
 
 
@@ -266,8 +266,8 @@ def _pretrained(config: Config) -> Iterator[Problem]:
         path = ("model", "embedding", side, "pretrained")
         if not getattr(config.model.embedding, side).options.get("pretrained"):
             continue
-        if training.start:
-            yield Problem(path, "training.start begins with the vectors of that run; leave out one of them")
+        if training.init_from:
+            yield Problem(path, "training.init_from begins with the vectors of that run; leave out one of them")
         if OBJECTIVES[training.objective.kind].both_directions:
             kind = training.objective.kind
             yield Problem(path, f"is for one language, and '{kind}' trains both directions")
@@ -287,7 +287,7 @@ def _frozen(config: Config) -> Iterator[Problem]:
 
 def _joint(text: TextConfig) -> Iterator[Problem]:
     """A joint inventory needs the same unit for both languages; letter case and dropout may differ."""
-    if text.joint:
+    if text.shared_vocabulary:
         source, target = text.source, text.target
         ways = []
         for unit in (source.unit, target.unit):
@@ -295,15 +295,17 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
         if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
             found = f"{target.unit} differs from text.source.unit: {source.unit}"
-            found += "; text.joint needs equal ones (or joint: false)"
-            yield Problem(("text", "target", "unit"), found, beside=(("text", "joint"), ("text", "source", "unit")))
+            found += "; text.shared_vocabulary needs equal ones (or shared_vocabulary: false)"
+            yield Problem(
+                ("text", "target", "unit"), found, beside=(("text", "shared_vocabulary"), ("text", "source", "unit"))
+            )
         elif UNITS[source.unit.kind].whole_words and source.pretokenizer != target.pretokenizer:
             found = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
-            found += "; text.joint needs equal ones for whole words"
+            found += "; text.shared_vocabulary needs equal ones for whole words"
             yield Problem(
                 ("text", "target", "pretokenizer"),
                 found,
-                beside=(("text", "joint"), ("text", "source", "pretokenizer")),
+                beside=(("text", "shared_vocabulary"), ("text", "source", "pretokenizer")),
             )
 
 

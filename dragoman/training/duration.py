@@ -118,7 +118,7 @@ def _sampled(config: Config, place: Path) -> _Sample:
         data, share, looking_up = _answered(data, config.text, place)
     elif not (data.features or data.alignments):
         data, share = _shared(data, place)
-    training = config.training.model_copy(update={"start": None, "save_every": NEVER})
+    training = config.training.model_copy(update={"init_from": None, "save_every": NEVER})
     small = config.model_copy(update={"run": str(place / "run"), "data": data, "training": training})
     return _Sample(small, share, looking_up)
 

@@ -84,7 +84,7 @@ def _best(run: Training) -> list[Validation]:
         mean = judged(run, found)
         if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
             return found
-        note = {"worse": steps, "of": settings.average_of, **_figures(run, mean)}
+        note = {"worse": steps, "of": settings.average_checkpoints.of, **_figures(run, mean)}
     for each in run.directions:
         each.selection.write_best(ranked[0].step, note)
     return _measured(run)

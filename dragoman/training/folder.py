@@ -19,9 +19,8 @@ from dragoman.training.checks import complete, load_config
 from dragoman.version import __version__
 
 # Options that may change when a run is resumed; any other change makes it a different run.
-FREE = {("run",), ("device",), ("search",), ("constraints",)} | {
-    ("training", name)
-    for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps", "average", "average_of")
+FREE = {("run",), ("device",), ("search",), ("constraints",), ("training", "average_checkpoints")} | {
+    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps")
 }
 
 
@@ -120,7 +119,7 @@ def _begun(folder: RunFolder, config: Config) -> bool:
 def _check_same(folder: RunFolder, config: Config) -> None:
     """UserError unless the folder's training was begun with these options, apart from those that may change."""
     old = complete(load_config(folder.config))
-    changed = [key for key in sections.differences(old, config) if key not in FREE and key[:1] not in FREE]
+    changed = [key for key in sections.differences(old, config) if not {key, key[:1], key[:2]} & FREE]
     if changed:
         others = len(changed) - 1
         more = f" and {others} other option{'s' * (others > 1)}" if others else ""
@@ -134,7 +133,7 @@ def _advise_start(folder: RunFolder, changed: Sequence[tuple[str | int, ...]]) -
     """How to train on from the weights of a run with other options, where its model stays as it is."""
     if not folder.weights().is_file() or any(key[0] in ("text", "model") for key in changed):
         return ""
-    return f"; another run can go on from its weights (--training.start {folder.path} --run NEW)"
+    return f"; another run can go on from its weights (--training.init_from {folder.path} --run NEW)"
 
 
 def _write(path: Path, text: str) -> None:

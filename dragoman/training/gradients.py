@@ -40,7 +40,7 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     run.workers.all_reduce([*found, sums, *run.objective.batch_statistics()])
     asked, total, symbols, target_symbols, *parts = sums.tolist()
     norm = float(torch.nn.utils.get_total_norm(found)) / symbols
-    share = min(1.0, (run.config.training.clip or math.inf) / (norm + TINY))
+    share = min(1.0, (run.config.training.clip_norm or math.inf) / (norm + TINY))
     multiply(found, share / symbols)
     return Summed(total, symbols, target_symbols, norm, bool(asked), parts)
 

@@ -81,11 +81,11 @@ def configure(
         corpus_files(where, *every)
     run = given.get("run", f"{os.path.normpath(old.folder.path)}-corrections")
     folder = data_folder(run)
-    values = {**OPTIONS, "run": run, "training.start": place, "text.vocabulary_from": str(old.folder.path)}
+    values = {**OPTIONS, "run": run, "training.init_from": place, "text.vocabulary_from": str(old.folder.path)}
     values |= {
         "training.init_interpolation": 0.0,
         "training.epochs": 10,
-        "training.gate": True,
+        "training.require_gate": True,
         **dict(embeddings(old.config)),
     }
     values |= {"data.train": [str(folder / "train"), *data.train], "data.dev": str(folder / "dev")}

@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
     """The rows of each global batch of an epoch."""
     batch = config.training.batch
-    return Plan(*data.offsets, batch.size, batch.unit, config.seed, epoch, mixture(config.data, data))
+    return Plan(*data.offsets, batch.size, batch.type, config.seed, epoch, mixture(config.data, data))
 
 
 def planned(

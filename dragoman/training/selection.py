@@ -34,7 +34,9 @@ class Selection:
 
     def _steps(self, progress: Progress) -> list[int]:
         settings = self.settings
-        return progress.kept(settings.average, settings.average_of, higher_is_better(settings.metric))
+        return progress.kept(
+            settings.average_checkpoints.count, settings.average_checkpoints.of, higher_is_better(settings.metric)
+        )
 
     def prune(self, progress: Progress) -> None:
         """Remove weights that are no longer to be averaged."""
@@ -46,7 +48,7 @@ class Selection:
     def write_mean(self, steps: Sequence[int]) -> None:
         """Write the mean of the weights of these validations as the weights to use."""
         tensors = mean([self.folder.checkpoint(step) for step in steps])
-        note = {"mean of steps": sorted(steps), "of": self.settings.average_of}
+        note = {"mean of steps": sorted(steps), "of": self.settings.average_checkpoints.of}
         write_tensors(self.folder.weights("model"), tensors, note)
 
     def write_start(self, model: Seq2Seq) -> None:

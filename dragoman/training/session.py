@@ -162,7 +162,7 @@ def _go_on(run: Training) -> None:
 
 def _begin(run: Training) -> None:
     """With the weights of another run, or with random ones and pretrained vectors."""
-    if start := run.config.training.start:
+    if start := run.config.training.init_from:
         begin(run, start)
     else:
         pretrained.fill(run)

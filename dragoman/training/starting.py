@@ -58,7 +58,7 @@ def configure(
     corpus_files(places, *names)
     beside = os.path.normpath(old.folder.path / "..")
     run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
-    values = {**OPTIONS, "run": run, "training.start": place, "text.vocabulary_from": str(old.folder.path)}
+    values = {**OPTIONS, "run": run, "training.init_from": place, "text.vocabulary_from": str(old.folder.path)}
     values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
     folder, aside = data_folder(run), "data.dev" not in given
     values["data.train"] = str(folder / "train") if aside else list(places)
@@ -125,7 +125,7 @@ def _languages(run: Run) -> tuple[str, str]:
     if data.pairs or len(data.source) > 1 or data.features or edits or data.alignments:
         raise UserError(
             f"{run.folder.path}: is trained on more than the pairs of two languages (several sources, data.pairs, "
-            "features, edits or alignments), so what starts from it needs a configuration (training.start)"
+            "features, edits or alignments), so what starts from it needs a configuration (training.init_from)"
         )
     (source,) = data.source
     return source, data.target

@@ -77,7 +77,7 @@ def _diverged(run: Training, reason: str) -> UserError:
     saved = f"the state of step {run.saved:,} is saved" if run.saved else "nothing is saved"
     return UserError(
         f"{run.folder.path}: {reason} (step {run.progress.step:,}); {saved}. "
-        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip"
+        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
     )
 
 
@@ -180,7 +180,7 @@ def _validate(run: Training) -> None:
         found = run.workers.broadcast(_measured(run) if run.workers.leads else "")
         if isinstance(found, str):
             raise _diverged(run, found)
-        progress.note(found, higher_is_better(settings.metric), settings.average)
+        progress.note(found, higher_is_better(settings.metric), settings.average_checkpoints.count)
         if run.workers.leads:
             for each in run.directions:
                 each.selection.keep(each.model, progress)

@@ -71,9 +71,9 @@ def begin(run: Training, place: str) -> None:
         try:
             start = Start.at(place, reverse=each is not run)
         except UserError as error:
-            raise UserError(f"training.start: {error}") from None
+            raise UserError(f"training.init_from: {error}") from None
         if start.run.folder.path.resolve() == each.folder.path.resolve():
-            raise UserError(f"training.start: {place} is this run itself; choose another folder with --run")
+            raise UserError(f"training.init_from: {place} is this run itself; choose another folder with --run")
         transfer(each.model, each.config, (*each.data.sources, each.data.target), start)
         if run.workers.leads:
             note_start(each.folder, start.note)
@@ -97,7 +97,7 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
     assert isinstance(target, Language)
     if model.output.arranges and target.vocabulary != run.target.vocabulary:
         raise UserError(
-            f"training.start: model.output: {config.model.output.kind} is an arrangement of symbols, and those of "
+            f"training.init_from: model.output: {config.model.output.kind} is an arrangement of symbols, and those of "
             f"{start.weights} are others; take them over (text.vocabulary_from: {run.folder.path}), or choose "
             "another output"
         )
@@ -118,7 +118,7 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
         fill(model, tensors, start.weights)
     except UserError as error:
         same = f"`model`, and sources of the same kinds, as {run.folder.config}"
-        raise UserError(f"training.start: {error}; this run needs the same {same}") from None
+        raise UserError(f"training.init_from: {error}; this run needs the same {same}") from None
 
 
 def _sequences(config: Config, sides: Sequence[Source]) -> tuple[Source, ...]:

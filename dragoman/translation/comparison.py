@@ -92,14 +92,14 @@ def compare_by(metric: Metric, translations: Sequence[Sequence[str]], references
 
 def check(run: Run, sha256: Callable[[], str]) -> None:
     """Raises UserError for a run that may not serve: one that is worse than the run it was compared with, or that has
-    to be compared (`training.gate`) and was not, with the weights of this digest.
+    to be compared (`training.require_gate`) and was not, with the weights of this digest.
     """
     path = run.folder.gate
     found = Gate.read(path) if path.exists() else None
     if found and found.sha256 == sha256():
         if not found.passed:
             raise UserError(f"{run.folder.path}: is worse than {found.against}, so it does not serve ({path.name})")
-    elif run.config.training.gate:
+    elif run.config.training.require_gate:
         raise UserError(
             f"{run.folder.path}: was not compared with the run that it started from; `dragoman gate` does that"
         )

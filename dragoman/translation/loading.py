@@ -192,7 +192,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
         if len({each.vocabulary for each in same}) > 1 or same[0].text.spec != same[1].text.spec:
             raise UserError(
                 f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
-                "(from the same target texts, with text.joint: false where their sources differ)"
+                "(from the same target texts, with text.shared_vocabulary: false where their sources differ)"
             )
         if member.codec.surfaces.target:
             raise UserError(f"{folder}: spells words of its own (model.output: hybrid), for which several cannot vote")
@@ -244,7 +244,7 @@ def codec(
     return Codec(
         ModelInputs(
             sources,
-            config.data.join,
+            config.data.concatenate_sources,
             taught_end,
             memory,
             spells=surfaces.sources,

@@ -16,9 +16,9 @@ from tests import toy
 TINY = """
 data: {source: x, target: y, train: t, dev: d}
 run: runs/x
-text: {joint: false}
+text: {shared_vocabulary: false}
 model: {embedding: {size: 8}, encoder: {kind: rnn, size: 8}, decoder: {kind: rnn, size: 8}}
-training: {batch: {size: 16}, average: 1, metric: loss}
+training: {batch: {size: 16}, average_checkpoints: {count: 1}, metric: loss}
 search: {kind: greedy, length_ratio: 1, length_margin: 2}
 """
 

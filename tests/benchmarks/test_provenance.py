@@ -66,7 +66,7 @@ def test_the_digest_of_several_pairs_goes_by_names_of_files(tmp_path: Path) -> N
         pairs = toy.languages(place)
         if train:
             pairs[0]["train"] = str(place / train)
-        places = {"run": str(tmp_path / "run"), "data.pairs": json.dumps(pairs), "text.joint": "true"}
+        places = {"run": str(tmp_path / "run"), "data.pairs": json.dumps(pairs), "text.shared_vocabulary": "true"}
         return provenance.digest(dragoman.load_config(place / "toy.yaml", places))
 
     assert digest("one") == digest("other")

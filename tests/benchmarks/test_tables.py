@@ -41,9 +41,12 @@ from dragoman.translation.tuning import Weighted
 from tests import toy
 
 TINY = """
-text: {joint: true, source: {unit: word, pretokenizer: whitespace}, target: {unit: word, pretokenizer: whitespace}}
+text:
+  shared_vocabulary: true
+  source: {unit: word, pretokenizer: whitespace}
+  target: {unit: word, pretokenizer: whitespace}
 model: {embedding: {size: 8}, encoder: {kind: rnn, size: 8}, decoder: {kind: rnn, size: 8}}
-training: {batch: {size: 16}, average: 1, metric: METRIC}
+training: {batch: {size: 16}, average_checkpoints: {count: 1}, metric: METRIC}
 metrics: [{kind: bleu, tokenise: none}, ter]
 search: {kind: greedy, length_ratio: 1, length_margin: 2}
 """
@@ -338,7 +341,7 @@ def test_objectives_go_on_from_one_start(kinds: Namespace, capsys: pytest.Captur
     for row in rows[1:]:
         found = objectives.config(row, kinds)
         assert list(checks.problems(found)) == []
-        assert found.training.start == str(kinds.folder / "start")
+        assert found.training.init_from == str(kinds.folder / "start")
         assert found.training.objective.kind == row.name.partition(", ")[0].replace(" ", "_")
     measured = [start, *rows[1:4], rows[4], rows[7]]
     for row in measured[1:]:
@@ -517,7 +520,7 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
     assert strings.config(every, options).text.protect
     assert not strings.config(free, options).text.protect
     for row in (few, free):
-        tiny = {"training.epochs": "1", "training.average": "1", "search": "greedy"}
+        tiny = {"training.epochs": "1", "training.average_checkpoints.count": "1", "search": "greedy"}
         strings.work(row._replace(overrides={**row.overrides, **tiny}), options)
     assert len(list(read_pairs(str(tmp_path / "table" / "texts" / "train-40.tsv"), "en", "de"))) == 40
     names = [few.name, free.name]

@@ -76,10 +76,18 @@ def leave(options: Greeting) -> None:
 
 
 def test_overrides_are_read_from_words() -> None:
-    words = ["--run", "runs/x", "a.yaml", "--training.clip", "-1", "--text.source.unit={kind: bpe, size: 3}", "--seed="]
+    words = [
+        "--run",
+        "runs/x",
+        "a.yaml",
+        "--training.clip_norm",
+        "-1",
+        "--text.source.unit={kind: bpe, size: 3}",
+        "--seed=",
+    ]
     assert overrides(words) == (
         Path("a.yaml"),
-        {"run": "runs/x", "training.clip": "-1", "text.source.unit": "{kind: bpe, size: 3}", "seed": ""},
+        {"run": "runs/x", "training.clip_norm": "-1", "text.source.unit": "{kind: bpe, size: 3}", "seed": ""},
     )
     assert overrides(["a", "--seed=1", "--seed=2"]) == (Path("a"), {"seed": "2"})
     with pytest.raises(typer.BadParameter, match="--seed needs a value"):

@@ -40,16 +40,16 @@ Faults = Callable[..., list[str]]
         ("run: 2026", "run"),
         ("run: ''", "run"),
         ('run: "a\\0b"', "run"),
-        ("text: {joint: yes}", "text.joint"),
-        ("text: {joint: 1}", "text.joint"),
+        ("text: {shared_vocabulary: yes}", "text.shared_vocabulary"),
+        ("text: {shared_vocabulary: 1}", "text.shared_vocabulary"),
         ("text: {source: en}", "text.source"),
         (
             "training: 5",
             "training",
         ),
-        ("training: {clip: 0}", "training.clip"),
-        ("training: {clip: '1'}", "training.clip"),
-        ("training: {average: 0}", "training.average"),
+        ("training: {clip_norm: 0}", "training.clip_norm"),
+        ("training: {clip_norm: '1'}", "training.clip_norm"),
+        ("training: {average_checkpoints: {count: 0}}", "training.average_checkpoints.count"),
         ("training: {epochs: 0}", "training.epochs"),
         (
             "training: {metric: blue}",
@@ -109,8 +109,8 @@ data:
   train: []
   dve: corpus/dev
 text:
-  joint: perhaps
-  joint: true
+  shared_vocabulary: perhaps
+  shared_vocabulary: true
 model:
   decoder:
     cell: grue
@@ -120,7 +120,7 @@ model:
     score:
       kind: aditive
 training:
-  clip: -1
+  clip_norm: -1
   patience: .nan
 """
     found = faults(text)
@@ -130,12 +130,12 @@ training:
         "3: data.source",
         "5: data.train",
         "6: data.dve",
-        "9: text.joint",
+        "9: text.shared_vocabulary",
         "12: model.decoder.cell",
         "13: model.decoder.size",
         "14: model.decoder.hidden",
         "17: model.attention.score.kind",
-        "19: training.clip",
+        "19: training.clip_norm",
         "20: training.patience",
     ]
     for line, place in zip(found, places, strict=True):
@@ -187,7 +187,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, golden: Golden) -> None:
     ("text", "place"),
     [
         (
-            "text: {joint: false}\nmodel: {embedding: {tie: all}}",
+            "text: {shared_vocabulary: false}\nmodel: {embedding: {tie: all}}",
             "run.yaml:3: model.embedding.tie",
         ),
         (
@@ -212,16 +212,16 @@ def test_one_language_on_both_sides_is_one_file_unless_a_table_has_both(load: Lo
 
 
 def test_separate_inventories_may_differ_and_joint_ones_may_be_tied(load: Load) -> None:
-    assert load(DATA + "text: {joint: false, source: {unit: word}}").text.source.unit == Spec("word")
-    assert load(DATA + "text: {source: {unit: {dropout: 0.1}}}").text.joint
+    assert load(DATA + "text: {shared_vocabulary: false, source: {unit: word}}").text.source.unit == Spec("word")
+    assert load(DATA + "text: {source: {unit: {dropout: 0.1}}}").text.shared_vocabulary
     assert load(DATA + "model: {embedding: {tie: all}}").model.embedding.tie == "all"
     assert load(DATA + "training: {epochs: null, steps: 3, metric: loss}\nmetrics: []").metrics == ()
 
 
 def test_a_wrong_value_makes_no_contradiction_but_parts_are_still_checked(faults: Faults) -> None:
-    text = DATA + "text: {joint: nope, source: {unit: word}}\nmodel: {decoder: {size: 0}}\n"
+    text = DATA + "text: {shared_vocabulary: nope, source: {unit: word}}\nmodel: {decoder: {size: 0}}\n"
     assert faults(text) == [
-        'run.yaml:2: text.joint: expected true or false, found "nope"',
+        'run.yaml:2: text.shared_vocabulary: expected true or false, found "nope"',
         "run.yaml:3: model.decoder.size: must be at least 1, found 0",
     ]
 

@@ -24,7 +24,7 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
             "model.decoder.size": "128",
             "model.attention.score": "dot",
             "training.steps": "null",
-            "training.clip": "1e-3",
+            "training.clip_norm": "1e-3",
             "data.source": "no",
             "text.source.unit": "{kind: word, size: 9}",
             "text.target.unit": "{kind: word, size: 9}",
@@ -33,7 +33,7 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
     assert found.model.decoder == Spec("rnn", {"size": 128})
     assert found.model.attention.score == Spec("dot")
     assert found.training.steps is None
-    assert found.training.clip == 0.001
+    assert found.training.clip_norm == 0.001
     assert found.data.source == ("no",)
     assert found.text.target.unit == Spec("word", {"size": 9})
 
@@ -46,23 +46,23 @@ def test_overrides_may_be_values_of_python(load: Load) -> None:
             "run": Path("yes"),
             "device": DeviceConfig(name="cpu", threads=2),
             "data.train": ["a", "no", "1", "b: c"],
-            "text.joint": False,
+            "text.shared_vocabulary": False,
             "model.attention.terms": ["coverage"],
             "model.attention.score": {"kind": "additive", "size": 3},
             "model.decoder": Spec("rnn", {"size": 9}),
             "training.steps": 10,
             "training.epochs": None,
-            "training.clip": 1e-05,
+            "training.clip_norm": 1e-05,
             "metrics": ("bleu", Spec("chrf", {"order": 2})),
         },
     )
-    assert (found.seed, found.run, found.text.joint) == (7, "yes", False)
+    assert (found.seed, found.run, found.text.shared_vocabulary) == (7, "yes", False)
     assert found.device == DeviceConfig(name="cpu", threads=2)
     assert found.data.train == ("a", "no", "1", "b: c")
     assert found.model.attention.terms == (Spec("coverage"),)
     assert found.model.attention.score == Spec("additive", {"size": 3})
     assert found.model.decoder == Spec("rnn", {"size": 9})
-    assert (found.training.steps, found.training.epochs, found.training.clip) == (10, None, 1e-05)
+    assert (found.training.steps, found.training.epochs, found.training.clip_norm) == (10, None, 1e-05)
     assert found.metrics == (Spec("bleu"), Spec("chrf", {"order": 2}))
 
 
@@ -101,18 +101,18 @@ def test_everything_by_overrides(load: Load) -> None:
             "dott",
             "--model.attention.score: unknown kind 'dott', did you mean 'dot'?",
         ),
-        ("training.clip", "-1", "--training.clip: must be more than 0, found -1"),
+        ("training.clip_norm", "-1", "--training.clip_norm: must be more than 0, found -1"),
         (
-            "training.clip.size",
+            "training.clip_norm.size",
             "3",
-            '--training.clip.size: training.clip: expected a number or null, found {"size": 3}',
+            '--training.clip_norm.size: training.clip_norm: expected a number or null, found {"size": 3}',
         ),
         ("seed", "", "--seed: expected a whole number, found nothing (null)"),
         ("seed", "1.5", "--seed: expected a whole number, found 1.5"),
         ("seed", "[1", "--seed: not readable as YAML (expected ',' or ']', but got '<stream end>')"),
         ("seed", ".nan", "--seed: .nan is not a finite number"),
-        ("training.clip", float("nan"), "--training.clip: .nan is not a finite number"),
-        ("training.clip", float("-inf"), "--training.clip: -.inf is not a finite number"),
+        ("training.clip_norm", float("nan"), "--training.clip_norm: .nan is not a finite number"),
+        ("training.clip_norm", float("-inf"), "--training.clip_norm: -.inf is not a finite number"),
         ("seed", None, "--seed: expected a whole number, found nothing (null)"),
         ("seed", ["x"], '--seed: expected a whole number, found ["x"]'),
         (
@@ -128,7 +128,7 @@ def test_everything_by_overrides(load: Load) -> None:
     ],
 )
 def test_a_fault_of_an_override_names_the_option(faults: Faults, key: str, value: Any, line: str) -> None:
-    assert faults(DATA + "training: {clip: 1.0}", overrides={key: value}) == [line]
+    assert faults(DATA + "training: {clip_norm: 1.0}", overrides={key: value}) == [line]
 
 
 def test_an_override_below_a_text_tells_both(faults: Faults) -> None:
@@ -137,8 +137,8 @@ def test_an_override_below_a_text_tells_both(faults: Faults) -> None:
 
 
 def test_faults_of_the_file_come_before_those_of_overrides(faults: Faults) -> None:
-    found = faults(DATA + "seed: x", overrides={"run": "3", "training.average": "0"})
-    assert [line.split(" ")[0] for line in found] == ["run.yaml:2:", "--run:", "--training.average:"]
+    found = faults(DATA + "seed: x", overrides={"run": "3", "training.average_checkpoints.count": "0"})
+    assert [line.split(" ")[0] for line in found] == ["run.yaml:2:", "--run:", "--training.average_checkpoints.count:"]
 
 
 def test_an_override_repairs_a_fault_of_the_file(load: Load) -> None:

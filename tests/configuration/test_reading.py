@@ -59,9 +59,9 @@ def test_one_or_several_corpora_and_metrics(load: Load) -> None:
 
 
 def test_whole_numbers_do_for_fractions(load: Load) -> None:
-    found = load(DATA + "training: {clip: 5}")
-    assert found.training.clip == 5.0
-    assert isinstance(found.training.clip, float)
+    found = load(DATA + "training: {clip_norm: 5}")
+    assert found.training.clip_norm == 5.0
+    assert isinstance(found.training.clip_norm, float)
 
 
 def test_reading_from_standard_input(tmp_path: Path) -> None:

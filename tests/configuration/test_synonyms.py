@@ -22,7 +22,7 @@ def _options() -> set[str]:
 def test_every_synonym_leads_to_a_name_that_is_there() -> None:
     kinds = {kind for table in checks.PARTS.values() for kind in table}
     keys = {key.rpartition(".")[2] for key in keys_of(Config)}
-    values = {"cuda", "bfloat16", "float32", "symbols", "sentences", "attentional", "feed"}
+    values = {"cuda", "bfloat16", "float32", "tokens", "sentences", "attentional", "feed"}
     assert {own for names in NAMES.values() for own in names} <= kinds | keys | values | _options() | {"beam"}
 
 

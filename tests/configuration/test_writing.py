@@ -45,12 +45,12 @@ def drawn(draw: st.DrawFn) -> Config:
             dev=draw(TEXT),
             max_ratio=draw(st.floats(1, 1e300)),
         ),
-        text=config.TextConfig(joint=False, source=config.LanguageConfig(unit=draw(SPECS), lowercase=True)),
+        text=config.TextConfig(shared_vocabulary=False, source=config.LanguageConfig(unit=draw(SPECS), lowercase=True)),
         model=config.ModelConfig(
             encoder=draw(SPECS), attention=config.AttentionConfig(score=draw(SPECS)), decoder=draw(SPECS)
         ),
         training=config.TrainingConfig(
-            epochs=None, steps=draw(COUNT), clip=draw(st.none() | st.floats(1e-9, 1e9)), metric="loss"
+            epochs=None, steps=draw(COUNT), clip_norm=draw(st.none() | st.floats(1e-9, 1e9)), metric="loss"
         ),
         metrics=(draw(SPECS),),
     )

@@ -293,7 +293,7 @@ def test_batches_have_the_symbols_of_so_many_sentences() -> None:
             seen = sample()._replace(examples=examples)
             chosen = choose(CORPUS, seen, "r", size=size)
             length = mean_length(examples, [chosen.text.source.unit.options["size"]], chosen.data.max_length)
-            assert chosen.training.batch.unit == "symbols"
+            assert chosen.training.batch.type == "tokens"
             assert chosen.training.batch.size == pytest.approx(size.batch * length, abs=5)
     assert mean_length(long, [400], 1000) > 3 * mean_length(short, [400], 1000)
 
@@ -325,9 +325,9 @@ def test_a_memory_is_a_source_that_is_read_apart() -> None:
 
 def test_what_was_seen_decides_the_rest() -> None:
     plain, other = choose(CORPUS, sample(), "r"), choose(CORPUS, sample(shared=0.1, tokenised=True, longest=200), "r")
-    assert plain.text.joint
+    assert plain.text.shared_vocabulary
     assert plain.model.embedding.tie == "all"
-    assert not other.text.joint
+    assert not other.text.shared_vocabulary
     assert other.model.embedding.tie == "output"
     assert other.text.source.pretokenizer == "whitespace"
     assert other.metrics[0].options == {"tokenise": "none"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dragoman.data.batching import POOL_BATCHES, Plan, portions, prefetch, shuffled
 
-Unit = Literal["sentences", "symbols"]
+Unit = Literal["sentences", "tokens"]
 Lengths = npt.NDArray[np.int64]
 
 
@@ -36,7 +36,7 @@ def offsets(lengths: Lengths) -> Lengths:
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60))),
     size=st.integers(1, 100),
-    unit=st.sampled_from(["sentences", "symbols"]),
+    unit=st.sampled_from(["sentences", "tokens"]),
     seed=st.integers(0, 2**32),
 )
 def test_every_pair_is_in_one_batch_of_the_right_size(
@@ -49,7 +49,7 @@ def test_every_pair_is_in_one_batch_of_the_right_size(
     if unit == "sentences":
         assert sorted(map(len, batches), reverse=True)[:-1] == [size] * (len(batches) - 1)
         assert plan.count() == len(batches)
-    for batch in batches if unit == "symbols" else []:
+    for batch in batches if unit == "tokens" else []:
         longest = max(int(source[batch].max()), int(target[batch].max()))
         assert len(batch) == 1 or len(batch) * longest <= size
 
@@ -58,11 +58,11 @@ def test_every_pair_is_in_one_batch_of_the_right_size(
 def test_a_batch_of_tokens_is_filled_to_the_last(size: int) -> None:
     """Ten sentences of ten symbols each: four of them are exactly forty."""
     lengths = np.full(10, 10)
-    batches = planned(lengths, lengths, size, "symbols").batches()
+    batches = planned(lengths, lengths, size, "tokens").batches()
     assert sorted(map(len, batches), reverse=True) == [4, 4, 2]
 
 
-@pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (2000, "symbols")])
+@pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (2000, "tokens")])
 def test_there_is_little_padding(size: int, unit: Unit) -> None:
     lengths = corpus(50_000)
     plan = planned(*lengths, size, unit)
@@ -71,12 +71,12 @@ def test_there_is_little_padding(size: int, unit: Unit) -> None:
     for side in lengths:
         padded = sum(len(batch) * int(side[batch].max()) for batch in batches)
         assert side.sum() / padded > 0.85
-    if unit == "symbols":
+    if unit == "tokens":
         full = [len(batch) * max(int(side[batch].max()) for side in lengths) for batch in batches]
         assert np.mean(full) > 0.9 * size
 
 
-@pytest.mark.parametrize(("size", "unit"), [(64, "sentences"), (1000, "symbols")])
+@pytest.mark.parametrize(("size", "unit"), [(64, "sentences"), (1000, "tokens")])
 def test_a_plan_is_the_same_for_the_same_seed_and_epoch_alone(size: int, unit: Unit) -> None:
     lengths = corpus(5_000)
 
@@ -89,7 +89,7 @@ def test_a_plan_is_the_same_for_the_same_seed_and_epoch_alone(size: int, unit: U
         assert len(shared) < 0.2 * len(other)
 
 
-@pytest.mark.parametrize(("size", "unit"), [(3, "sentences"), (60, "symbols")])
+@pytest.mark.parametrize(("size", "unit"), [(3, "sentences"), (60, "tokens")])
 def test_the_rest_of_a_plan_is_the_plan_from_there_on(size: int, unit: Unit) -> None:
     plan = planned(*corpus(1_000), size, unit)
     batches = [batch.tolist() for batch in plan.batches()]
@@ -105,7 +105,7 @@ def test_batches_are_not_in_order_of_length() -> None:
     assert abs(np.corrcoef(means[1:], means[:-1])[0, 1]) < 0.15
 
 
-@pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (4000, "symbols")])
+@pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (4000, "tokens")])
 def test_a_million_pairs_take_a_moment_and_the_first_of_them_none(size: int, unit: Unit) -> None:
     plan = planned(*corpus(1_000_000), size, unit)
     tracemalloc.start()

@@ -49,7 +49,9 @@ def corpus(folder: Path, source: list[str] = SOURCE, target: list[str] = TARGET)
 def text(unit: object = "word", *, joint: bool = True, target: Mapping[str, object] | None = None) -> TextConfig:
     """The target is like the source but for the given options."""
     language = {"unit": unit}
-    return TextConfig.model_validate({"joint": joint, "source": language, "target": {**language, **(target or {})}})
+    return TextConfig.model_validate(
+        {"shared_vocabulary": joint, "source": language, "target": {**language, **(target or {})}}
+    )
 
 
 def spelled(data: Dataset, rows: list[int], epoch: int = 0) -> list[tuple[str, str]]:
@@ -286,7 +288,7 @@ def test_links_past_the_words_and_other_faults_are_told(tmp_path: Path, links: l
 def test_plans_and_batches_fit_together(tmp_path: Path) -> None:
     data = Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run")
     source, target = data.train.columns["source"], data.train.columns["target"]
-    for rows in Plan((source.offsets,), target.offsets, 30, "symbols", 1, 0).batches():
+    for rows in Plan((source.offsets,), target.offsets, 30, "tokens", 1, 0).batches():
         batch = data.batch(rows, 0)
         assert max(batch.sources[0].ids.numel(), batch.target.ids.numel()) <= 30
         assert batch.target.mask.sum(1).tolist() == target.lengths[rows].tolist()

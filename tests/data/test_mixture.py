@@ -31,7 +31,7 @@ def parts(rows: list[int]) -> list[int]:
 
 @pytest.mark.spec("E1")
 @pytest.mark.parametrize("temperature", [1.0, 1.5, 5.0, 1e9])
-@pytest.mark.parametrize("unit", ["sentences", "symbols"])
+@pytest.mark.parametrize("unit", ["sentences", "tokens"])
 def test_shares_are_those_of_the_temperature_and_an_epoch_is_as_long(temperature: float, unit: str) -> None:
     rows = drawn(temperature, unit=unit)
     weights = np.array(SIZES) ** (1 / temperature)
@@ -61,7 +61,7 @@ def test_each_time_in_another_order() -> None:
     assert drawn(5.0, 0) != drawn(5.0, 1)
 
 
-@pytest.mark.parametrize("unit", ["sentences", "symbols"])
+@pytest.mark.parametrize("unit", ["sentences", "tokens"])
 def test_the_rest_of_an_epoch_is_the_epoch_from_there_on(unit: str) -> None:
     whole = [batch.tolist() for batch in plan(5.0, 3, unit).batches()]
     for begin in (1, 99, 100, 117, len(whole) - 1, len(whole)):

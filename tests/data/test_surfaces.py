@@ -33,7 +33,7 @@ FEW: dict[str, Any] = {"kind": "word", "size": 2}
 SIDES: dict[str, dict[str, Any]] = {
     "one source": {},
     "two sources": {"source": ["a", "b"]},
-    "joined": {"source": ["a", "b"], "join": True},
+    "joined": {"source": ["a", "b"], "concatenate_sources": True},
     "edits": {"edits": "a"},
 }
 
@@ -47,7 +47,7 @@ def prepared(folder: Path, lines: Lines, unit: Any = FEW, *, joint: bool = True,
         (folder / f"train.{name}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
     place = str(folder / "train")
     side = {"unit": unit, "pretokenizer": "whitespace"}
-    text = TextConfig.model_validate({"joint": joint, "source": side, "target": side})
+    text = TextConfig.model_validate({"shared_vocabulary": joint, "source": side, "target": side})
     config = DataConfig.model_validate({"train": place, "dev": place, **data})
     return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": Surfaces(True), **rest})
 
@@ -123,7 +123,7 @@ def test_batches_have_the_characters_of_unknown_words(sides: str, tmp_path: Path
     lines = [(*line[:1], *(["l'ä ann"] if "source" in options else []), *line[1:]) for line in LINES]
     data = prepared(tmp_path, lines, surfaces=Surfaces(sources=True, target=True), **options)
     batch = data.batch(np.array([2, 0, 3]), 0)
-    several, joined = "source" in options, "join" in options
+    several, joined = "source" in options, "concatenate_sources" in options
     found = [written(side, language) for side, language in zip(batch.sources, data.sources, strict=False)]
     texts = [[f"{text} </s>".split() for text in column] for column in zip(*(lines[n] for n in (2, 0, 3)), strict=True)]
     *sources, targets = texts

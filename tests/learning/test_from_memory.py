@@ -111,7 +111,7 @@ def test_the_figures_are_kept_and_what_is_held_out_was_not_learnt(learnt: Path) 
     assert (verdict.sentences, verdict.against) == (60, "old")
     assert [each.metric for each in verdict.figures] == ["BLEU-2", "chrF2"]
     config = Run.load(learnt / "new").config
-    assert config.training.gate
+    assert config.training.require_gate
     assert config.data.train == ("new-data/train", "train")
     with chdir(learnt):
         parts = {part: list(read_texts(f"new-data/{part}", ("en", "fr"))) for part in ("train", "dev", "held")}

@@ -11,7 +11,7 @@ from tests import toy
 
 WORDS = {"pretokenizer": "whitespace", "unit": "word"}
 OPTIONS: dict[str, Any] = {
-    "text": {"joint": True, "source": WORDS, "target": WORDS},
+    "text": {"shared_vocabulary": True, "source": WORDS, "target": WORDS},
     "model.embedding": {"size": 16, "tie": "all"},
     "model.encoder": {"kind": "rnn", "size": 16, "dropout": 0.1},
     "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},

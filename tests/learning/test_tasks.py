@@ -39,7 +39,7 @@ def test_commands_are_learnt_from_the_configuration_of_their_task(tmp_path: Path
         "data.train": str(tmp_path / "train.tsv"),
         "data.dev": str(tmp_path / "dev.tsv"),
         "training.epochs": "16",
-        "training.batch": "{size: 32, unit: sentences}",
+        "training.batch": "{size: 32, type: sentences}",
         "training.schedule": "{kind: cosine, warmup: 30, steps: 304}",
         "training.optimizer": "{kind: adam, learning_rate: 0.006}",
     }

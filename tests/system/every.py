@@ -190,7 +190,7 @@ def furnish(folder: Path) -> Path:
     places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/toy"
     config = toy.CONFIG.replace("data: {source: en, target: fr}", places)
     (folder / "toy.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
-    edits = {"run": "runs/edit", "data.source": "mt", "data.edits": "mt", "text.joint": "true"}
+    edits = {"run": "runs/edit", "data.source": "mt", "data.edits": "mt", "text.shared_vocabulary": "true"}
     with chdir(folder):
         for overrides in ({}, {**edits, "training.metric": "loss"}):
             session.train(checks.load_config("toy.yaml", overrides), quiet=True)

@@ -186,14 +186,14 @@ def test_one_line_tells_what_is_wrong(words: str, place: str, copied: Shell, gol
         ("--data.train=columns.tsv", "columns.tsv:2"),
         ("--data.max_length=1", "train"),
         (
-            "--text.joint=false --text.source.unit='{kind: bpe, size: 9000}'",
+            "--text.shared_vocabulary=false --text.source.unit='{kind: bpe, size: 9000}'",
             "text.source.unit",
         ),
         (
-            "--text.joint=false --text.source.unit='{kind: unigram, size: 9000}'",
+            "--text.shared_vocabulary=false --text.source.unit='{kind: unigram, size: 9000}'",
             "text.source.unit",
         ),
-        ("--text.joint=false --text.source.unit='{kind: bpe, size: 9}'", "text.source.unit"),
+        ("--text.shared_vocabulary=false --text.source.unit='{kind: bpe, size: 9}'", "text.source.unit"),
         ("--run=train.en", "train.en"),
         ("--run=.", "."),
         ("--device.name=gpu", "--device.name"),
@@ -224,12 +224,12 @@ def test_all_faults_of_a_configuration_are_told_at_once(shell: Shell, golden: Go
     shell.write(
         "bad.yaml", "data: {source: en, traget: fr, train: train, dev: dev}\nmodel:\n  embeding: {size: 3}\nseed: x\n"
     )
-    outcome = shell("train", "bad.yaml", "--training.clip=-1")
+    outcome = shell("train", "bad.yaml", "--training.clip_norm=-1")
     assert outcome.code == 1
     assert outcome.out == ""
     places = ["bad.yaml:1: data.traget", "bad.yaml:1: data.target", "bad.yaml:3: model.embeding", "bad.yaml:4: seed"]
     told = outcome.err.splitlines()
-    for line, place in zip(told, [*places, "--training.clip"], strict=True):
+    for line, place in zip(told, [*places, "--training.clip_norm"], strict=True):
         assert line.startswith(f"{place}: ")
     golden(outcome.err)
 

@@ -34,8 +34,8 @@ RUNS: dict[str, dict[str, Any]] = {
         "model.embedding.target": {"kind": "character_cnn", "filters": 2},
     },
     "hybrid": {"model.embedding.source": {"kind": "hybrid", "characters": 4}, "model.output": SPELLING},
-    "joint": {
-        "text.joint": True,
+    "shared_vocabulary": {
+        "text.shared_vocabulary": True,
         "model.embedding": {"size": 12, "tie": "all", "source": "hybrid"},
         "model.output": SPELLING,
     },
@@ -45,7 +45,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "model.output": SPELLING,
     },
 }
-SPELL = ["hybrid", "joint", "unattended"]
+SPELL = ["hybrid", "shared_vocabulary", "unattended"]
 LINES = ["one nine zero", "seventeen", "two two unheard"]
 
 
@@ -139,7 +139,7 @@ def test_a_run_is_described(runs: Shell) -> None:
 
 def test_a_run_goes_on_in_another(runs: Shell, tmp_path: Path) -> None:
     """With all that it has learnt of characters."""
-    options = {**OPTIONS, **RUNS["hybrid"], "training.start": str(runs.folder / "hybrid"), "training.steps": 1}
+    options = {**OPTIONS, **RUNS["hybrid"], "training.init_from": str(runs.folder / "hybrid"), "training.steps": 1}
     run = session.train(toy.config(runs.folder, tmp_path / "next", options), quiet=True)
     assert dragoman.load(run.path).translate(LINES)
 

@@ -42,7 +42,7 @@ def test_train_again_changes_nothing_and_says_so(copied: Shell) -> None:
 
 
 def test_a_diverging_training_ends_with_a_line(shell: Shell) -> None:
-    words = ("--training.optimizer.learning_rate=1e10", "--training.clip=null")
+    words = ("--training.optimizer.learning_rate=1e10", "--training.clip_norm=null")
     outcome = shell("train", "toy.yaml", *words)
     assert outcome.code == 1
     assert "the loss of the development data was" in outcome.err

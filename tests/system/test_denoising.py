@@ -4,7 +4,7 @@ import pytest
 
 from tests.system.conftest import Shell
 
-SMALL = ("--training.epochs=1", "--text.joint=true")
+SMALL = ("--training.epochs=1", "--text.shared_vocabulary=true")
 
 
 @pytest.mark.slow
@@ -20,7 +20,7 @@ def test_from_texts_to_a_translator(copied: Shell) -> None:
     assert (copied.folder / "runs" / "denoised" / "report.html").is_file()
     outcome = copied("translate", "runs/denoised", stdin="un deux\n")
     assert (outcome.code, outcome.out.count("\n")) == (0, 1)
-    start = "--training.start=runs/denoised", "--text.vocabulary_from=runs/denoised"
+    start = "--training.init_from=runs/denoised", "--text.vocabulary_from=runs/denoised"
     outcome = copied("train", "toy.yaml", "--run=runs/started", *start, *SMALL)
     assert outcome.code == 0, outcome.err
     assert "begins with runs/denoised/model.safetensors" in outcome.err

@@ -46,7 +46,7 @@ def age(run: Path) -> None:
     proof = json.loads((run / "run.json").read_text("utf-8"))
     assert proof.pop("form") == FORM
     (run / "run.json").write_text(json.dumps({**proof, "version": "0.1.0"}) + "\n", encoding="utf-8")
-    rewritten(run / "config.yaml", ("unit: sentences", "unit: tokens"))
+    rewritten(run / "config.yaml", ("type: sentences", "unit: tokens"))
     rewritten(run / "metrics.jsonl", ('"valid/loss"', '"train/tokens_per_second": 9.5, "valid/loss"'))
     rewritten(run / "validation.jsonl", ('"words":', '"tokens":'), ('"version":2', '"version":1'))
 
@@ -103,11 +103,11 @@ def test_a_folder_that_training_did_not_make_is_no_run(text: str, copied: Shell)
 def test_a_configuration_of_a_users_own_is_told_like_any_other(shell: Shell) -> None:
     """Also beside a file that is called run.json and is none of ours."""
     shell.write("run.json", '{"version": "0.1.0"}')
-    shell.write("config.yaml", (shell.folder / "toy.yaml").read_text("utf-8").replace("{size: 16}", "{unit: tokens}"))
+    shell.write("config.yaml", (shell.folder / "toy.yaml").read_text("utf-8").replace("{size: 16}", "{type: token}"))
     found = shell.fails("train", "config.yaml")
     assert found.startswith("config.yaml:")
     assert found.endswith(
-        "training.batch.unit: expected one of sentences, symbols, found \"tokens\" (did you mean 'symbols'?)"
+        "training.batch.type: expected one of sentences, tokens, found \"token\" (did you mean 'tokens'?)"
     )
     with pytest.raises(ConfigError):
         dragoman.load_config(shell.folder / "config.yaml")

@@ -126,7 +126,7 @@ def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monke
         toy.write(corrected.folder, part, toy.pairs(count, 2, 3))
         texts = Path(f"{part}.fr").read_text("utf-8")
         Path(f"{part}.mt").write_text(texts.replace("deux", "trois"), "utf-8")
-    options = {"run": "runs/edit", "data.source": ["en", "mt"], "data.edits": "mt", "text.joint": True}
+    options = {"run": "runs/edit", "data.source": ["en", "mt"], "data.edits": "mt", "text.shared_vocabulary": True}
     options |= {"training.metric": "loss", "model.combination": "hierarchical", "training.epochs": 1}
     session.train(checks.load_config("toy.yaml", {key: json.dumps(each) for key, each in options.items()}), quiet=True)
     made = [mixing.Corrected("one two", "un deux", "deux un"), mixing.Corrected("six", "", "six")]

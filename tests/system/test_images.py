@@ -279,11 +279,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "search.coverage_penalty: is of words, and there are none (data.features)",
     ),
     (
-        {"data.source": "image", "model.embedding.tie": "languages", "text.joint": True},
+        {"data.source": "image", "model.embedding.tie": "languages", "text.shared_vocabulary": True},
         "model.embedding.tie: 'languages' is of sources that are texts",
     ),
     (
-        {"data.edits": "image", "text.joint": True},
+        {"data.edits": "image", "text.shared_vocabulary": True},
         "data.features.0: 'image' is a text (data.edits)",
     ),
 ]

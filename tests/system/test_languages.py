@@ -29,7 +29,10 @@ UNTRAINED: dict[str, Any] = {"training.epochs": 1}
 
 
 def options(pairs: list[dict[str, str]]) -> dict[str, Any]:
-    return {"data": {"pairs": pairs, "temperature": 5}, "text": {"joint": True, "source": WORDS, "target": WORDS}}
+    return {
+        "data": {"pairs": pairs, "temperature": 5},
+        "text": {"shared_vocabulary": True, "source": WORDS, "target": WORDS},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +302,7 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
     """With subword dropout and a temperature, both of which are functions of the epoch."""
     pairs = toy.languages(tmp_path)
     unit = {"kind": "bpe", "size": 330, "dropout": 0.2}
-    text = {"joint": True, "source": {"unit": unit}, "target": {"unit": unit}}
+    text = {"shared_vocabulary": True, "source": {"unit": unit}, "target": {"unit": unit}}
     whole = train(tmp_path, pairs, tmp_path / "whole", {"text": text, "training.epochs": 3})
     train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3, "training.steps": 5})
     parts = train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3})
@@ -310,7 +313,10 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"text.joint": False}, "text.joint: a model of data.pairs has one inventory for all languages (true)"),
+        (
+            {"text.shared_vocabulary": False},
+            "text.shared_vocabulary: a model of data.pairs has one inventory for all languages (true)",
+        ),
         ({"data.source": "en"}, "data.source: data.pairs says it for each pair; leave out one of them"),
         ({"data.alignments": True}, "data.alignments: not for data.pairs"),
         ({"data.edits": "en"}, "data.edits: not for data.pairs"),

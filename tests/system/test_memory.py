@@ -28,7 +28,10 @@ CHARACTERS = 20_000_000  # so many that what one training needs more than anothe
 SHORT = 4_000  # characters of a line that is not read to its end either, and still scored
 BRIEF = 40  # of a line that a training step, which `init` takes to say how long training takes, has soon read
 CUT = 60_000  # of a line that no units are learnt from either: the model reads the same symbols of both
-BPE = "--text.joint=true --text.source.unit='{kind: bpe, size: 280}' --text.target.unit='{kind: bpe, size: 280}'"
+BPE = (
+    "--text.shared_vocabulary=true "
+    "--text.source.unit='{kind: bpe, size: 280}' --text.target.unit='{kind: bpe, size: 280}'"
+)
 COMMANDS = f"""
 translate runs/toy KIND.en --search=greedy
 translate runs/toy KIND.en --wait=3

@@ -29,7 +29,7 @@ OPTIONS = {
     "data.source": ["en", "mt"],
     "data.edits": "mt",
     "text": {
-        "joint": True,
+        "shared_vocabulary": True,
         "source": {"pretokenizer": "whitespace", "unit": "word"},
         "target": {"pretokenizer": "whitespace", "unit": "word"},
     },
@@ -252,14 +252,17 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
     ("changed", "message"),
     [
         ({"data.edits": "xx"}, "data.edits: 'xx' is none of data.source: en, mt"),
-        ({"text.joint": False}, "data.edits: cuts source and target alike"),
+        ({"text.shared_vocabulary": False}, "data.edits: cuts source and target alike"),
         ({"text.source.lowercase": True}, "data.edits: cuts source and target alike"),
         ({"training.penalties": "coverage"}, "training.penalties: are of attention to one source alone"),
         ({"training.objective": "marginal"}, "training.objective: 'marginal' cannot do with several sources"),
         ({"training.objective": "agreement"}, "'agreement' trains both directions, and data.edits are no source"),
         ({"constraints": "no_unknown"}, "constraints: are of a text that is written, and this run writes edits of one"),
         ({"model.cursor": True, "data.edits": None}, "model.cursor: needs data.edits, and the edited source by itself"),
-        ({"model.cursor": True, "data.join": True}, "model.cursor: needs data.edits, and the edited source by itself"),
+        (
+            {"model.cursor": True, "data.concatenate_sources": True},
+            "model.cursor: needs data.edits, and the edited source by itself",
+        ),
         (
             {
                 "data.source": "mt",

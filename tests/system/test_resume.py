@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 WORDS = (
     "train",
     "toy.yaml",
-    "--text.joint=true",
+    "--text.shared_vocabulary=true",
     "--text.source.unit={kind: bpe, size: 290, dropout: 0.2}",
     "--text.target.unit={kind: bpe, size: 290, dropout: 0.2}",
     "--model.encoder.dropout=0.2",

@@ -48,7 +48,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_model_of_two_sources_is_trained_and_translates(
     corpus: Path, tmp_path: Path, combination: str | dict[str, object], joint: bool
 ) -> None:
-    options = {"data.source": ["en", "digits"], "model.combination": combination, "text.joint": joint}
+    options = {"data.source": ["en", "digits"], "model.combination": combination, "text.shared_vocabulary": joint}
     folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
     run = Run.load(folder.path)
     assert [source.name for source in run.sources] == ["en", "digits"]
@@ -78,7 +78,12 @@ def test_a_model_of_two_sources_is_trained_and_translates(
 @pytest.mark.spec("C7")
 def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
     """One encoder reads all (Niehues et al. 2016); its attention is that of each source again."""
-    options = {"data.source": ["en", "digits"], "data.join": True, "text.joint": True, "model.embedding.tie": "all"}
+    options = {
+        "data.source": ["en", "digits"],
+        "data.concatenate_sources": True,
+        "text.shared_vocabulary": True,
+        "model.embedding.tie": "all",
+    }
     translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     assert len(translator.model.readers) == 1
     texts = [("one two", "1 2"), ("three", ""), ("", "4 5 6"), ("", "")]
@@ -105,7 +110,9 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
 @pytest.mark.spec("C7")
 def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
     config = toy.config(
-        corpus, tmp_path / "run", {"data.source": ["en", "digits"], "data.join": True, "text.joint": True}
+        corpus,
+        tmp_path / "run",
+        {"data.source": ["en", "digits"], "data.concatenate_sources": True, "text.shared_vocabulary": True},
     )
     data = Dataset.prepare(config.data, config.text, 1, tmp_path / "run", source_dropout=0.0)
     (source,), target = data.offsets
@@ -125,8 +132,14 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data.join": True, "text.joint": True}, "data.join: is for several texts"),
-        ({"data.source": ["en", "digits"], "data.join": True}, "data.join: is for several texts in one inventory"),
+        (
+            {"data.concatenate_sources": True, "text.shared_vocabulary": True},
+            "data.concatenate_sources: is for several texts",
+        ),
+        (
+            {"data.source": ["en", "digits"], "data.concatenate_sources": True},
+            "data.concatenate_sources: is for several texts in one inventory",
+        ),
         ({"data.source": ["en", "en"]}, "data.source.1: 'en' is there already"),
         ({"model.combination": "sum"}, "model.combination: 'sum' is of several sources to attend to, and there is one"),
         ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' is between two languages"),

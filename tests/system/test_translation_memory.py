@@ -165,8 +165,12 @@ def test_a_message_of_several_lines_is_found_as_a_whole(corpus: Path, tmp_path: 
 @pytest.mark.parametrize(
     "options",
     [
-        {"text.joint": True, "data.join": True},
-        {"text.joint": True, "model.combination": {"kind": "flat", "sentinel": True}, "data.memory": "nearest"},
+        {"text.shared_vocabulary": True, "data.concatenate_sources": True},
+        {
+            "text.shared_vocabulary": True,
+            "model.combination": {"kind": "flat", "sentinel": True},
+            "data.memory": "nearest",
+        },
         {"data.memory": {"kind": "nearest", "count": 2}, "model.combination": "sum"},
         {"data.edits": "memory"},
         {**toy.SUBWORDS, "data.max_length": 60},

@@ -124,7 +124,13 @@ def test_each_direction_has_its_own(made: Make) -> None:
 
 def test_several_language_pairs_have_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pairs = toy.languages(tmp_path)
-    options = {"data.pairs": pairs, "data.train": [], "data.dev": "", "text.joint": True, "training.steps": 1}
+    options = {
+        "data.pairs": pairs,
+        "data.train": [],
+        "data.dev": "",
+        "text.shared_vocabulary": True,
+        "training.steps": 1,
+    }
     run = session.train(toy.config(tmp_path, tmp_path / "run", options))
     assert run.proof["baselines"] is None
     assert "without a model" not in capfd.readouterr().err

@@ -65,9 +65,9 @@ def test_a_joint_inventory_needs_one_way_to_make_it(
         for name, value in given.items()
     }
     with pytest.raises(ConfigError, match=f"text.target.{key}:") as raised:
-        made({"text.joint": True, **options})
+        made({"text.shared_vocabulary": True, **options})
     golden(str(raised.value))
-    made({"text.joint": False, "model.embedding.tie": "none", **options})
+    made({"text.shared_vocabulary": False, "model.embedding.tie": "none", **options})
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_what_makes_no_other_symbols_may_differ(
         for side, given in (("source", source), ("target", target))
         for name, value in given.items()
     }
-    text = made({"text.joint": True, **options}).text
-    assert text.joint
+    text = made({"text.shared_vocabulary": True, **options}).text
+    assert text.shared_vocabulary
     assert text.source != text.target
 
 
@@ -205,7 +205,7 @@ def test_a_hybrid_of_several_pairs_needs_such_words_too(made: Callable[..., Conf
     pairs = [{"source": "en", "target": "fr", "train": "x", "dev": "y"}]
     options = {"data.pairs": pairs, "data.source": [], "data.target": "", "data.train": [], "data.dev": ""}
     with pytest.raises(ConfigError, match=r"model\.embedding\.source: .*outside the vocabulary"):
-        made({**options, "text.joint": True, **BPE, "model.embedding.source": "hybrid"})
+        made({**options, "text.shared_vocabulary": True, **BPE, "model.embedding.source": "hybrid"})
 
 
 def test_a_hybrid_reads_what_a_memory_recalls(made: Callable[..., Config]) -> None:
@@ -223,10 +223,10 @@ def test_a_hybrid_reads_what_a_memory_recalls(made: Callable[..., Config]) -> No
         {},
         {"training.penalties": ["supervised"], "data.alignments": True},
         {"training.objective": "hard"},
-        {"text.joint": True},
+        {"text.shared_vocabulary": True},
         {"model.embedding.tie": "all"},
     ],
-    ids=["alone", "supervised", "hard", "joint", "tied"],
+    ids=["alone", "supervised", "hard", "shared_vocabulary", "tied"],
 )
 def test_an_unknown_kind_is_told_whatever_asks_for_it(
     path: tuple[str, ...], more: dict[str, Any], made: Callable[..., Config]
@@ -284,7 +284,7 @@ def test_what_is_compared_with_a_wrong_value_is_not_wrong(text: str, wrong: str,
         ("metrics: [{kind: bleu, foo: 1}]\ntraining: {metric: chrf}\n", 2),
         ("text: {source: {lowercase: 3, unit: bpe}, target: {unit: {kind: bpe, size: 300}}}\n", 2),
         ("text: {source: {unit: bpee}, target: {unit: {kind: bpe, size: 300}}}\n", 1),
-        ("text: {joint: 'false', source: {unit: word}, target: {unit: bpe}}\n", 1),
+        ("text: {shared_vocabulary: 'false', source: {unit: word}, target: {unit: bpe}}\n", 1),
     ],
 )
 def test_what_is_wrong_whatever_else_is_mended_is_told(text: str, count: int, tmp_path: Path) -> None:

@@ -184,7 +184,12 @@ def test_symbols_of_joined_sources_occur_in_all_of_them(tmp_path: Path) -> None:
     english = (corpus / "train.en").read_text("utf-8")
     for name in ("train", "dev"):
         (corpus / f"{name}.de").write_text((corpus / f"{name}.en").read_text("utf-8"), encoding="utf-8")
-    options = {"data.source": ["en", "de"], "data.join": True, "text.joint": True, "training.steps": 1}
+    options = {
+        "data.source": ["en", "de"],
+        "data.concatenate_sources": True,
+        "text.shared_vocabulary": True,
+        "training.steps": 1,
+    }
     run = Run.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     (joined,) = model_inputs(run.config, run.sources)
     assert isinstance(joined, SymbolTable)

@@ -95,7 +95,7 @@ def test_it_resumes_to_the_same_weights(made: Made, tmp_path: Path) -> None:
 def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path: Path, symbols: bool) -> None:
     """From texts of both languages, each its own pair; the translator has neither marks nor masks."""
     words = {"unit": "word", "pretokenizer": "whitespace"}
-    text = {"text.joint": True, "text.source": words, "text.target": words}
+    text = {"text.shared_vocabulary": True, "text.source": words, "text.target": words}
     toy.write(tmp_path, "mono", toy.pairs(40, 4, 3))
     pairs = [
         {"source": name, "target": name, "train": str(tmp_path / "mono"), "dev": str(tmp_path / "mono")}
@@ -108,7 +108,7 @@ def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path:
     options = {**text, "run": str(tmp_path / "both"), "training.epochs": 1}
     both = checks.load_config(folder / "both.yaml", {key: toy._yaml(value) for key, value in options.items()})
     old = Run.load(session.train(both, quiet=True).path)
-    start = {**text, "training.start": str(old.folder.path), "data.train": str(folder / "train")}
+    start = {**text, "training.init_from": str(old.folder.path), "data.train": str(folder / "train")}
     run = assembled(made({**start, "text.vocabulary_from": str(old.folder.path) if symbols else None}))
     source = run.data.sources[0]
     assert isinstance(source, Language)
@@ -128,7 +128,7 @@ def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path:
         {**ALONE, "data.noise": {"kind": "infilling", "share": 1}},
         {**ALONE, "data.noise": "masking"},
         {**ALONE, "training.objective": "agreement"},
-        {**ALONE, "data.edits": "fr", "text.joint": True},
+        {**ALONE, "data.edits": "fr", "text.shared_vocabulary": True},
         {**ALONE, "data.dev": "dev.tsv"},
         {"data.source": "fr"},
     ],

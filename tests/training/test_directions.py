@@ -73,7 +73,7 @@ def test_what_is_best_is_best_for_both_on_average(run: RunFolder) -> None:
     assert len(measured[0]) == 3
     mean = {step: (value + measured[1][step]) / 2 for step, value in measured[0].items()}
     assert METRICS["chrf"].higher_is_better
-    best = sorted(mean, key=lambda step: (-mean[step], step))[:2]  # training.average
+    best = sorted(mean, key=lambda step: (-mean[step], step))[:2]  # training.average_checkpoints.count
     for folder in (run, run.reverse):
         kept = {path.stem for path in folder.checkpoint(0).parent.glob("step-*.safetensors")}
         assert kept == {folder.checkpoint(step).stem for step in best}

@@ -121,7 +121,7 @@ def _last(folder: Path) -> Seq2Seq:
 def test_nothing_of_a_run_is_touched(made: Make, place: Path, tmp_path: Path) -> None:
     session.train(made(), quiet=True)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    duration.measure(made({"training.start": str(tmp_path / "run")}))
+    duration.measure(made({"training.init_from": str(tmp_path / "run")}))
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert not list(place.iterdir())
 
@@ -132,7 +132,7 @@ def test_nothing_of_a_run_is_touched(made: Make, place: Path, tmp_path: Path) ->
         {"data.memory": "nearest"},
         {"training.objective": "agreement"},
         {"training.batch.size": 1000},
-        {"training.batch": {"size": 40, "unit": "symbols"}},
+        {"training.batch": {"size": 40, "type": "tokens"}},
     ],
     ids=["memory", "both directions", "one batch", "symbols"],
 )
@@ -179,7 +179,7 @@ def test_several_language_pairs_are_sampled_each(
     monkeypatch.setattr(duration, "PAIRS", 5 * 16)
     pairs = toy.languages(tmp_path)
     none = {"data.source": [], "data.target": "", "data.train": [], "data.dev": ""}
-    options = {**none, "data.pairs": pairs, "text.joint": True}
+    options = {**none, "data.pairs": pairs, "text.shared_vocabulary": True}
     duration.measure(toy.config(tmp_path, tmp_path / "run", options))
     assert prepared[0].data.train.notes["parts"] == [15, 15, 15, 15, 15]
 

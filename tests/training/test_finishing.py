@@ -16,7 +16,12 @@ from dragoman.training.selection import Selection
 from dragoman.training.validation import Validator
 
 Made = Callable[..., Config]
-SIX = {"training.epochs": None, "training.steps": 6, "training.validate_every": 3, "training.average": 2}
+SIX = {
+    "training.epochs": None,
+    "training.steps": 6,
+    "training.validate_every": 3,
+    "training.average_checkpoints.count": 2,
+}
 
 
 class Killed(BaseException):
@@ -48,9 +53,9 @@ def test_a_finished_run_is_left_alone_and_told(
     assert capsys.readouterr().err == f"{line.removesuffix(stays)}\n"
 
 
-@pytest.mark.parametrize("key", ["training.steps", "training.average"])
+@pytest.mark.parametrize("key", ["training.steps", "training.average_checkpoints.count"])
 def test_a_finished_run_with_more_to_do_does_it(key: str, made: Made) -> None:
-    more = {**SIX, key: {"training.steps": 9, "training.average": 1}[key]}
+    more = {**SIX, key: {"training.steps": 9, "training.average_checkpoints.count": 1}[key]}
     folder = session.train(made(SIX), quiet=True)
     assert finished(made(SIX), folder)
     assert not finished(made(more), folder)
@@ -117,7 +122,7 @@ def test_what_is_missing_of_a_finished_run_is_made_again(name: str, made: Made) 
 
 
 def test_a_model_worse_than_a_guess_is_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    session.train(made({"training.optimizer": {"kind": "adam", "learning_rate": 1}, "training.clip": None}))
+    session.train(made({"training.optimizer": {"kind": "adam", "learning_rate": 1}, "training.clip_norm": None}))
     assert "the model's probabilities are worse than a guess among 1" in capsys.readouterr().err
 
 

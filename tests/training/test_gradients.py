@@ -26,7 +26,7 @@ Made = Callable[..., Config]
     "options",
     [
         {},
-        {"training.penalties": ["coverage", "fertility"], "training.clip": 0.01},
+        {"training.penalties": ["coverage", "fertility"], "training.clip_norm": 0.01},
         {"training.objective": "agreement"},
     ],
 )

@@ -99,7 +99,12 @@ def test_a_share_of_the_start_is_mixed_into_the_average(
 ) -> None:
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
     start = session.train(made(), quiet=True)
-    options = {**MOVING, "training.start": str(start.path), "training.init_interpolation": 0.25, "training.average": 1}
+    options = {
+        **MOVING,
+        "training.init_from": str(start.path),
+        "training.init_interpolation": 0.25,
+        "training.average_checkpoints.count": 1,
+    }
     config = made({**options, "training.metric": "loss"}).model_copy(update={"run": str(tmp_path / "next")})
     folder = session.train(config, quiet=True)
     found, note = read_tensors(folder.weights())
@@ -115,7 +120,7 @@ def test_it_begins_with_the_weights_of_the_start(
     made: Made, tmp_path: Path, assembled: Callable[..., Training]
 ) -> None:
     start = session.train(made(), quiet=True)
-    config = made({**MOVING, "training.start": str(start.path)}).model_copy(update={"run": str(tmp_path / "next")})
+    config = made({**MOVING, "training.init_from": str(start.path)}).model_copy(update={"run": str(tmp_path / "next")})
     run = assembled(config)
     assert run.average
     for name, each in weights(run.model).items():

@@ -97,7 +97,12 @@ def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
     made: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     unit = {"kind": "bpe", "size": 325}
-    text = {"text.source.unit": unit, "text.target.unit": unit, "text.joint": True, "model.embedding.tie": "all"}
+    text = {
+        "text.source.unit": unit,
+        "text.target.unit": unit,
+        "text.shared_vocabulary": True,
+        "model.embedding.tie": "all",
+    }
     deep = {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}, "model.embedding.size": SIZE}
     words = {"one": 1.0, "ones": 2.0, "sosses": 5.0, "trois": 4.0}
     path, other = write(tmp_path / "words.vec", words), write(tmp_path / "mots.vec", {"one": 100.0, "un": 3.0})
@@ -133,7 +138,7 @@ def test_the_file_is_read_before_the_first_step_alone(made: Made, corpus: Path, 
         session.train(made({**of(path), "run": str(tmp_path / "new")}), quiet=True)
 
 
-@pytest.mark.parametrize("option", [{"training.start": "run"}, {"training.objective": "agreement"}])
+@pytest.mark.parametrize("option", [{"training.init_from": "run"}, {"training.objective": "agreement"}])
 def test_what_fills_a_table_otherwise_is_refused(
     corpus: Path, tmp_path: Path, option: dict[str, str], golden: Golden
 ) -> None:

@@ -11,7 +11,16 @@ from dragoman.training import session
 from tests import toy
 from tests.golden import Golden
 
-COUNTS = ("epochs", "steps", "batch.size", "save_every", "validate_every", "patience", "average", "max_nonfinite_steps")
+COUNTS = (
+    "epochs",
+    "steps",
+    "batch.size",
+    "save_every",
+    "validate_every",
+    "patience",
+    "average_checkpoints.count",
+    "max_nonfinite_steps",
+)
 OUTSIDE: list[tuple[str, Any, str]] = [
     ("training.optimizer.learning_rate", 0, "must be more than 0"),
     ("training.optimizer.betas", [1.5, 0.9], "must be less than 1"),
@@ -31,7 +40,7 @@ OUTSIDE: list[tuple[str, Any, str]] = [
     ("training.schedule", {"kind": "plateau", "factor": 1}, "factor: must be less than 1"),
     ("training.schedule", {"kind": "plateau", "floor": 2}, "floor: must be at most 1"),
     ("training.schedule", {"kind": "plateau", "patience": 0}, "patience: must be at least 1"),
-    ("training.clip", 0, "must be more than 0"),
+    ("training.clip_norm", 0, "must be more than 0"),
     *((f"training.{name}", 0, "must be at least 1") for name in COUNTS),
     *((f"training.{name}", 10**30, "must be at most 1000000000") for name in COUNTS),
     ("device.threads", -1, "must be at least 0"),
@@ -58,8 +67,8 @@ EXTREMES: list[dict[str, Any]] = [
     {"training.schedule": {"kind": "plateau", "patience": 1, "factor": 1e-300, "floor": 0}},
     {"training.schedule": {"kind": "inverse_square_root", "warmup": 10**9}},
     {f"training.{name}": 10**9 for name in COUNTS if name != "steps"},
-    {"training.batch": {"size": 1, "unit": "symbols"}, "training.clip": 1e-300},
-    {"training.batch": {"size": 10**9, "unit": "symbols"}, "training.clip": 1e300},
+    {"training.batch": {"size": 1, "type": "tokens"}, "training.clip_norm": 1e-300},
+    {"training.batch": {"size": 10**9, "type": "tokens"}, "training.clip_norm": 1e300},
 ]
 
 

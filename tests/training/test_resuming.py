@@ -43,7 +43,7 @@ AVERAGED = {  # in steps of three batches
     **PLAIN,
     "training.moving_average": 0.9,
     "training.batch": {"size": 4, "accumulate": 3},
-    "training.average_of": "last",
+    "training.average_checkpoints.of": "last",
     "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.2},
 }
 CASES = {
@@ -316,7 +316,7 @@ def test_a_finished_run_goes_on_when_its_limit_is_raised(limit: str, straight: d
 @pytest.mark.slow
 def test_a_finished_run_goes_on_when_patience_is_raised(train: Train) -> None:
     still = {"training.optimizer": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
-    options = {**still, "training.epochs": 4, "training.average": 1}
+    options = {**still, "training.epochs": 4, "training.average_checkpoints.count": 1}
     short = read_tensors(train("run", {**options, "training.patience": 1}).last_state)[1]
     long = read_tensors(train("run", {**options, "training.patience": 9}).last_state)[1]
     assert (short["epoch"], long["epoch"]) == (2, 4)

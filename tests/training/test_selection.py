@@ -48,8 +48,9 @@ FILES = {
 
 @pytest.fixture
 def finished(corpus: Path, tmp_path: Path) -> Callable[..., RunFolder]:
-    def trained(**options: Any) -> RunFolder:
-        named = {f"training.{name}": value for name, value in {"epochs": 4, **options}.items()}
+    def trained(count: int = 2, of: str = "best", **options: Any) -> RunFolder:
+        training = {"epochs": 4, "average_checkpoints.count": count, "average_checkpoints.of": of, **options}
+        named = {f"training.{name}": value for name, value in training.items()}
         return session.train(toy.config(corpus, tmp_path / "run", named), quiet=True)
 
     return trained
@@ -74,7 +75,7 @@ def best(folder: RunFolder) -> list[tuple[float, int]]:
 
 def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    folder = finished(average=3)
+    folder = finished(count=3)
     steps = [step for _, step in best(folder)]
     assert len(steps) == 3
     files = [arrays(folder.checkpoint(step)) for step in steps]
@@ -91,7 +92,7 @@ def test_the_model_may_be_the_mean_of_the_last(
     """Whatever their scores, which were the better the earlier."""
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
     monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
-    folder = finished(average=3, average_of="last", epochs=5, metric="loss")
+    folder = finished(count=3, of="last", epochs=5, metric="loss")
     steps = [validated.step for validated in checkpoint.progress(folder.last_state).validations][-3:]
     assert steps[0] > 4
     files = [arrays(folder.checkpoint(step)) for step in steps]
@@ -110,7 +111,7 @@ def test_the_best_is_used_where_the_mean_of_the_last_is_worse(
 ) -> None:
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: False)
     monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
-    folder = finished(average=2, average_of="last")
+    folder = finished(count=2, of="last")
     assert same(folder.weights(), folder.weights("model-best"))
     note = read_note(folder.weights())
     assert (note["step"], note["worse"], note["of"]) == (4, [12, 16], "last")
@@ -123,8 +124,8 @@ def test_more_of_the_last_are_averaged_as_far_as_they_are_kept(
 ) -> None:
     """A finished run that is started with more of them has those that it kept."""
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    finished(average=2, average_of="last")
-    folder = finished(average=4, average_of="last")
+    finished(count=2, of="last")
+    folder = finished(count=4, of="last")
     assert read_note(folder.weights()) == {"mean of steps": [12, 16], "of": "last"}
 
 
@@ -135,10 +136,10 @@ def test_a_run_with_other_settings_averages_the_best_as_far_as_they_are_kept(
     """The earlier weights are the better ones here; of the last ones, none is among them."""
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
     monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
-    finished(average=2, average_of="last")
-    assert read_note(finished(average=2, average_of="best").weights()) == {"step": 4}
-    finished(average=1)
-    assert read_note(finished(average=3, epochs=5).weights()) == {"mean of steps": [20], "of": "best"}
+    finished(count=2, of="last")
+    assert read_note(finished(count=2, of="best").weights()) == {"step": 4}
+    finished(count=1)
+    assert read_note(finished(count=3, epochs=5).weights()) == {"mean of steps": [20], "of": "best"}
 
 
 def test_the_best_is_used_where_the_mean_is_worse(
@@ -181,17 +182,17 @@ def test_what_is_chosen_is_what_the_last_row_and_the_card_tell(finished: Callabl
 
 @pytest.mark.slow
 def test_fewer_are_averaged_when_a_finished_run_is_started_with_less(finished: Callable[..., RunFolder]) -> None:
-    folder = finished(average=3)
-    finished(average=1)
+    folder = finished(count=3)
+    finished(count=1)
     assert same(folder.weights(), folder.weights("model-best"))
     told_alike(folder, f"the best, of step {best(folder)[0][1]}")
 
 
-@pytest.mark.parametrize("average", [1, 3])
-def test_exactly_the_best_checkpoints_stay(average: int, finished: Callable[..., RunFolder]) -> None:
-    folder = finished(average=average)
+@pytest.mark.parametrize("count", [1, 3])
+def test_exactly_the_best_checkpoints_stay(count: int, finished: Callable[..., RunFolder]) -> None:
+    folder = finished(count=count)
     steps = [step for _, step in best(folder)]
-    assert len(steps) == average
+    assert len(steps) == count
     assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
     assert same(folder.checkpoint(steps[0]), folder.weights("model-best"))
 
@@ -213,7 +214,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
 
 def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFolder]) -> None:
     """A process that is killed behind a better one may have left weights of a step that the run then never reaches."""
-    folder = finished(average=1)
+    folder = finished(count=1)
     (step,) = kept(folder) - {"last.safetensors"}
     tensors, note = read_tensors(folder.checkpoint(int(step[5:13])))
     write_tensors(folder.weights("model-best"), {name: each + 1 for name, each in tensors.items()}, {"step": 999})

@@ -128,17 +128,17 @@ def test_a_run_with_another_configuration_is_refused(
     folder = session.train(made(), quiet=True)
     before = folder.config.read_bytes(), folder.last_state.read_bytes()
     assert f"{tmp_path / 'run'}: was begun with another {key};" in refused(made({key: value}))
-    assert "begun with another seed and 1 other option;" in refused(made({"seed": 77, "training.clip": 3.0}))
+    assert "begun with another seed and 1 other option;" in refused(made({"seed": 77, "training.clip_norm": 3.0}))
     assert (folder.config.read_bytes(), folder.last_state.read_bytes()) == before
 
 
 def test_another_training_option_is_refused_with_the_way_to_train_on(made: Callable[..., Config]) -> None:
     folder = session.train(made(), quiet=True)
-    way = f"(--training.start {folder.path} --run NEW)"
+    way = f"(--training.init_from {folder.path} --run NEW)"
     assert way in refused(made({"training.optimizer": {"kind": "adam", "learning_rate": 0.5}}))
     assert way not in refused(made({"model.decoder": {"kind": "rnn", "size": 20}}))
     folder.weights().unlink()
-    assert way not in refused(made({"training.clip": 3.0}))
+    assert way not in refused(made({"training.clip_norm": 3.0}))
 
 
 def test_a_finished_run_says_that_its_training_files_were_written_again(
@@ -201,7 +201,7 @@ FREE = {
     "training.save_every": 7,
     "training.patience": 7,
     "training.max_nonfinite_steps": 7,
-    "training.average": 1,
+    "training.average_checkpoints.count": 1,
     "device.precision": "bfloat16",
     "search": {"kind": "beam", "size": 2},
     "constraints": "no_unknown",
@@ -213,7 +213,7 @@ def test_what_makes_no_other_run_may_change(made: Callable[..., Config]) -> None
     assert session.train(made(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
     folder = session.train(made({**FREE, "training.steps": 2}), quiet=True)
     kept = document.load(folder.config)
-    assert (kept.training.epochs, kept.search.options["size"], kept.training.average) == (7, 2, 1)
+    assert (kept.training.epochs, kept.search.options["size"], kept.training.average_checkpoints.count) == (7, 2, 1)
 
 
 def test_a_run_may_move(made: Callable[..., Config], tmp_path: Path) -> None:

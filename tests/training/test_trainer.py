@@ -64,7 +64,7 @@ def steep(loss: Loss, model: Seq2Seq) -> Loss:
 
 
 def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Training]) -> None:
-    made = run(clip=None)
+    made = run(clip_norm=None)
     batch = made.data.batch(next(epoch_plan(made.config, made.data, 0).batches()), 0)
     loss = TeacherForcing(context())(made.model, batch)
     wanted = torch.autograd.grad(loss.total / loss.symbols, list(made.model.parameters()))
@@ -82,7 +82,7 @@ def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled
     options = {
         "run": str(tmp_path / "run"),
         "data": {"pairs": pairs, "temperature": temperature},
-        "text": {"joint": True, "source": words, "target": words},
+        "text": {"shared_vocabulary": True, "source": words, "target": words},
     }
     made = assembled(checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(each) for key, each in options.items()}))
     sizes = made.data.train.notes["parts"]
@@ -100,7 +100,7 @@ def test_sources_are_hidden_in_training(tmp_path: Path, assembled: Assembled, jo
     folder = toy.corpus(tmp_path)
     for part in ("train", "dev"):
         (folder / f"{part}.other").write_text((folder / f"{part}.en").read_text("utf-8"), "utf-8")
-    options = {"data.source": ["en", "other"], "data.join": join, "text.joint": join}
+    options = {"data.source": ["en", "other"], "data.concatenate_sources": join, "text.shared_vocabulary": join}
     seen = []
     for rate in (0.0, 0.6):
         config = toy.config(folder, tmp_path / f"run-{rate}", {**options, "training.source_dropout": rate})
@@ -114,7 +114,7 @@ def test_sources_are_hidden_in_training(tmp_path: Path, assembled: Assembled, jo
 
 def test_gradients_are_clipped_to_a_norm(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer, "LOG_EVERY", 1)
-    made = run(clip=0.01)
+    made = run(clip_norm=0.01)
     train(made)
     norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients(made)))
     assert norm == pytest.approx(0.01, rel=1e-3)
@@ -227,7 +227,7 @@ def test_training_stops_after_too_many_of_them_with_the_last_state_that_had_a_fi
     saved = f"the state of step {step} is saved" if step else "nothing is saved"
     assert str(error.value) == (
         f"{made.folder.path}: the loss was not a finite number for 4 steps in a row (step 7); {saved}. "
-        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip"
+        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
     )
     if step:
         tensors, note = read_tensors(made.folder.last_state)
@@ -374,7 +374,7 @@ def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> N
 
 def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     """The best weights are on the disk before the state that counts on them, and go after it no longer does."""
-    made = run(epochs=6, steps=None, average=1)
+    made = run(epochs=6, steps=None, **{"average_checkpoints.count": 1})
     save = checkpoint.save
 
     def checked(path: Path, *parts: Any) -> None:

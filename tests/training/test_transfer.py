@@ -52,7 +52,7 @@ DEEP = {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}}
 def tied(tie: str, dropout: float = 0.0) -> dict[str, Any]:
     """Options with such a tie, and one inventory where that needs one."""
     embedding = {"size": 12, "dropout": dropout, "tie": tie}
-    return {**DEEP, "model.embedding": embedding, "text.joint": tie in ("languages", "all")}
+    return {**DEEP, "model.embedding": embedding, "text.shared_vocabulary": tie in ("languages", "all")}
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -118,7 +118,7 @@ def parents(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 def on(corpus: Path, start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Options of a run that starts from another on this corpus."""
     places = {"data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}
-    return {**places, "training.start": str(start), **options}
+    return {**places, "training.init_from": str(start), **options}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -126,7 +126,7 @@ def test_the_same_symbols_take_every_parameter(
     case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled
 ) -> None:
     start = parents(case)
-    run = assembled(made({**CASES[case], "training.start": str(start)}))
+    run = assembled(made({**CASES[case], "training.init_from": str(start)}))
     expected, _ = read_tensors(RunFolder(start).weights())
     found = weights(run.model)
     assert found.keys() == expected.keys()
@@ -137,8 +137,8 @@ def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
     parent: Callable[..., Path], made: Made, assembled: Assembled
 ) -> None:
     start = parent(CASES["tie all"])
-    memory = {"data.memory": {"kind": "nearest", "threshold": 0.3}, "data.join": True}
-    options = {**CASES["tie all"], **memory, "text.vocabulary_from": str(start), "training.start": str(start)}
+    memory = {"data.memory": {"kind": "nearest", "threshold": 0.3}, "data.concatenate_sources": True}
+    options = {**CASES["tie all"], **memory, "text.vocabulary_from": str(start), "training.init_from": str(start)}
     run = assembled(made(options))
     expected, _ = read_tensors(RunFolder(start).weights())
     assert [source.name for source in run.data.sources] == ["en", "memory"]
@@ -207,7 +207,7 @@ def test_an_arrangement_of_other_symbols_is_told(
     case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled, others: Path, golden: Golden
 ) -> None:
     start = parents(case)
-    with pytest.raises(UserError, match=r"^training\.start: model\.output") as raised:
+    with pytest.raises(UserError, match=r"^training\.init_from: model\.output") as raised:
         assembled(made(on(others, start, CASES[case])))
     golden(str(raised.value).replace(str(start), "PARENT"))
 
@@ -216,7 +216,7 @@ def test_a_run_with_the_full_softmax_goes_on_from_one_with_noise(
     parent: Callable[..., Path], made: Made, assembled: Assembled
 ) -> None:
     start = parent({"model.output": "nce"})
-    found = weights(assembled(made({"training.start": str(start)})).model)
+    found = weights(assembled(made({"training.init_from": str(start)})).model)
     expected, _ = read_tensors(RunFolder(start).weights())
     assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
 
@@ -329,7 +329,7 @@ def test_a_started_run_that_was_stopped_goes_on_without_the_other_run(
     with pytest.raises(KeyboardInterrupt, match="step 4"):
         session.train(made(straight), quiet=True)
     meddle({})
-    shutil.rmtree(straight["training.start"])
+    shutil.rmtree(straight["training.init_from"])
     assert result(session.train(made(straight), quiet=True)) == whole
 
 
@@ -337,7 +337,7 @@ def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_tak
     made: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     def after(name: str, frozen: list[str]) -> dict[str, Tensor]:
-        options = {"run": str(tmp_path / name), "training.freeze": frozen, "training.clip": None}
+        options = {"run": str(tmp_path / name), "training.freeze": frozen, "training.clip_norm": None}
         return read_tensors(session.train(made(options), quiet=True).weights("model-last"))[0]
 
     before = weights(assembled(made()).model)
@@ -368,7 +368,7 @@ def test_both_directions_start_from_both(
 ) -> None:
     both = {"training.objective": "agreement", "training.freeze": "output.bias"}
     start = parent(both)
-    config = made({**both, "training.start": str(start)})
+    config = made({**both, "training.init_from": str(start)})
     run = assembled(config)
     for each, folder in zip(run.directions, (start, start / "reverse"), strict=True):
         expected, _ = read_tensors(folder / "model.safetensors")
@@ -380,7 +380,7 @@ def test_both_directions_start_from_both(
     assert trained.reverse.ancestor.startswith(f"{start / 'reverse'}, model.safetensors (SHA-256 ")
     shutil.rmtree(start / "reverse")
     with pytest.raises(UserError) as error:
-        session.train(made({**both, "training.start": str(start), "run": f"{run.folder.path}-2"}), quiet=True)
+        session.train(made({**both, "training.init_from": str(start), "run": f"{run.folder.path}-2"}), quiet=True)
     golden(str(error.value))
 
 
@@ -388,7 +388,7 @@ def test_other_weights_of_a_run_are_named_by_their_file(
     parent: Callable[..., Path], made: Made, assembled: Assembled
 ) -> None:
     best = parent() / "model-best.safetensors"
-    run = assembled(made({"training.start": str(best)}))
+    run = assembled(made({"training.init_from": str(best)}))
     assert all(torch.equal(value, read_tensors(best)[0][name]) for name, value in weights(run.model).items())
 
 
@@ -423,8 +423,8 @@ def test_weights_of_another_model_are_told_with_what_to_do(
     case: str, parent: Callable[..., Path], made: Made, golden: Golden
 ) -> None:
     start = parent()
-    with pytest.raises(UserError, match=r"^training\.start: ") as error:
-        session.train(made({**WRONG[case], "training.start": str(start)}), quiet=True)
+    with pytest.raises(UserError, match=r"^training\.init_from: ") as error:
+        session.train(made({**WRONG[case], "training.init_from": str(start)}), quiet=True)
     golden(str(error.value))
     assert not (start.parent / "run").exists()
 
@@ -445,10 +445,10 @@ def test_a_run_to_start_from_that_is_none_is_told(
     parent: Callable[..., Path], made: Made, tmp_path: Path, golden: Golden
 ) -> None:
     start = parent()
-    config = made({"training.start": str(tmp_path / "run" / "model-best.safetensors")})
+    config = made({"training.init_from": str(tmp_path / "run" / "model-best.safetensors")})
     for place in (tmp_path / "nowhere", tmp_path, start / "config.yaml", start / "model-worst.safetensors"):
         with pytest.raises(UserError) as error:
-            session.train(made({"training.start": str(place)}), quiet=True)
+            session.train(made({"training.init_from": str(place)}), quiet=True)
         golden(str(error.value))
     shutil.copytree(start, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")
@@ -459,7 +459,7 @@ def test_a_run_to_start_from_that_is_none_is_told(
     for path in start.glob("model*"):
         path.unlink()
     with pytest.raises(UserError) as error:
-        session.train(made({"training.start": str(start), "run": str(tmp_path / "new")}), quiet=True)
+        session.train(made({"training.init_from": str(start), "run": str(tmp_path / "new")}), quiet=True)
     golden(str(error.value))
 
 
@@ -472,7 +472,7 @@ def test_patterns_that_fit_nothing_or_everything_are_told(patterns: list[str], m
 
 def shared(start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
     """Options of a short run whose final weights have a share of those that it starts from."""
-    return {"training.start": str(start), "training.init_interpolation": 0.25, "training.epochs": 3, **options}
+    return {"training.init_from": str(start), "training.init_interpolation": 0.25, "training.epochs": 3, **options}
 
 
 @pytest.mark.slow
@@ -480,7 +480,7 @@ def shared(start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
 def test_a_share_of_the_start_is_in_the_final_weights(
     average: int, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {**CASES["tie all"], "training.steps": None, "training.average": average}
+    options = {**CASES["tie all"], "training.steps": None, "training.average_checkpoints.count": average}
     start = parent(CASES["tie all"])
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
     own = session.train(made({**options, **shared(start), "training.init_interpolation": 0}), quiet=True)
@@ -500,7 +500,7 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
     parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     start = parent()
-    own = session.train(made({"training.start": str(start), "training.epochs": 3}), quiet=True)
+    own = session.train(made({"training.init_from": str(start), "training.epochs": 3}), quiet=True)
     monkeypatch.setattr(Validated, "as_good_as", lambda one, other, higher: False)
     mixed = session.train(made({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
     trained, found = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
@@ -523,7 +523,9 @@ def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
     start = parent()
     measured = iter([Validated(30.0, 2.0, 3), Validated(value, loss, 3)])
     monkeypatch.setattr(finishing, "judged", lambda *arguments: next(measured))
-    note = read_note(session.train(made({**shared(start), "training.average": 1}), quiet=True).weights())
+    note = read_note(
+        session.train(made({**shared(start), "training.average_checkpoints.count": 1}), quiet=True).weights()
+    )
     assert ("init_interpolation" in note) == kept
     assert ("worse_with_start" in note) != kept
 
@@ -534,7 +536,7 @@ def test_both_directions_take_their_share(
     both = {"training.objective": "agreement"}
     start = parent(both)
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    folder = session.train(made({**both, **shared(start, {"training.average": 1})}), quiet=True)
+    folder = session.train(made({**both, **shared(start, {"training.average_checkpoints.count": 1})}), quiet=True)
     for mine, its in ((folder, RunFolder(start)), (folder.reverse, RunFolder(start).reverse)):
         begun, trained = read_tensors(its.weights())[0], read_tensors(mine.weights("model-best"))[0]
         for name, each in read_tensors(mine.weights())[0].items():
@@ -617,7 +619,7 @@ def test_symbols_that_changed_before_the_first_step_are_taken_anew(
     [
         {"text.target.lowercase": True},
         {"text.source.unit": "character"},
-        {"text.joint": True},
+        {"text.shared_vocabulary": True},
         {"text.vocabulary_from": "nowhere"},
     ],
 )

@@ -275,7 +275,7 @@ def test_a_training_without_hope_ends(
 
 
 def test_a_training_that_diverges_is_told_as_such(corpus: Path, tmp_path: Path, golden: Golden) -> None:
-    options = {"training.optimizer": {"kind": "adam", "learning_rate": 1e10}, "training.clip": None}
+    options = {"training.optimizer": {"kind": "adam", "learning_rate": 1e10}, "training.clip_norm": None}
     with pytest.raises(UserError) as error:
         session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
     golden(str(error.value))

@@ -15,33 +15,43 @@ from tests import toy
 
 RUNS: dict[str, dict[str, Any]] = {
     "whole": {"training.epochs": 2, "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.3}},
-    "step": {"training.steps": 1, "training.clip": None},
-    "single": {"training.steps": 3, "training.clip": None, "training.batch.size": 1, "training.penalties": "fertility"},
-    "both": {"training.steps": 1, "training.clip": None, "training.objective": "agreement"},
+    "step": {"training.steps": 1, "training.clip_norm": None},
+    "single": {
+        "training.steps": 3,
+        "training.clip_norm": None,
+        "training.batch.size": 1,
+        "training.penalties": "fertility",
+    },
+    "both": {"training.steps": 1, "training.clip_norm": None, "training.objective": "agreement"},
     "portions": {
         "training.steps": 3,
-        "training.clip": None,
+        "training.clip_norm": None,
         "training.batch.size": 3,
         "model.output": {"kind": "partitioned", "portion": 5},
     },
     "start": {
         "training.steps": 2,
-        "training.clip": None,
-        "training.start": "start",
+        "training.clip_norm": None,
+        "training.init_from": "start",
         "training.init_interpolation": 0.5,
     },
-    "accumulate": {"training.steps": 2, "training.clip": None, "training.batch": {"size": 3, "accumulate": 3}},
-    "average": {"training.steps": 3, "training.clip": None, "training.moving_average": 0.9},
-    "weights": {"training.steps": 7, "training.clip": None, "data.train": ["train", "more"], "data.weights": [1, 3]},
-    "noise": {"training.steps": 5, "training.clip": None, "data.source": "fr", "data.noise": "infilling"},
+    "accumulate": {"training.steps": 2, "training.clip_norm": None, "training.batch": {"size": 3, "accumulate": 3}},
+    "average": {"training.steps": 3, "training.clip_norm": None, "training.moving_average": 0.9},
+    "weights": {
+        "training.steps": 7,
+        "training.clip_norm": None,
+        "data.train": ["train", "more"],
+        "data.weights": [1, 3],
+    },
+    "noise": {"training.steps": 5, "training.clip_norm": None, "data.source": "fr", "data.noise": "infilling"},
 }
 
 
 def config(corpus: Path, folder: Path, name: str) -> Config:
     """The configuration of such a run, whose files and whose run to start from are beside the corpus."""
     options = dict(RUNS[name])
-    if "training.start" in options:
-        options["training.start"] = str(corpus / options["training.start"])
+    if "training.init_from" in options:
+        options["training.init_from"] = str(corpus / options["training.init_from"])
     if "data.train" in options:
         options["data.train"] = [str(corpus / each) for each in options["data.train"]]
     return toy.config(corpus, folder / name, options)

@@ -116,7 +116,7 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
         (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
     words = {"pretokenizer": "whitespace", "unit": "word"}
-    text = {"joint": True, "source": words, "target": words}
+    text = {"shared_vocabulary": True, "source": words, "target": words}
     options = {"data.source": "mt", "data.edits": "mt", "text": text, **ONE_STEP}
     editor = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
     (scored,) = editor.score(["six un deux"], ["un trois"])

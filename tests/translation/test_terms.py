@@ -248,7 +248,7 @@ def of_languages(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     """A model of several languages with one vocabulary, after a few steps."""
     folder = tmp_path_factory.mktemp("languages")
     data = {"data.pairs": toy.languages(folder), "data.train": [], "data.dev": ""}
-    options = {**data, "text.joint": True, "training.steps": 40, "training.epochs": None}
+    options = {**data, "text.shared_vocabulary": True, "training.steps": 40, "training.epochs": None}
     return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
 
 

@@ -96,7 +96,7 @@ def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     options = {
         "data.source": "mt",
         "data.edits": "mt",
-        "text": {"joint": True, "source": words, "target": words},
+        "text": {"shared_vocabulary": True, "source": words, "target": words},
         **ONE_STEP,
     }
     return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)

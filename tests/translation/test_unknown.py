@@ -50,7 +50,7 @@ LEARNT: dict[str, Any] = {
 }
 ONE_STEP = {"training.epochs": None, "training.steps": 1, "text.target.unit": FEW}
 CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character"}
-JOINT = {"text.joint": True, "text.source.unit": FEW}
+JOINT = {"text.shared_vocabulary": True, "text.source.unit": FEW}
 HEADS = {"kind": "self_attention", "size": 8, "heads": 2, "layers": 2}
 
 
@@ -73,7 +73,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "heads": {"model.encoder": HEADS, "model.bridge": "none", "model.decoder": HEADS},
     "two sources": {"data.source": ["en", "mt"], "model.combination": {"kind": "flat", "sentinel": True}},
     "one by one": {"data.source": ["en", "mt"]},
-    "joined": {"data.source": ["en", "mt"], "data.join": True, **JOINT},
+    "joined": {"data.source": ["en", "mt"], "data.concatenate_sources": True, **JOINT},
     "post-editing": {"data.source": ["mt", "en"], "data.edits": "mt", **JOINT},
 }
 SPELLS = "output hybrid"  # what others write `<unk>` for

@@ -31,8 +31,13 @@ SHIFT = {
 }
 RUNS: dict[str, dict[str, str]] = {
     "toy": {},
-    "edit": {"data.source": "mt", "data.edits": "mt", "text.joint": "true", "training.metric": "loss"},
-    "both": {"data.source": "[en, mt]", "data.edits": "mt", "text.joint": "true", "training.metric": "loss"},
+    "edit": {"data.source": "mt", "data.edits": "mt", "text.shared_vocabulary": "true", "training.metric": "loss"},
+    "both": {
+        "data.source": "[en, mt]",
+        "data.edits": "mt",
+        "text.shared_vocabulary": "true",
+        "training.metric": "loss",
+    },
     "image": {"data.source": "[en, image]", "data.features": "image", "training.metric": "loss"},
     "recall": {"data.memory": "{kind: nearest, threshold: 0.3}", "training.metric": "loss"},
     "shift": SHIFT,
@@ -133,7 +138,7 @@ def _languages(folder: Path) -> None:
     given = {
         "run": "runs/many",
         "data": {"pairs": toy.languages(folder), "temperature": 5},
-        "text": {"joint": True, "source": words, "target": words},
+        "text": {"shared_vocabulary": True, "source": words, "target": words},
     }
     texts = {key: toy._yaml(value) for key, value in given.items()}
     session.train(checks.load_config(folder / "toy.yaml", {**texts, **QUICK}), quiet=True)

@@ -120,7 +120,9 @@ TABLE: dict[str, Effects] = {
         "--keep-accelerators": Effect(CORPUS, "--keep-accelerators", "c.tsv", "", "_File"),
     },
     "train": {
-        "--start": Effect("train --run runs/new", "--start runs/toy few", trained("training.start"), "toy.yaml", "toy"),
+        "--start": Effect(
+            "train --run runs/new", "--start runs/toy few", trained("training.init_from"), "toy.yaml", "toy"
+        ),
         "--from-memory": Effect(
             "train --start runs/early --run runs/new",
             "--from-memory kept.sqlite",
