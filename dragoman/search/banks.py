@@ -18,7 +18,7 @@ from dragoman.search.hypothesis import Node
 
 
 def by_progress(
-    every: Sequence[Iterable[Candidate]],
+    groups: Sequence[Iterable[Candidate]],
     rows: Sequence[Node],
     prediction: Prediction[Any],
     progress: Progress,
@@ -30,24 +30,24 @@ def by_progress(
     advance the constraint are added, the `width` best of each row and bank, and all stand in the order in which a beam
     of `width` takes them; others are unchanged. `state` is the constraint's state before these candidates.
     """
-    found = [list(candidates) for candidates in every]
-    flat = [candidate for candidates in found for candidate in candidates]
+    candidate_groups = [list(candidates) for candidates in groups]
+    flat = [candidate for candidates in candidate_groups for candidate in candidates]
     device = prediction.log_probs.device
     more = contenders(prediction, progress, constraint, state, width)
     rows_of, symbols = (torch.tensor([c[part] for c in flat], dtype=torch.long, device=device) for part in (0, 1))
     missing = constraint.missing_after(symbols, select(state, rows_of))
     assert missing is not None
-    lacks, of_sentence = iter(missing.tolist()), len(rows) // len(every)
-    counted = [[(next(lacks), candidate) for candidate in candidates] for candidates in found]
-    known = {(candidate.row, candidate.symbol) for candidate in flat}
+    lacks, of_sentence = iter(missing.tolist()), len(rows) // len(groups)
+    counted = [[(next(lacks), candidate) for candidate in candidates] for candidates in candidate_groups]
+    proposed = {(candidate.row, candidate.symbol) for candidate in flat}
     for row, symbol, log_prob, lacked in zip(*(column.tolist() for column in more), strict=True):
-        if (row, symbol) not in known:
+        if (row, symbol) not in proposed:
             candidate = Candidate(row, symbol, log_prob, rows[row].total + log_prob)
             counted[row // of_sentence].append((lacked, candidate))
-    lacking = progress.missing.view(len(every), -1).any(1).tolist()
+    lacking = progress.missing.view(len(groups), -1).any(1).tolist()
     return [
         banked(own, width) if lacks_any else candidates
-        for own, candidates, lacks_any in zip(counted, found, lacking, strict=True)
+        for own, candidates, lacks_any in zip(counted, candidate_groups, lacking, strict=True)
     ]
 
 
@@ -69,11 +69,11 @@ def contenders(
     symbols, log_probs = progress.following[rows, places], log_probs[rows, places]
     missing = constraint.missing_after(symbols, select(state, rows))
     assert missing is not None
-    found = Contenders(rows, symbols, log_probs, missing)
+    continuations = Contenders(rows, symbols, log_probs, missing)
     if progress.following.size(1) <= width:
-        return found
+        return continuations
     kept = _best_of_banks(rows, missing, log_probs, width)
-    return Contenders(*(column[kept] for column in found))
+    return Contenders(*(column[kept] for column in continuations))
 
 
 def _best_of_banks(
@@ -98,17 +98,25 @@ def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidat
     equally among the banks (one for each number of missing symbols), with places left over given to the best. Both
     best first. Where all end, those with the fewest missing symbols are what there is.
     """
-    possible = [each for each in candidates if each[1].total > float("-inf")]
-    ranked = sorted(possible, key=lambda each: -each[1].total)
-    fewest = 0 if any(each.symbol != EOS for _, each in ranked) else min((missing for missing, _ in ranked), default=0)
-    fulfilled = [each for missing, each in ranked if missing == fewest]
-    ends = [each for each in fulfilled[:width] if each.symbol == EOS]
+    possible = [pair for pair in candidates if pair[1].total > float("-inf")]
+    ranked = sorted(possible, key=lambda pair: -pair[1].total)
+    fewest = (
+        0
+        if any(candidate.symbol != EOS for _, candidate in ranked)
+        else min((missing for missing, _ in ranked), default=0)
+    )
+    fulfilled = [candidate for missing, candidate in ranked if missing == fewest]
+    ends = [candidate for candidate in fulfilled[:width] if candidate.symbol == EOS]
     banks = defaultdict[int, list[Candidate]](list)
-    for missing, each in ranked:
-        if each.symbol != EOS:
-            banks[missing].append(each)
+    for missing, candidate in ranked:
+        if candidate.symbol != EOS:
+            banks[missing].append(candidate)
     share = max(1, width // max(1, len(banks)))
-    first = [each for missing in sorted(banks) for each in banks[missing][:share]][:width]
-    rest = sorted((each for bank in banks.values() for each in bank[share:]), key=lambda each: -each.total)
-    rest += [each for _, each in candidates if each.total == float("-inf") and each.symbol != EOS]  # fill the places
-    return [*ends, *sorted([*first, *rest[: width - len(first)]], key=lambda each: -each.total)]
+    first = [candidate for missing in sorted(banks) for candidate in banks[missing][:share]][:width]
+    rest = sorted(
+        (candidate for bank in banks.values() for candidate in bank[share:]), key=lambda candidate: -candidate.total
+    )
+    rest += [
+        candidate for _, candidate in candidates if candidate.total == float("-inf") and candidate.symbol != EOS
+    ]  # fill the places
+    return [*ends, *sorted([*first, *rest[: width - len(first)]], key=lambda candidate: -candidate.total)]

@@ -89,15 +89,15 @@ class BestFinished(Strategy):
         finished hypotheses; ties go to the earlier one.
         """
         beam: list[Node] = []
-        for rank, each in enumerate(candidates):
-            node = step.first + each.row
-            if each.symbol != EOS:
-                beam.append(Node(node, each.symbol, each.log_prob, each.total, each.surface))
+        for rank, candidate in enumerate(candidates):
+            node = step.first + candidate.row
+            if candidate.symbol != EOS:
+                beam.append(Node(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface))
                 if len(beam) == self.width:  # before another candidate is made
                     break
-            elif rank < self.width and each.total > float("-inf"):
-                score = self.ranking.rank(each.total, step.length, step.paths.coverage(node))
-                insort(sentence.finished, End(node, each.log_prob, score), key=lambda end: -end.score)
+            elif rank < self.width and candidate.total > float("-inf"):
+                score = self.ranking.rank(candidate.total, step.length, step.paths.coverage(node))
+                insort(sentence.finished, End(node, candidate.log_prob, score), key=lambda end: -end.score)
                 del sentence.finished[self.most :]
         sentence.beam = beam
 

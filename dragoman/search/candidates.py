@@ -51,7 +51,7 @@ class CandidateList:
         self.symbols = len(lexicons[0].frequent) + len(SPECIALS)  # of the vocabulary
         self._everywhere = torch.zeros(self.symbols, dtype=torch.bool, device=device)
         self._everywhere[: len(SPECIALS)] = True
-        self._translations = list[Tensor]()
+        self._translations: list[Tensor] = []
         for lexicon in lexicons:
             self._everywhere[lexicon.frequent[:frequent].tolist()] = True
             table = torch.from_numpy(lexicon.translations[:, :translations]).long().to(device)
@@ -67,8 +67,8 @@ class CandidateList:
             assert isinstance(source, Sequence)
             allowed.scatter_(1, translations[source.ids].flatten(1), True)
         if always is not None:
-            known = always < self.symbols  # words of the source sentence itself are allowed anyway
-            allowed.scatter_(1, always.where(known, PAD), True)
+            in_vocabulary = always < self.symbols  # words of the source sentence itself are allowed anyway
+            allowed.scatter_(1, always.where(in_vocabulary, PAD), True)
         return allowed
 
     def coverage(self, batches: Iterable[Batch]) -> "Coverage":
@@ -150,9 +150,9 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         ids, disallowed_mask, log_probs = step.ids, state.candidates.disallowed_mask, step.log_probs
         if ids is not state.candidates.symbols:
             beyond = step.symbols >= state.allowed.size(1)
-            known = state.allowed[:, step.symbols.masked_fill(beyond, PAD)] | beyond  # (B, C)
-            columns = known.any(0).nonzero().flatten()
-            ids, disallowed_mask, log_probs = step.symbols[columns], ~known[:, columns], log_probs[:, columns]
+            is_allowed = state.allowed[:, step.symbols.masked_fill(beyond, PAD)] | beyond  # (B, C)
+            columns = is_allowed.any(0).nonzero().flatten()
+            ids, disallowed_mask, log_probs = step.symbols[columns], ~is_allowed[:, columns], log_probs[:, columns]
         if disallowed_mask is not None:
             by_sentence = log_probs.view(len(disallowed_mask), -1, log_probs.size(1))
             log_probs = by_sentence.masked_fill(disallowed_mask.unsqueeze(1), float("-inf")).view_as(log_probs)

@@ -27,7 +27,7 @@ class Progress(NamedTuple):
 
 
 class ConstraintContext(NamedTuple):
-    """What a constraint that a configuration names is told of the sentences of a batch."""
+    """The sentences of a batch, for a constraint that a configuration names."""
 
     sentences: int  # how many
     target: Language
@@ -87,29 +87,31 @@ class All(Constraint):
         self._constraints = constraints
 
     def start(self) -> State:
-        return tuple(each.start() for each in self._constraints)
+        return tuple(constraint.start() for constraint in self._constraints)
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
         allowed = symbols.new_ones(1, len(symbols), dtype=torch.bool)
-        yielding = any(each.yields for each in self._constraints)
+        yielding = any(constraint.yields for constraint in self._constraints)
         progress = self.progress(state) if yielding else None
         required = among(progress.following, symbols) if progress else ~allowed
-        for each, own in zip(self._constraints, state, strict=True):
-            here = each.allowed(own, symbols)
-            allowed = allowed & (here | required if each.yields else here)
+        for constraint, own in zip(self._constraints, state, strict=True):
+            here = constraint.allowed(own, symbols)
+            allowed = allowed & (here | required if constraint.yields else here)
         return allowed
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        return tuple(each.advance(symbols, own) for each, own in zip(self._constraints, state, strict=True))
+        return tuple(constraint.advance(symbols, own) for constraint, own in zip(self._constraints, state, strict=True))
 
     def progress(self, state: State) -> Progress | None:
-        every = [each.progress(own) for each, own in zip(self._constraints, state, strict=True)]
-        demands = [each for each in every if each]
+        all_progress = [progress.progress(own) for progress, own in zip(self._constraints, state, strict=True)]
+        demands = [progress for progress in all_progress if progress]
         if not demands:
             return None
-        missing = torch.stack([each.missing for each in demands]).sum(0)
-        losing = torch.stack([each.missing * 0 if each.losing is None else each.losing for each in demands]).sum(0)
-        following = torch.cat([each.following for each in demands], 1)
+        missing = torch.stack([progress.missing for progress in demands]).sum(0)
+        losing = torch.stack(
+            [progress.missing * 0 if progress.losing is None else progress.losing for progress in demands]
+        ).sum(0)
+        following = torch.cat([progress.following for progress in demands], 1)
         if len(demands) > 1 and following.size(1):
             following = self._advancing(following, state)
         return Progress(missing, following, losing)
@@ -127,18 +129,22 @@ class All(Constraint):
         return following.where(nearer | ~nearer.any(1, keepdim=True), PAD)
 
     def missing(self, state: State) -> Int[Tensor, "R"] | None:
-        return _sum(each.missing(own) for each, own in zip(self._constraints, state, strict=True))
+        return _sum(constraint.missing(own) for constraint, own in zip(self._constraints, state, strict=True))
 
     def missing_after(self, symbols: Int[Tensor, "R"], state: State) -> Int[Tensor, "R"] | None:
-        return _sum(each.missing_after(symbols, own) for each, own in zip(self._constraints, state, strict=True))
+        return _sum(
+            constraint.missing_after(symbols, own) for constraint, own in zip(self._constraints, state, strict=True)
+        )
 
     @property
     def refuses(self) -> bool:
-        return any(each.refuses for each in self._constraints)
+        return any(constraint.refuses for constraint in self._constraints)
 
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
-        every = [each.refused(own, rows, symbols) for each, own in zip(self._constraints, state, strict=True)]
-        return [any(found) for found in zip(*every, strict=True)]
+        refused = [
+            constraint.refused(own, rows, symbols) for constraint, own in zip(self._constraints, state, strict=True)
+        ]
+        return [any(refused_by) for refused_by in zip(*refused, strict=True)]
 
 
 def _sum(demands: Iterable[Int[Tensor, "R"] | None]) -> Int[Tensor, "R"] | None:
@@ -160,8 +166,8 @@ class ForbiddenSymbols(Constraint):
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
         beyond = symbols >= len(self._allowed)  # words of the source sentence itself
-        known: Tensor = self._allowed[symbols.masked_fill(beyond, PAD)]
-        return (known | beyond).unsqueeze(0)
+        is_allowed: Tensor = self._allowed[symbols.masked_fill(beyond, PAD)]
+        return (is_allowed | beyond).unsqueeze(0)
 
 
 @final
@@ -205,17 +211,17 @@ class Prefix(Constraint):
         return allowed
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        prefixes, said = state
-        return prefixes, (said + 1).clamp(max=prefixes.size(1) - 1)
+        prefixes, matched = state
+        return prefixes, (matched + 1).clamp(max=prefixes.size(1) - 1)
 
     def progress(self, state: State) -> Progress:
-        prefixes, said = state
+        prefixes, matched = state
         lengths = (prefixes != PAD).sum(1)
-        return Progress((lengths - said).clamp(min=0), self._following(state))
+        return Progress((lengths - matched).clamp(min=0), self._following(state))
 
     def _following(self, state: State) -> Int[Tensor, "R 1"]:
-        prefixes, said = state
-        following: Tensor = prefixes.gather(1, said.unsqueeze(1))
+        prefixes, matched = state
+        following: Tensor = prefixes.gather(1, matched.unsqueeze(1))
         return following
 
 
@@ -265,9 +271,9 @@ class NoRepeatNgram(Constraint):
         return torch.cat([state, symbols.unsqueeze(1)], 1)
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
-        said = state.unfold(1, self._size, 1)  # (R, T, size)
-        again = (said[:, :, :-1] == said[:, -1:, 1:]).all(2)  # where the last symbols have been said before
-        following = said[:, :, -1].masked_fill(~again, PAD)
+        ngrams = state.unfold(1, self._size, 1)  # (R, T, size)
+        again = (ngrams[:, :, :-1] == ngrams[:, -1:, 1:]).all(2)  # where the last symbols have been said before
+        following = ngrams[:, :, -1].masked_fill(~again, PAD)
         largest = int(torch.maximum(symbols.max(), state.max()))
         forbidden = symbols.new_zeros(len(state), largest + 1, dtype=torch.bool).scatter(1, following, True)
         return ~forbidden[:, symbols]

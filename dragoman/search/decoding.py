@@ -69,12 +69,14 @@ class Proposals(NamedTuple):
         rows = None if self.rows is None else self.rows[places]
         return Proposals(self.columns[places], self.log_probs[places], rows)
 
-    def replaced(self, places: Int[Tensor, "_"], others: "Proposals") -> "Proposals":
+    def replaced(self, places: Int[Tensor, "_"], replacements: "Proposals") -> "Proposals":
         """The same with others for some sentences."""
-        columns, log_probs = (own.index_copy(0, places, other) for own, other in zip(self[:2], others[:2], strict=True))
-        if self.rows is None or others.rows is None:
+        columns, log_probs = (
+            own.index_copy(0, places, other) for own, other in zip(self[:2], replacements[:2], strict=True)
+        )
+        if self.rows is None or replacements.rows is None:
             return Proposals(columns, log_probs)
-        return Proposals(columns, log_probs, self.rows.index_copy(0, places, others.rows))
+        return Proposals(columns, log_probs, self.rows.index_copy(0, places, replacements.rows))
 
 
 class Step(NamedTuple):
@@ -173,8 +175,10 @@ class Decoding:
         state = self.model.begin(sources)
         constraint = self.constraint.start() if self.constraint else ()
         if sentences and len(sentences[0].beam) > 1:
-            each = torch.arange(len(sentences), device=self.device).repeat_interleave(len(sentences[0].beam))
-            state, constraint = self.model.reorder(state, each), select(constraint, each)
+            sentence_numbers = torch.arange(len(sentences), device=self.device).repeat_interleave(
+                len(sentences[0].beam)
+            )
+            state, constraint = self.model.reorder(state, sentence_numbers), select(constraint, sentence_numbers)
         while sentences:
             if self.deadline:
                 self.deadline.check()
@@ -185,9 +189,9 @@ class Decoding:
             prediction = self.model.predict(symbols, state)
             step = Step(paths, paths.add(rows, prediction), length + 1)
             limits = self.limits()
-            left = [max(limits[each.number], self._demanded[each.number]) - length for each in sentences]
+            left = [max(limits[sentence.number], self._demanded[sentence.number]) - length for sentence in sentences]
             shortest = self.shortest()
-            early = [length < shortest[each.number] for each in sentences] if any(shortest) else []
+            early = [length < shortest[sentence.number] for sentence in sentences] if any(shortest) else []
             self._restrict(prediction, constraint, left, early)
             continued = self._continued(rows, prediction, constraint, sentences)
             for sentence, candidates in zip(sentences, continued, strict=True):
@@ -232,21 +236,21 @@ class Decoding:
         width = len(rows) // len(sentences)
         progress = self.constraint.progress(constraint) if self.constraint else None
         missing = progress if progress and progress.missing.any() else None
-        found = self._proposed(prediction, constraint, missing, sentences)
-        symbols = prediction.at(found.columns).tolist()
+        proposals = self._proposed(prediction, constraint, missing, sentences)
+        symbols = prediction.at(proposals.columns).tolist()
 
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
             """The candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
                 yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
 
-        of_rows = [[0] * len(each) for each in symbols] if found.rows is None else found.rows.tolist()
-        every = zip(range(0, len(rows), width), of_rows, symbols, found.log_probs.tolist(), strict=True)
-        expanded = self.model.expand([candidates(*each) for each in every], prediction)
+        of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
+        arguments = zip(range(0, len(rows), width), of_rows, symbols, proposals.log_probs.tolist(), strict=True)
+        expanded = self.model.expand([candidates(*columns) for columns in arguments], prediction)
         if not (self.constraint and missing and self.strategy.width > 1):
             return expanded
         competing = min(width, self.strategy.width)
-        groups = [group for each in expanded for group in grouped(each, competing, width)]
+        groups = [group for candidates_of in expanded for group in grouped(candidates_of, competing, width)]
         banks = by_progress(groups, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
         of_sentence = width // competing
         return [
@@ -272,18 +276,18 @@ class Decoding:
             columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
             if not len(refusals.rule_out(rows, columns[:, 0])):
                 break
-        found = self.strategy.propose(by_sentence, sentences)
+        proposals = self.strategy.propose(by_sentence, sentences)
         places = torch.arange(len(sentences), device=self.device)
         while True:
-            asked = found.of(places)
+            proposed = proposals.of(places)
             first = (places * width).unsqueeze(1)
-            rows = first.expand_as(asked.columns) if asked.rows is None else first + asked.rows
-            places = torch.unique(refusals.rule_out(rows.flatten(), asked.columns.flatten()) // width)
+            rows = first.expand_as(proposed.columns) if proposed.rows is None else first + proposed.rows
+            places = torch.unique(refusals.rule_out(rows.flatten(), proposed.columns.flatten()) // width)
             if not len(places):
-                return found
+                return proposals
             # Only these sentences: others would draw their random numbers twice.
             refused = [sentences[place] for place in places.tolist()]
-            found = found.replaced(places, self.strategy.propose(by_sentence[places], refused))
+            proposals = proposals.replaced(places, self.strategy.propose(by_sentence[places], refused))
 
 
 def level(sentences: Sequence[Sentence]) -> None:
@@ -296,6 +300,6 @@ def level(sentences: Sequence[Sentence]) -> None:
 def grouped(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
     """The candidates of a sentence that has `width` rows, apart for each `competing` of them."""
     groups: list[list[Candidate]] = [[] for _ in range(width // competing)]
-    for each in candidates:
-        groups[each.row % width // competing].append(each)
+    for candidate in candidates:
+        groups[candidate.row % width // competing].append(candidate)
     return groups

@@ -85,26 +85,26 @@ class BesideOthers(Strategy):
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
         rows, columns = log_probs.shape[1:]
-        found = log_probs.topk(min(self.considered, columns), dim=2)
-        each = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(found.indices)
-        return Proposals(found.indices.flatten(1), found.values.flatten(1), each.flatten(1))
+        best = log_probs.topk(min(self.considered, columns), dim=2)
+        row_numbers = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(best.indices)
+        return Proposals(best.indices.flatten(1), best.values.flatten(1), row_numbers.flatten(1))
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
         groups = self.of_sentences.setdefault(
             sentence.number, [Sentence(sentence.number, [], [], None) for _ in range(self.groups)]
         )
-        said = Counter[int]()
+        counts = Counter[int]()
         for group, own in zip(groups, grouped(candidates, self.width, len(sentence.beam)), strict=True):
-            own.sort(key=lambda each: self.strength * said[each.symbol] - each.total)
+            own.sort(key=lambda candidate: self.strength * counts[candidate.symbol] - candidate.total)
             self.beam.keep(group, own, step)
             group.beam.sort(key=lambda node: -node.total)
-            said.update(node.symbol for node in group.beam if node.total > float("-inf"))
+            counts.update(node.symbol for node in group.beam if node.total > float("-inf"))
         sentence.beam = [node for group in groups for node in group.beam]
         sentence.finished = self._chosen([group.finished for group in groups])
 
     def _chosen(self, finished: Sequence[Sequence[End]]) -> list[End]:
         """The best of each group, then the second of each, each time best first: those asked for, and spare ones."""
-        turns = list[End]()
+        turns: list[End] = []
         for turn in zip_longest(*finished):
             turns += _ranked(end for end in turn if end is not None)
         return [*_ranked(turns[: self.n_best]), *turns[self.n_best : self.most]]

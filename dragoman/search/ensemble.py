@@ -44,20 +44,22 @@ class Ensemble(Predictor[Members]):
         """The ensemble of `function(model)` for each model."""
         return Ensemble([function(model) for model in self.models], self._reads)
 
-    def _each(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
+    def _split_sources(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
         """The sources of each model."""
         rest = iter(sources)
         for count in self._reads:
             yield tuple(islice(rest, count))
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Members:
-        each = list(self._each(sources))
-        there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in each], 1)
-        states = tuple(model.begin(read) for model, read in zip(self.models, each, strict=True))
+        model_sources = list(self._split_sources(sources))
+        there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in model_sources], 1)
+        states = tuple(model.begin(read) for model, read in zip(self.models, model_sources, strict=True))
         return Members(states, there | ~there.any(1, keepdim=True))
 
     def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
-        steps = [model.predict(symbols, each) for model, each in zip(self.models, state.states, strict=True)]
+        steps = [
+            model.predict(symbols, model_state) for model, model_state in zip(self.models, state.states, strict=True)
+        ]
         ids = _all_symbols(steps)
         log_probs = [step.log_probs if ids is None else step.over(ids) for step in steps]
         shares = state.votes / state.votes.sum(1, keepdim=True)
@@ -70,8 +72,8 @@ class Ensemble(Predictor[Members]):
         )
 
     def reorder(self, state: Members, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Members:
-        every = zip(self.models, state.states, strict=True)
-        states = tuple(model.reorder(each, rows, sentences) for model, each in every)
+        model_states = zip(self.models, state.states, strict=True)
+        states = tuple(model.reorder(model_state, rows, sentences) for model, model_state in model_states)
         return Members(states, select(state.votes, rows))
 
     def expand(self, candidates: Continuations, step: Prediction[Members]) -> Continuations:
@@ -81,16 +83,22 @@ class Ensemble(Predictor[Members]):
         return candidates
 
     def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: Bool[Tensor, "R M"]) -> Float[Tensor, "R V"]:
-        exact = torch.stack([each.to(torch.promote_types(each.dtype, torch.float32)) for each in log_probs], 1)
-        said = exact.masked_fill(~votes.unsqueeze(2), float("-inf"))
-        return said.logsumexp(1) - votes.sum(1, keepdim=True).to(exact.dtype).log()
+        exact = torch.stack(
+            [
+                model_log_probs.to(torch.promote_types(model_log_probs.dtype, torch.float32))
+                for model_log_probs in log_probs
+            ],
+            1,
+        )
+        voting = exact.masked_fill(~votes.unsqueeze(2), float("-inf"))
+        return voting.logsumexp(1) - votes.sum(1, keepdim=True).to(exact.dtype).log()
 
     def _together(self, attention: list[tuple[Tensor, ...]], shares: Float[Tensor, "R M"]) -> tuple[Tensor, ...]:
         """The weights on all sources, and on all sentinels if there are any."""
-        every = zip(attention, torch.split(shares, 1, 1), strict=True)
-        parts = [tuple(each * share.to(each.dtype) for each in weights) for weights, share in every]
-        sources = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[:count]]
-        sentinels = [each for weights, count in zip(parts, self._reads, strict=True) for each in weights[count:]]
+        model_weights = zip(attention, torch.split(shares, 1, 1), strict=True)
+        parts = [tuple(weight * share.to(weight.dtype) for weight in weights) for weights, share in model_weights]
+        sources = [weight for weights, count in zip(parts, self._reads, strict=True) for weight in weights[:count]]
+        sentinels = [weight for weights, count in zip(parts, self._reads, strict=True) for weight in weights[count:]]
         return (*sources, torch.stack(sentinels).sum(0)) if sentinels else tuple(sources)
 
 
@@ -98,19 +106,21 @@ def _all_symbols(steps: List[Prediction[Any]]) -> Int[Tensor, "C"] | None:
     """The ids that any of these predicts; None if all have a column for every symbol of the vocabulary."""
     if all(step.ids is None for step in steps) and len({step.log_probs.size(1) for step in steps}) == 1:
         return None
-    found: Tensor = torch.unique(torch.cat([step.symbols for step in steps]))
-    return found
+    symbols: Tensor = torch.unique(torch.cat([step.symbols for step in steps]))
+    return symbols
 
 
-def _figures(every: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
+def _figures(all_figures: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
     """The mean of each figure over the models that report it."""
-    found = dict[str, Tensor]()
-    for name in dict.fromkeys(name for figures in every for name in figures):
-        known = [number for number, figures in enumerate(every) if name in figures]
-        votes = shares[:, known]
-        sums = sum(each[name] * votes[:, place] for place, each in enumerate(every[number] for number in known))
-        found[name] = sums / votes.sum(1).clamp(min=torch.finfo(votes.dtype).tiny)
-    return found
+    means: dict[str, Tensor] = {}
+    for name in dict.fromkeys(name for figures in all_figures for name in figures):
+        reporting = [number for number, figures in enumerate(all_figures) if name in figures]
+        votes = shares[:, reporting]
+        sums = sum(
+            figures[name] * votes[:, place] for place, figures in enumerate(all_figures[number] for number in reporting)
+        )
+        means[name] = sums / votes.sum(1).clamp(min=torch.finfo(votes.dtype).tiny)
+    return means
 
 
 def _there(source: SourceBatch) -> Bool[Tensor, "B"]:

@@ -79,10 +79,12 @@ class Exhaustive(Search):
         trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
         """As any search; `trace` sees the beam that comes first."""
-        known = super().__call__(model, sources, n_best, spare, constraint=constraint, deadline=deadline, trace=trace)
+        beam_hypotheses = super().__call__(
+            model, sources, n_best, spare, constraint=constraint, deadline=deadline, trace=trace
+        )
         begun, states = model.begin(sources), constraint.start() if constraint else ()
         demand = constraint.progress(states) if constraint else None
-        demanded = demand.missing.tolist() if demand else [0] * len(known)
+        demanded = demand.missing.tolist() if demand else [0] * len(beam_hypotheses)
         longest = map(max, self.limit.steps(sources), demanded)
 
         def best(number: int, bounds: tuple[int, int]) -> list[Hypothesis]:
@@ -90,13 +92,13 @@ class Exhaustive(Search):
             here = torch.tensor([number], device=sources[0].mask.device)
             searched = Searched(model, constraint, Paths(sources), here.device)
             root = Family([nothing(model.start_id)], model.reorder(begun, here, here), select(states, here), 0, 0)
-            branches = Branches(searched, bounds, known[number], n_best)
+            branches = Branches(searched, bounds, beam_hypotheses[number], n_best)
             branches.search(root, self.steps, deadline)
-            ends = [branches.ends if row == number else [] for row in range(len(known))]
-            found = searched.paths.hypotheses(ends)[number] if branches.ends else []
-            return branches.ranked(found)[: n_best + spare]
+            ends = [branches.ends if row == number else [] for row in range(len(beam_hypotheses))]
+            hypotheses = searched.paths.hypotheses(ends)[number] if branches.ends else []
+            return branches.ranked(hypotheses)[: n_best + spare]
 
-        return [best(*each) for each in enumerate(zip(self.limit.shortest(sources), longest, strict=True))]
+        return [best(*arguments) for arguments in enumerate(zip(self.limit.shortest(sources), longest, strict=True))]
 
 
 class Searched(NamedTuple):
@@ -122,28 +124,30 @@ class Family(NamedTuple):
 
 class Branches:
     """The translations of a sentence, of these `lengths` at least and at most, that are more probable than those that
-    are `known`.
+    are `hypotheses`.
     """
 
-    def __init__(self, searched: Searched, lengths: tuple[int, int], known: Sequence[Hypothesis], n_best: int) -> None:
+    def __init__(
+        self, searched: Searched, lengths: tuple[int, int], hypotheses: Sequence[Hypothesis], n_best: int
+    ) -> None:
         self.ends: list[End] = []
         self.proved = False
         self._searched = searched
         self._shortest, self._longest = lengths
-        self._known = {(each.symbols, each.surfaces): each for each in known}
+        self._by_symbols = {(hypothesis.symbols, hypothesis.surfaces): hypothesis for hypothesis in hypotheses}
         self._n_best = n_best
-        self._costs = sorted(-each.score for each in known)  # of all translations found
+        self._costs = sorted(-hypothesis.score for hypothesis in hypotheses)  # of all translations found
 
     @property
     def bound(self) -> float:
         """The log-probability that another translation must exceed."""
         return -self._costs[self._n_best - 1] if len(self._costs) >= self._n_best else float("-inf")
 
-    def ranked(self, found: Sequence[Hypothesis]) -> list[Hypothesis]:
+    def ranked(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """All translations, best first, with the hypotheses that `ends` became."""
-        every = sorted([*self._known.values(), *found], key=lambda each: -each.score)
-        best = [replace(each, proved=self.proved) for each in every[: self._n_best]]
-        return [*best, *(replace(each, proved=False) for each in every[self._n_best :])]
+        translations = sorted([*self._by_symbols.values(), *hypotheses], key=lambda translation: -translation.score)
+        best = [replace(translation, proved=self.proved) for translation in translations[: self._n_best]]
+        return [*best, *(replace(translation, proved=False) for translation in translations[self._n_best :])]
 
     def search(self, root: Family, steps: int, deadline: Deadline | None) -> None:
         """Find all `ends`, unless more than so many hypotheses would have to be continued."""
@@ -172,15 +176,15 @@ class Branches:
         first = paths.add(family.nodes, prediction)
         self._restrict(prediction, constraint, family.length)
         going_on = defaultdict[int, list[Node]](list)
-        for each in self._candidates(family.nodes, prediction, constraint):
-            node = Node(first + each.row, each.symbol, each.log_prob, each.total, each.surface)
-            if each.symbol == EOS:
+        for candidate in self._candidates(family.nodes, prediction, constraint):
+            node = Node(first + candidate.row, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+            if candidate.symbol == EOS:
                 self._finish(node)
             else:
-                going_on[each.row].append(node)
+                going_on[candidate.row].append(node)
         for row, nodes in going_on.items():
-            for some in range(0, len(nodes), ROWS):
-                part = nodes[some : some + ROWS]
+            for start in range(0, len(nodes), ROWS):
+                part = nodes[start : start + ROWS]
                 yield Family(part, prediction.state, constraint, row, family.length + 1)
 
     def _restrict(self, prediction: Prediction[Any], constraint: Any, length: int) -> None:
@@ -203,22 +207,22 @@ class Branches:
         totals = prediction.log_probs.new_tensor([node.total for node in nodes]).unsqueeze(1) + prediction.log_probs
         rows, columns = (totals > self.bound).nonzero(as_tuple=True)
         symbols, log_probs = prediction.at(columns).tolist(), prediction.log_probs[rows, columns].tolist()
-        found = [
+        candidates = [
             Candidate(row, symbol, log_prob, nodes[row].total + log_prob)
             for row, symbol, log_prob in zip(rows.tolist(), symbols, log_probs, strict=True)
         ]
         rules = self._searched.constraint
         if rules and rules.refuses:
             refused = rules.refused(constraint, rows.tolist(), symbols)
-            found = [each for each, bad in zip(found, refused, strict=True) if not bad]
-        found.sort(key=lambda each: -each.total)
-        (expanded,) = self._searched.model.expand([found], prediction)
-        return (each for each in expanded if each.total > self.bound)
+            candidates = [candidate for candidate, bad in zip(candidates, refused, strict=True) if not bad]
+        candidates.sort(key=lambda candidate: -candidate.total)
+        (expanded,) = self._searched.model.expand([candidates], prediction)
+        return (candidate for candidate in expanded if candidate.total > self.bound)
 
     def _finish(self, node: Node) -> None:
         """Note a translation, unless it was known."""
-        said = self._searched.paths.said(node.parent)
-        key = tuple(each.symbol for each in said), tuple(each.surface for each in said)
-        if key not in self._known:
+        nodes = self._searched.paths.symbol_nodes(node.parent)
+        key = tuple(symbol_node.symbol for symbol_node in nodes), tuple(symbol_node.surface for symbol_node in nodes)
+        if key not in self._by_symbols:
             self.ends.append(End(node.parent, node.log_prob, node.total))
             insort(self._costs, -node.total)

@@ -99,20 +99,22 @@ class _Coverage:
         self._numbers = numbers
         self._attended = [(~sources[number].mask).float() for number in numbers]  # (R, S); padding counts as covered
         self._first = 0  # the node of the first row
-        self._found: list[float] | None = None
+        self._coverages: list[float] | None = None
 
     def add(self, rows: Sequence[Node], attention: tuple[Tensor, ...], first: int) -> None:
         """Add a step whose first row is the node `first`."""
         if first:
             parents = torch.tensor([node.parent - self._first for node in rows], device=attention[0].device)
-            self._attended = [each[parents] for each in self._attended]
-        self._attended = [each + attention[number] for each, number in zip(self._attended, self._numbers, strict=True)]
-        self._first, self._found = first, None
+            self._attended = [weights[parents] for weights in self._attended]
+        self._attended = [
+            weights + attention[number] for weights, number in zip(self._attended, self._numbers, strict=True)
+        ]
+        self._first, self._coverages = first, None
 
     def of(self, node: int) -> float:
-        if self._found is None:
-            self._found = coverage(self._attended).tolist()
-        return self._found[node - self._first]
+        if self._coverages is None:
+            self._coverages = coverage(self._attended).tolist()
+        return self._coverages[node - self._first]
 
 
 class Paths:
@@ -155,9 +157,9 @@ class Paths:
             node = self.nodes[node].parent
         return path[::-1]
 
-    def said(self, node: int) -> list[Node]:
+    def symbol_nodes(self, node: int) -> list[Node]:
         """The nodes of the symbols of this hypothesis."""
-        return [self.nodes[each] for each in self.path(node)[1:]]
+        return [self.nodes[ancestor] for ancestor in self.path(node)[1:]]
 
     def coverage(self, node: int) -> float:
         """The coverage of a node of the last step; 0 if no source is covered."""
@@ -171,14 +173,14 @@ class Paths:
         figures = {name: rows.all()[:, 0].float().cpu().numpy() for name, rows in self._figures.items()}
 
         def read(sentence: int, end: End) -> Hypothesis:
-            path, said = self.path(end.node), self.said(end.node)
+            path, nodes = self.path(end.node), self.symbol_nodes(end.node)
             return Hypothesis(
-                tuple(each.symbol for each in said),
+                tuple(symbol_node.symbol for symbol_node in nodes),
                 end.score,
-                (*(each.log_prob for each in said), end.log_prob),
+                (*(symbol_node.log_prob for symbol_node in nodes), end.log_prob),
                 tuple(weights[path, : lengths[sentence]] for weights, lengths in attended),
-                tuple(each.surface for each in said),
+                tuple(symbol_node.surface for symbol_node in nodes),
                 {name: values[path] for name, values in figures.items()},
             )
 
-        return [[read(sentence, end) for end in found] for sentence, found in enumerate(ends)]
+        return [[read(sentence, end) for end in sentence_ends] for sentence, sentence_ends in enumerate(ends)]

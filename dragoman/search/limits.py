@@ -42,8 +42,8 @@ class Limit(NamedTuple):
 
 def _lengths(sources: tuple[SourceBatch, ...]) -> list[int]:
     """The length of the longest source of each sentence."""
-    found: list[int] = torch.stack([_length(source) for source in sources]).amax(0).tolist()
-    return found
+    lengths: list[int] = torch.stack([_length(source) for source in sources]).amax(0).tolist()
+    return lengths
 
 
 def _length(source: SourceBatch) -> Int[Tensor, "B"]:
@@ -64,9 +64,9 @@ def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
 
 def withhold(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows: list[int]) -> None:
     """Mask the end symbol in these rows, in place, except where nothing else may follow."""
-    others = log_probs[rows].masked_fill(symbols == EOS, float("-inf"))
-    stuck = others.amax(1, keepdim=True) == float("-inf")
-    log_probs[rows] = log_probs[rows].where(stuck, others)
+    remaining = log_probs[rows].masked_fill(symbols == EOS, float("-inf"))
+    stuck = remaining.amax(1, keepdim=True) == float("-inf")
+    log_probs[rows] = log_probs[rows].where(stuck, remaining)
 
 
 def number(log_prob: float) -> float:

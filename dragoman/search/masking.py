@@ -33,13 +33,13 @@ def constrained(
         free |= ~(allowed & advancing).any(1)
         allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
         allowed = allowed & (free.unsqueeze(1) | advancing)
-    found = log_probs.masked_fill_(~allowed, float("-inf"))
-    stuck = found.amax(1) == float("-inf")
+    masked = log_probs.masked_fill_(~allowed, float("-inf"))
+    stuck = masked.amax(1) == float("-inf")
     if stuck.any():
-        possible = allowed.expand_as(found)[stuck]
+        possible = allowed.expand_as(masked)[stuck]
         nothing = ~possible.any(1, keepdim=True) & (symbols == EOS)
-        found[stuck] = found[stuck].masked_fill(possible | nothing, NEVER)
-    return found
+        masked[stuck] = masked[stuck].masked_fill(possible | nothing, NEVER)
+    return masked
 
 
 class Refusals:
@@ -69,8 +69,8 @@ class Refusals:
     def rule_out(self, rows: Int[Tensor, "P"], columns: Int[Tensor, "P"]) -> Int[Tensor, "_"]:
         """Ask about these rows, each with a column. Returns the rows of which any was ruled out."""
         # Dead rows only fill the batch up: what is refused there must not make their sentence draw again.
-        asked = (self._log_probs[rows, columns] > float("-inf")) & ~self._free[rows] & ~self._dead[rows]
-        rows, columns = rows[asked], columns[asked]
+        is_open = (self._log_probs[rows, columns] > float("-inf")) & ~self._free[rows] & ~self._dead[rows]
+        rows, columns = rows[is_open], columns[is_open]
         refused = self._constraint.refused(self._state, rows.tolist(), self._symbols[columns].tolist())
         bad = torch.tensor(refused, dtype=torch.bool, device=rows.device)
         self._log_probs[rows[bad], columns[bad]] = float("-inf")

@@ -45,8 +45,8 @@ class PhraseBonus(Predictor[BonusState]):
         broken, following, gains = self._phrases.gains(phrases)
         if broken.any():
             step.log_probs.add_(broken.unsqueeze(1), alpha=self._weight)
-        columns, known = step.columns_or_none(following)
-        rows, places = (known & (following != PAD)).nonzero(as_tuple=True)
+        columns, has_column = step.columns_or_none(following)
+        rows, places = (has_column & (following != PAD)).nonzero(as_tuple=True)
         more = self._weight * (gains[rows, places] - broken[rows])
         step.log_probs[rows, columns[rows, places]] += more.to(step.log_probs.dtype)
         return step.followed_by(BonusState(step.state, phrases, begun=True))
@@ -65,7 +65,7 @@ def bonuses(phrases: SentencePhrases, symbols: Sequence[int], weight: float) -> 
     """Yield what `PhraseBonus` added to log P of each symbol and of the end: less than 0 where a phrase breaks off."""
     readings = phrases.start
     for symbol in symbols:
-        broken, known = phrases.gains(readings)
-        yield weight * known.get(symbol, broken)
+        broken, gains = phrases.gains(readings)
+        yield weight * gains.get(symbol, broken)
         readings = phrases.after(readings, symbol)
     yield weight * phrases.gains(readings)[0]

@@ -60,7 +60,7 @@ class Node:
 
 
 class SentencePhrases:
-    """The phrases of a sentence. Each is said once, in any order, without symbols between its own; the same phrase may
+    """The phrases of a sentence. Each is used once, in any order, without symbols between its own; the same phrase may
     be wanted several times. `class_of` a symbol is a number below CLASSES, 0 for the beginning of a sentence;
     `fits(phrase, before)` tells whether a phrase may begin behind something of this class.
 
@@ -123,7 +123,7 @@ class SentencePhrases:
         node, alike = self._nodes[child], set[int]()
         for number, phrase in node.ends:
             if missing >> number & 1 and self._alike[number] not in alike and self._fits(phrase, before):
-                alike.add(self._alike[number])  # which of several same ones is said makes no difference
+                alike.add(self._alike[number])  # which of several same ones comes first makes no difference
                 rest = missing & ~(1 << number)
                 self._totals[rest] = self._totals[missing] - self._longest[number]
                 yield Reading(rest, ROOT, CLASSES, length + node.depth), number
@@ -142,7 +142,7 @@ class SentencePhrases:
         if len(readings) == 1:
             return tuple(readings)
         ranked = sorted(readings, key=lambda reading: (self._lacks(reading), reading.missing.bit_count(), reading))
-        best = list[Reading]()
+        best: list[Reading] = []
         for reading in ranked:
             if len(best) < READINGS and not any(_dominates(other, reading) for other in best):
                 best.append(reading)
@@ -241,7 +241,7 @@ class Phrases(Constraint):
     def __init__(self, sentences: Sequence[SentencePhrases], device: torch.device) -> None:
         self._sentences = sentences
         self._device = device
-        self._known: list[tuple[int, Readings]] = []
+        self._numbered: list[tuple[int, Readings]] = []
         self._numbers: dict[tuple[int, Readings], int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self._missing: list[int] = []
@@ -250,9 +250,9 @@ class Phrases(Constraint):
         self._gains: dict[int, tuple[int, dict[int, int]]] = {}
 
     def _number(self, sentence: int, readings: Readings) -> int:
-        number = self._numbers.setdefault((sentence, readings), len(self._known))
-        if number == len(self._known):
-            self._known.append((sentence, readings))
+        number = self._numbers.setdefault((sentence, readings), len(self._numbered))
+        if number == len(self._numbered):
+            self._numbered.append((sentence, readings))
             self._missing.append(self._sentences[sentence].lacking(readings))
         return number
 
@@ -269,7 +269,7 @@ class Phrases(Constraint):
 
     def _advanced(self, number: int, symbol: int) -> int:
         if (number, symbol) not in self._after:
-            sentence, readings = self._known[number]
+            sentence, readings = self._numbered[number]
             after = self._sentences[sentence].after(readings, symbol)
             self._after[number, symbol] = self._number(sentence, after)
         return self._after[number, symbol]
@@ -283,7 +283,7 @@ class Phrases(Constraint):
 
     def _missing_of(self, number: int, symbol: int) -> int:
         if number not in self._missing_after:
-            sentence, readings = self._known[number]
+            sentence, readings = self._numbered[number]
             self._missing_after[number] = self._sentences[sentence].lacking_after(readings)
         after, rest = self._missing_after[number]
         return after.get(symbol, rest)
@@ -295,7 +295,7 @@ class Phrases(Constraint):
 
     def _progress_of(self, number: int) -> tuple[int, list[int], int]:
         if number not in self._progress:
-            sentence, readings = self._known[number]
+            sentence, readings = self._numbered[number]
             self._progress[number] = self._sentences[sentence].progress(readings)
         return self._progress[number]
 
@@ -307,13 +307,13 @@ class Phrases(Constraint):
         broken = self._tensor([broken for broken, _ in rows])
         return (
             broken,
-            self._padded([[*known] for _, known in rows], PAD),
+            self._padded([[*gains] for _, gains in rows], PAD),
             self._padded([[*k.values()] for _, k in rows]),
         )
 
     def _gains_of(self, number: int) -> tuple[int, dict[int, int]]:
         if number not in self._gains:
-            sentence, readings = self._known[number]
+            sentence, readings = self._numbered[number]
             self._gains[number] = self._sentences[sentence].gains(readings)
         return self._gains[number]
 

@@ -39,7 +39,7 @@ class Ranking(NamedTuple):
 
 def coverage(attended: Iterable[Float[Tensor, "R _"]]) -> Float[Tensor, "R"]:
     """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, given `sum_t alpha_tj` for each source."""
-    return torch.stack([each.clamp(LEAST, 1.0).log().sum(1) for each in attended]).sum(0)
+    return torch.stack([weights.clamp(LEAST, 1.0).log().sum(1) for weights in attended]).sum(0)
 
 
 NORMALISATIONS: dict[str, Callable[[int, float], float]] = {

@@ -87,10 +87,10 @@ class Distribution(NamedTuple):
         best, columns = exact.max(-1, keepdim=True)
         if self.temperature == 0:
             return torch.full_like(exact, float("-inf")).scatter(-1, columns, 0.0)
-        found = ((exact - best) / self.temperature).log_softmax(-1)  # a forced end may have the least of all numbers
+        scaled = ((exact - best) / self.temperature).log_softmax(-1)  # a forced end may have the least of all numbers
         for kept in self._truncations():
-            found = found.masked_fill(~kept(found), float("-inf")).log_softmax(-1)
-        return found
+            scaled = scaled.masked_fill(~kept(scaled), float("-inf")).log_softmax(-1)
+        return scaled
 
     def _truncations(self) -> "Iterable[partial[Bool[Tensor, 'B W C']]]":
         if self.top_k is not None:
@@ -151,24 +151,26 @@ class Drawn(Strategy):
         """
         sums = self.distribution(log_probs).exp().cumsum(2)
         total = sums[:, :, -1:]
-        uniform = torch.stack([_uniform(each, log_probs.size(1)) for each in sentences])  # (B, W)
+        uniform = torch.stack([_uniform(sentence, log_probs.size(1)) for sentence in sentences])  # (B, W)
         columns = torch.searchsorted(sums, uniform.unsqueeze(2) * total, right=True)
         columns = torch.minimum(columns, (sums < total).sum(2, keepdim=True)).squeeze(2)  # the product may be rounded
         rows = torch.arange(columns.size(1), device=columns.device).expand_as(columns)
         return Proposals(columns, log_probs.gather(2, columns.unsqueeze(2)).squeeze(2), rows)
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
-        drawn = dict[int, Candidate]()
-        for each in candidates:
-            if each.total > float("-inf"):
-                drawn.setdefault(each.row, each)  # the first is the best spelling
+        drawn: dict[int, Candidate] = {}
+        for candidate in candidates:
+            if candidate.total > float("-inf"):
+                drawn.setdefault(candidate.row, candidate)  # the first is the best spelling
         sentence.beam = []
-        for row, each in sorted(drawn.items()):
+        for row, candidate in sorted(drawn.items()):
             node = step.first + row
-            if each.symbol == EOS:
-                sentence.finished.append(End(node, each.log_prob, each.total))
+            if candidate.symbol == EOS:
+                sentence.finished.append(End(node, candidate.log_prob, candidate.total))
             else:
-                sentence.beam.append(Node(node, each.symbol, each.log_prob, each.total, each.surface))
+                sentence.beam.append(
+                    Node(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+                )
         sentence.finished.sort(key=lambda end: -end.score)
 
     def done(self, sentence: Sentence, limit: int) -> bool:

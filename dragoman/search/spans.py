@@ -39,8 +39,8 @@ class EachMark(Constraint):
         return allowed
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        said = (symbols.unsqueeze(1) == self._marks).long()
-        return (state[0] - said).clamp(min=0), symbols
+        matches = (symbols.unsqueeze(1) == self._marks).long()
+        return (state[0] - matches).clamp(min=0), symbols
 
     def progress(self, state: State) -> Progress:
         wanted, last = state
@@ -61,7 +61,7 @@ class Accepted(Constraint):
 
     def __init__(self, sentences: int, accepts: Accepts, device: torch.device) -> None:
         self._sentences = torch.arange(sentences, device=device)
-        self._accepts = lru_cache(KEPT)(lambda sentence, *said: accepts(sentence, said))
+        self._accepts = lru_cache(KEPT)(lambda sentence, *symbols: accepts(sentence, symbols))
 
     def start(self) -> State:
         return self._sentences, self._sentences.new_zeros(len(self._sentences), 0)
@@ -70,18 +70,18 @@ class Accepted(Constraint):
         return symbols.new_ones(1, len(symbols), dtype=torch.bool)
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        sentences, said = state
-        return sentences, torch.cat([said, symbols.unsqueeze(1)], 1)
+        sentences, prefixes = state
+        return sentences, torch.cat([prefixes, symbols.unsqueeze(1)], 1)
 
     @property
     def refuses(self) -> bool:
         return True
 
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
-        sentences, said = (each.tolist() for each in state)
-        lost = {row for row in set(rows) if not self._accepts(sentences[row], *said[row])}
+        sentences, prefixes = (tensor.tolist() for tensor in state)
+        lost = {row for row in set(rows) if not self._accepts(sentences[row], *prefixes[row])}
         return [
-            symbol != EOS and row not in lost and not self._accepts(sentences[row], *said[row], symbol)
+            symbol != EOS and row not in lost and not self._accepts(sentences[row], *prefixes[row], symbol)
             for row, symbol in zip(rows, symbols, strict=True)
         ]
 
@@ -111,9 +111,9 @@ class FilteredSpellings(Predictor[Tree]):
         return FilteredSpellings(self._model.among(symbols), self._wanted, replaced=self._replaced)
 
     def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
-        return [self._chosen(list(each)) for each in self._model.expand(candidates, step)]
+        return [self._chosen(list(sentence_candidates)) for sentence_candidates in self._model.expand(candidates, step)]
 
     def _chosen(self, candidates: list[Candidate]) -> list[Candidate]:
-        kept = [each for each in candidates if each.surface is None or self._wanted(each.surface)]
+        kept = [candidate for candidate in candidates if candidate.surface is None or self._wanted(candidate.surface)]
         unknown = [candidates[0]._replace(surface=None)] if candidates and self._replaced else candidates
         return kept or unknown

@@ -27,8 +27,8 @@ def in_place_of(own: Spec, other: Spec) -> Spec:
     """The other search with those options of a run's own search that it has too and does not give: lengths of
     translations, and how they are ranked.
     """
-    known = components.options(SEARCHES[other.kind])
-    kept = {name: value for name, value in own.options.items() if name in known}
+    option_names = components.options(SEARCHES[other.kind])
+    kept = {name: value for name, value in own.options.items() if name in option_names}
     return Spec(other.kind, {**kept, **other.options})
 
 

@@ -55,5 +55,5 @@ def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
 
 def tempered(log_probs: Iterable[float], normalizers: Iterable[float], temperature: float) -> list[float]:
     """The same of any steps, by log P of their symbols and what `Tempered` reports of them."""
-    every = zip(log_probs, normalizers, strict=True)
-    return [max(LEAST, min(0.0, log_prob / temperature - each)) for log_prob, each in every]
+    pairs = zip(log_probs, normalizers, strict=True)
+    return [max(LEAST, min(0.0, log_prob / temperature - log_z)) for log_prob, log_z in pairs]

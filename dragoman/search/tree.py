@@ -50,7 +50,7 @@ class SearchTree:
         """Look at a search that is done."""
         roots = sum(node.parent == ROOT for node in paths.nodes)
         trees = [_Growing() for _ in sentences]
-        of_node = list[_Growing]()
+        of_node: list[_Growing] = []
         for number, node in enumerate(paths.nodes):
             grown = trees[number * len(trees) // roots] if node.parent == ROOT else of_node[node.parent]
             of_node.append(grown)
