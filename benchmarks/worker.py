@@ -22,10 +22,10 @@ from dragoman.run.folder import RunFolder
 from dragoman.search.table import SEARCHES
 from dragoman.text.mark import Symbol
 from dragoman.training import checks, session, trainer
-from dragoman.training.journal import Silence
+from dragoman.training.journal import NullLog
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Progress
-from dragoman.training.stopping import Stop
+from dragoman.training.stopping import SignalHandler
 from dragoman.training.workers import Workers
 from dragoman.translation.generator import Task
 from dragoman.translation.sentence import Sentence
@@ -64,7 +64,7 @@ class Counted(Objective):
 
 
 @final
-class Meter(Silence):
+class Meter(NullLog):
     """A journal that is notified of every update and writes nothing."""
 
     def __init__(self, folder: RunFolder) -> None:
@@ -80,7 +80,7 @@ def train(job: Job) -> None:
     """Measure the training loop of `dragoman train`, with its own batches, step and optimizer."""
     folder = RunFolder(Path(job.folder).parent / "run")
     meter = Meter(folder)
-    run = session.assemble(load(job), folder, Workers(), meter, Stop())
+    run = session.assemble(load(job), folder, Workers(), meter, SignalHandler())
     run.objective = meter.counted = Counted(run.objective)
     meter.updates = Updates(DeviceRounds(job.device), job.warm, job.updates)
     trainer.train(run)

@@ -74,7 +74,7 @@ def main(folder: Path, language: str) -> None:
     own = {"data.dev": str(texts / "own.dev.tsv"), "run": str(run)}
     given = {key: json.dumps(path, ensure_ascii=False) for key, path in own.items()}
     started = starting.configure(str(parent), [str(texts / "own.train.tsv")], given)
-    console.print(f"\n{started.told}", markup=False)
+    console.print(f"\n{started.description}", markup=False)
     session.train(started.config)
     _show(console, texts, parent, started.config)
     following = {

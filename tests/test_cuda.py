@@ -29,7 +29,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.table import SEARCHES
 from dragoman.training import checks, session
 from dragoman.training.cuda_graphs import SEEN, CudaGraphs
-from dragoman.training.objectives.consistency import Consistency, Once, RDrop, TokenCutoff
+from dragoman.training.objectives.consistency import Consistency, NoConsistency, RDrop, TokenCutoff
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests import toy
 from tests.builders import BATCH, build_model, context
@@ -177,7 +177,7 @@ def test_trains_resumes_and_translates_as_on_the_processor(options: dict[str, st
 
 @each
 def test_a_replayed_pass_is_that_pass(options: dict[str, Any]) -> None:
-    check_replays(options, Once())
+    check_replays(options, NoConsistency())
 
 
 @pytest.mark.parametrize("consistency", [RDrop(weight=3.0), TokenCutoff(rate=0.3, views=2)])

@@ -35,7 +35,7 @@ def learn(start: str, database: Path, words: list[str], train: "Callable[[Config
 
     mixed = mixing.configure(start, _corrections(start, database), given, check)
     if process().leads:
-        tell(mixed.told)
+        tell(mixed.description)
     train(mixed.config)
     if process().leads:
         sources = [tuple(row[:-1]) for row in mixed.held]

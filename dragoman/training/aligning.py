@@ -21,7 +21,9 @@ PAIRS: Final = 20  # in a batch
 EPOCHS: Final = 6  # passes over the pairs, or more, up to
 LEAST_STEPS: Final = 1000
 ALONE: Final = 1 / 2  # share of the steps in which words are chosen by their places alone, as in IBM model 2;
-GROWN: Final = 2 / 3  # from there to here the words around get their say. At once, they would choose codes, not words
+GROWN: Final = (
+    2 / 3
+)  # context is phased in from there to here: used from the start, words would degenerate into codes for it
 RATE: Final = 0.003  # the highest learning rate, after
 RISE: Final = 100  # steps
 MOST_NORM: Final = 1.0  # of the gradient
@@ -41,34 +43,34 @@ def find(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) ->
 def _aligned(task: Task, passed: Callable[[], object]) -> list[Places]:
     torch.manual_seed(SEED)
     sides = list(zip(*(pair.lists for pair in task.pairs), strict=True))
-    known = [list(dict.fromkeys(chain.from_iterable(side))) for side in sides]
-    numbers = [{word: number for number, word in enumerate(words)} for words in known]
+    vocabularies = [list(dict.fromkeys(chain.from_iterable(side))) for side in sides]
+    numbers = [{word: number for number, word in enumerate(words)} for words in vocabularies]
     ids = [[[of[word] for word in text] for text in side] for side, of in zip(sides, numbers, strict=True)]
     pairs = list(zip(*ids, strict=True))
-    model = MaskAlign(*known)
+    model = MaskAlign(*vocabularies)
     _train(model, pairs, passed)
-    found = _places(model, pairs[task.first :])
+    places = _places(model, pairs[task.first :])
     passed()
-    return found
+    return places
 
 
 def _train(model: MaskAlign, pairs: Sequence[Pair], passed: Callable[[], object]) -> None:
     """By Adam, with a learning rate that rises and then falls to nothing along half a cosine."""
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
-    length, told = max(LEAST_STEPS, EPOCHS * math.ceil(len(pairs) / PAIRS)), 0
+    length, reported = max(LEAST_STEPS, EPOCHS * math.ceil(len(pairs) / PAIRS)), 0
     for step, (source, target) in zip(range(1, length + 1), _batches(pairs), strict=False):
         for group in optimizer.param_groups:
             group["lr"] = RATE * min(1, step / RISE) * (1 + math.cos(math.pi * step / length)) / 2
         optimizer.zero_grad()
-        loss(model, source, target, said(step / length)).backward()  # type: ignore[no-untyped-call]
+        loss(model, source, target, context_scale(step / length)).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), MOST_NORM)
         optimizer.step()
-        while told < REPORTS * step // length:
-            told += 1
+        while reported < REPORTS * step // length:
+            reported += 1
             passed()
 
 
-def said(share: float) -> float:
+def context_scale(share: float) -> float:
     """The scale of what the words around say, from 0 to 1, after this share of the training."""
     return min(1.0, max(0.0, (share - ALONE) / (GROWN - ALONE)))
 
@@ -98,9 +100,9 @@ def _padded(pairs: Sequence[Pair]) -> tuple[Sentences, Sentences]:
 def _places(model: MaskAlign, pairs: Sequence[Pair]) -> list[Places]:
     """`arg max_j alpha_tj p(y_t | x_j)` for each target word, 0 for none."""
     model.eval()
-    found: list[Places] = []
+    places: list[Places] = []
     for first in range(0, len(pairs), PAIRS):
         source, target = _padded(pairs[first : first + PAIRS])
         chosen = model(source, target).joint.argmax(2)
-        found += [row[mask].tolist() for row, mask in zip(chosen, target.mask, strict=True)]
-    return found
+        places += [row[mask].tolist() for row, mask in zip(chosen, target.mask, strict=True)]
+    return places

@@ -20,7 +20,7 @@ CHANGED = {
 }
 
 
-def kept(run: Direction, *, anew: bool) -> Baselines | None:
+def load_or_measure(run: Direction, *, anew: bool) -> Baselines | None:
     """The baselines that the run's folder has; where it has none, or `anew`, they are measured and written to it."""
     proof, digests = run.folder.proof, {"dev": _digest(run.data.dev), "train": run.data.content}
     if not anew and "baselines" in proof:
@@ -35,14 +35,16 @@ def kept(run: Direction, *, anew: bool) -> Baselines | None:
             return baselines.from_json(proof["baselines"])
     if _trained_on(run):
         run.journal.say(f"{run.folder.path}: data.dev is trained on, so its scores say nothing of other texts")
-    found = baselines.measure(run.config.data, run.config.text, run.config.metrics, run.data.dev)
-    note_baselines(run.folder, found and found.to_json(), digests)
-    return found
+    measured = baselines.measure(run.config.data, run.config.text, run.config.metrics, run.data.dev)
+    note_baselines(run.folder, measured and measured.to_json(), digests)
+    return measured
 
 
 def _digest(examples: Sequence[Example]) -> str:
     """The SHA-256 of the texts of examples."""
-    texts = [[str(text) for text in (*each.sources, each.target) if isinstance(text, str)] for each in examples]
+    texts = [
+        [str(text) for text in (*example.sources, example.target) if isinstance(text, str)] for example in examples
+    ]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
@@ -55,14 +57,17 @@ def missed(run: Direction, validation: Validation) -> str:
     """Which baseline the model of this validation does not exceed, by the metric that decides, or the first if none of
     the metrics does; empty if it exceeds all of them.
     """
-    found = baselines.from_json(run.folder.proof.get("baselines"))
-    if found is None:
+    kept_baselines = baselines.from_json(run.folder.proof.get("baselines"))
+    if kept_baselines is None:
         return ""
     metrics = {spec.kind: spec for spec in run.config.metrics}
     kind = run.config.training.metric if run.config.training.metric in metrics else next(iter(metrics))
-    texts, references = [each.text for each in validation.translations], [each.target for each in run.data.dev]
+    texts, references = (
+        [sentence.text for sentence in validation.translations],
+        [sentence.target for sentence in run.data.dev],
+    )
     reached = components.build(METRICS, metrics[kind]).corpus(baselines.sample(texts), [baselines.sample(references)])
-    baseline = found.highest(kind)
+    baseline = kept_baselines.highest(kind)
     value = baseline.scores[kind].value
     if (reached.value > value) if higher_is_better(kind) else (reached.value < value):
         return ""
@@ -71,5 +76,5 @@ def missed(run: Direction, validation: Validation) -> str:
         name = f"the {NEAREST}"
         if not (run.config.data.recalled or _trained_on(run)):
             advice = "; a translation memory may serve these texts better, or help the model (data.memory)"
-    told = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
-    return f"{run.folder.path}: no better than {name}: {told}{advice}"
+    comparison = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
+    return f"{run.folder.path}: no better than {name}: {comparison}{advice}"

@@ -37,10 +37,12 @@ def write(
     values = validation.values
     to = " --to LANGUAGE" if config.data.pairs else ""
     sides = (*data.sources, data.target)
-    sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
-    regions = [f"{each.name}: {each.size:,} numbers" for each in data.sources if isinstance(each, FeatureSource)]
-    known = baselines.from_json(folder.proof.get("baselines"))
-    lowest = known.scores if known else ()
+    sizes = [len(side.vocabulary) for side in sides if isinstance(side, Language)]
+    regions = [
+        f"{source.name}: {source.size:,} numbers" for source in data.sources if isinstance(source, FeatureSource)
+    ]
+    kept_baselines = baselines.from_json(folder.proof.get("baselines"))
+    lowest = kept_baselines.scores if kept_baselines else ()
     minutes = progress.seconds / 60
     lines = [
         f"# {config.data.languages}",

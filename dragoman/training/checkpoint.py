@@ -66,7 +66,7 @@ def _restore(
         if (
             target is None
             or state.keys() != keys
-            or any(each.shape not in ((), target.shape) for each in state.values())
+            or any(tensor.shape not in ((), target.shape) for tensor in state.values())
         ):
             raise UserError(f"{path}: the optimizer's state belongs to another model ({name})")
         optimizer.state[target] = {
@@ -75,11 +75,11 @@ def _restore(
 
 
 def _restore_average(average: MovingAverage, tensors: Mapping[str, Tensor], path: Path) -> None:
-    for name, each in average.tensors.items():
+    for name, tensor in average.tensors.items():
         saved = tensors.get(AVERAGE + name)
-        if saved is None or saved.shape != each.shape:
+        if saved is None or saved.shape != tensor.shape:
             raise UserError(f"{path}: the moving average belongs to another model ({name})")
-        each.copy_(saved)
+        tensor.copy_(saved)
 
 
 def progress(path: Path) -> Progress:

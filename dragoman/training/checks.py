@@ -59,35 +59,35 @@ PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table i
 
 def problems(config: Config) -> list[Problem]:
     """Problems in these parts; whether they fit the model is asked once each kind and option is known."""
-    found: list[Problem] = []
+    faults: list[Problem] = []
     for path, table in TABLES.items():
         named = sections.specs(config, path)
-        found += [each for place, spec in named.items() for each in components.problems(table, spec, place)]
-    if found or build.option_problems(config.model):
-        return found
+        faults += [problem for place, spec in named.items() for problem in components.problems(table, spec, place)]
+    if faults or build.option_problems(config.model):
+        return faults
     try:
         components.build(SCHEDULES, config.training.schedule, 1)  # with any length, which depends on the data
     except ValueError as error:
-        found.append(Problem(("training", "schedule"), str(error)))
+        faults.append(Problem(("training", "schedule"), str(error)))
     objective = OBJECTIVES[config.training.objective.kind]
-    found += [Problem(("training", "objective"), message) for message in objective.problems(config)]
-    found += _protection(config.text)
-    found += _names(config)
-    found += _sources(config)
-    found += _unknown(config)
-    found += _noise(config)
-    found += _features(config)
-    found += _pairs(config)
-    found += _shared(config.data)
-    found += _joint(config.text)
-    found += _penalties(config)
-    found += _consistency(config)
-    found += _coverage(config)
-    found += _pretrained(config)
-    found += _frozen(config)
+    faults += [Problem(("training", "objective"), message) for message in objective.problems(config)]
+    faults += _protection(config.text)
+    faults += _names(config)
+    faults += _sources(config)
+    faults += _unknown(config)
+    faults += _noise(config)
+    faults += _features(config)
+    faults += _pairs(config)
+    faults += _shared(config.data)
+    faults += _joint(config.text)
+    faults += _penalties(config)
+    faults += _consistency(config)
+    faults += _coverage(config)
+    faults += _pretrained(config)
+    faults += _frozen(config)
     if config.training.init_interpolation and not config.training.init_from:
-        found.append(Problem(("training", "init_interpolation"), "there is no run to start from (training.init_from)"))
-    return found
+        faults.append(Problem(("training", "init_interpolation"), "there is no run to start from (training.init_from)"))
+    return faults
 
 
 def _protection(text: TextConfig) -> Iterator[Problem]:
@@ -115,8 +115,8 @@ def _sources(config: Config) -> Iterator[Problem]:
         yield Problem(path, f"'{kind}' trains both directions, and data.features are no target")
     elif objective.both_directions and data.edits:
         yield Problem(path, f"'{kind}' trains both directions, and data.edits are no source")
-    elif objective.both_directions and (told := _of_words(config)):
-        yield Problem(path, f"'{kind}' trains both directions, and {told}")
+    elif objective.both_directions and (reason := _of_words(config)):
+        yield Problem(path, f"'{kind}' trains both directions, and {reason}")
     elif objective.both_directions and len(data.inputs) > 1:
         yield Problem(path, f"'{kind}' is between two languages, and there are several sources")
     elif config.model.cursor and not objective.any_attention:
@@ -132,12 +132,12 @@ def _sources(config: Config) -> Iterator[Problem]:
 
 def _of_words(config: Config) -> str:
     """What a model has to do with words outside its vocabularies; nothing if it asks for no surfaces."""
-    model, asked = config.model, build.surfaces(config.model)
-    if asked.extended:
+    model, surfaces = config.model, build.surfaces(config.model)
+    if surfaces.extended:
         return f"'{model.output.kind}' says words of the source"
-    if asked.sources:
+    if surfaces.sources:
         return f"'{model.embedding.source.kind}' reads the characters of source words"
-    return f"'{model.output.kind}' spells target words" if asked.target else ""
+    return f"'{model.output.kind}' spells target words" if surfaces.target else ""
 
 
 def _unknown(config: Config) -> Iterator[Problem]:
@@ -148,7 +148,7 @@ def _unknown(config: Config) -> Iterator[Problem]:
     names = [name for name in data.inputs or data.sides if name not in data.features]
     read = {"target" if name in data.recalled else "source" for name in names}  # what a memory recalls is a target
 
-    def told(does: str, side: str) -> str:
+    def describe(does: str, side: str) -> str:
         expected = " or ".join(kind for kind, unit in UNITS.items() if not unit.complete)
         return (
             f"{does} words outside the vocabulary, and text.{side}.unit: {units[side]} leaves none; expected {expected}"
@@ -156,9 +156,9 @@ def _unknown(config: Config) -> Iterator[Problem]:
 
     kind = model.embedding.source.kind
     if EMBEDDINGS[kind].has_table and EMBEDDINGS[kind].reads_characters and read and read <= complete:
-        yield Problem(("model", "embedding", "source"), told(f"'{kind}' reads the characters of", min(read)))
+        yield Problem(("model", "embedding", "source"), describe(f"'{kind}' reads the characters of", min(read)))
     if OUTPUTS[model.output.kind].spells and "target" in complete:
-        yield Problem(("model", "output"), told(f"'{model.output.kind}' spells", "target"))
+        yield Problem(("model", "output"), describe(f"'{model.output.kind}' spells", "target"))
 
 
 def _noise(config: Config) -> Iterator[Problem]:
@@ -168,8 +168,8 @@ def _noise(config: Config) -> Iterator[Problem]:
         return
     if OBJECTIVES[kind].both_directions:
         yield Problem(path, f"is in the source, and '{kind}' trains both directions")
-    if told := _of_words(config):
-        yield Problem(path, f"hides words, and {told}")
+    if reason := _of_words(config):
+        yield Problem(path, f"hides words, and {reason}")
     for pair in data.language_pairs:
         for place in (*pair.train, pair.dev) if pair.target in pair.sources else ():
             if place.endswith(ENDINGS):
@@ -202,8 +202,8 @@ def _shared(data: DataConfig) -> Iterator[Problem]:
     for number, pair in enumerate(data.language_pairs if data.pairs else ()):
         names = (*pair.sources, pair.target)
         for place in (*pair.train, pair.dev):
-            told, path = first.setdefault(place, pair.name), ("data", "pairs", number)
-            if told == pair.name or not place.endswith(COLUMNS) or not existing(place).is_file():
+            first_pair, path = first.setdefault(place, pair.name), ("data", "pairs", number)
+            if first_pair == pair.name or not place.endswith(COLUMNS) or not existing(place).is_file():
                 continue
             try:
                 named = tables.header(place, names)
@@ -211,7 +211,7 @@ def _shared(data: DataConfig) -> Iterator[Problem]:
                 yield Problem(path, str(error))
             else:
                 if named is None:
-                    yield Problem(path, f"{place} has the columns of {told}, unless its first line names others")
+                    yield Problem(path, f"{place} has the columns of {first_pair}, unless its first line names others")
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
@@ -249,14 +249,14 @@ def _consistency(config: Config) -> Iterator[Problem]:
 
 def _coverage(config: Config) -> Iterator[Problem]:
     """A coverage penalty in search needs attention to words."""
-    told = ""
+    reason = ""
     if not config.model.attention.attends:
-        told = "there is no attention (model.attention.score: none)"
+        reason = "there is no attention (model.attention.score: none)"
     elif config.data.source and set(config.data.inputs) <= set(config.data.features):
-        told = "is of words, and there are none (data.features)"
-    for path in (("search",), ("training", "search")) if told else ():
+        reason = "is of words, and there are none (data.features)"
+    for path in (("search",), ("training", "search")) if reason else ():
         if sections.at(config, path).options.get("coverage_penalty"):
-            yield Problem((*path, "coverage_penalty"), told)
+            yield Problem((*path, "coverage_penalty"), reason)
 
 
 def _pretrained(config: Config) -> Iterator[Problem]:
@@ -278,8 +278,8 @@ def _frozen(config: Config) -> Iterator[Problem]:
     path, patterns = ("training", "freeze"), config.training.freeze
     names = build.parameter_names(config) if patterns else []
     fitting = [set(fnmatch.filter(names, pattern)) for pattern in patterns]
-    for number, (pattern, found) in enumerate(zip(patterns, fitting, strict=True)):
-        if names and not found:
+    for number, (pattern, fits) in enumerate(zip(patterns, fitting, strict=True)):
+        if names and not fits:
             yield Problem((*path, number), f"'{pattern}' fits no parameter; {nearest(pattern, names)}")
     if names and set().union(*fitting) == set(names):
         yield Problem(path, "leaves nothing of the model to train")
@@ -294,17 +294,17 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             whole = components.complete(UNITS, unit)
             ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
         if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
-            found = f"{target.unit} differs from text.source.unit: {source.unit}"
-            found += "; text.shared_vocabulary needs equal ones (or shared_vocabulary: false)"
+            message = f"{target.unit} differs from text.source.unit: {source.unit}"
+            message += "; text.shared_vocabulary needs equal ones (or shared_vocabulary: false)"
             yield Problem(
-                ("text", "target", "unit"), found, beside=(("text", "shared_vocabulary"), ("text", "source", "unit"))
+                ("text", "target", "unit"), message, beside=(("text", "shared_vocabulary"), ("text", "source", "unit"))
             )
         elif UNITS[source.unit.kind].whole_words and source.pretokenizer != target.pretokenizer:
-            found = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
-            found += "; text.shared_vocabulary needs equal ones for whole words"
+            message = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
+            message += "; text.shared_vocabulary needs equal ones for whole words"
             yield Problem(
                 ("text", "target", "pretokenizer"),
-                found,
+                message,
                 beside=(("text", "shared_vocabulary"), ("text", "source", "pretokenizer")),
             )
 
@@ -319,17 +319,17 @@ def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None, *,
     `overrides` sets dotted keys: `{"training.epochs": 5, "model.attention.score": {"kind": "dot"}}`. A text is YAML, as
     on the command line; other values are plain ones of Python, paths or Specs. TypeError if one is something else.
     """
-    given = {} if overrides is None else arguments.checked(overrides, "overrides", Mapping)
-    for key in given:
+    options = {} if overrides is None else arguments.checked(overrides, "overrides", Mapping)
+    for key in options:
         arguments.checked(key, "a key of overrides", str)
     RunFolder.check_config(arguments.path(path, "path"))
-    return document.load(path, given, checks=(*CHECKS, missing_files) if files else CHECKS)
+    return document.load(path, options, checks=(*CHECKS, missing_files) if files else CHECKS)
 
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a configuration, for editors: every key with its description, default and kinds of parts."""
-    found: dict[str, Any] = json.loads(document.schema(PARTS))
-    return found
+    json_schema: dict[str, Any] = json.loads(document.schema(PARTS))
+    return json_schema
 
 
 def complete(config: Config) -> Config:

@@ -31,8 +31,8 @@ class CudaGraphs:
 
     The backward pass of a batch has to precede the forward passes of the next one: what a replay keeps for it is in
     memory that all graphs share, and what it returns, gradients included, is overwritten by the next one of the same
-    shape. A parameter that a pass does not use has a gradient of zeros. Where a model cannot be recorded, `say` is told
-    why, once, and passes are made as without graphs.
+    shape. A parameter that a pass does not use has a gradient of zeros. If a model cannot be recorded, `say` logs why,
+    once, and passes are made as without graphs.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -54,7 +54,11 @@ class CudaGraphs:
         if not self.possible:
             return consistency.forward_passes(model, sources, targets)
         inputs = tensors_of((sources, targets))
-        shape = (model.training, torch.is_autocast_enabled("cuda"), *((each.shape, each.dtype) for each in inputs))
+        shape = (
+            model.training,
+            torch.is_autocast_enabled("cuda"),
+            *((tensor.shape, tensor.dtype) for tensor in inputs),
+        )
         if shape not in self.graphs:
             self.seen[shape] += 1
             if self.seen[shape] < SEEN or not _room(targets.device):
@@ -75,7 +79,7 @@ class CudaGraphs:
         """Record the kernels, forward and backward. RuntimeError if that is impossible, or if a pass would wait."""
         recorded = _Recorded(consistency, model, sources)
         recorded.train(model.training)
-        inputs = tuple(each.clone() for each in tensors_of((sources, targets)))
+        inputs = tuple(tensor.clone() for tensor in tensors_of((sources, targets)))
         kind = torch.get_autocast_dtype("cuda")
         cast = torch.autocast("cuda", kind, enabled=torch.is_autocast_enabled("cuda"), cache_enabled=False)
         with torch.random.fork_rng([targets.device]), cast, without_kernels():
@@ -84,7 +88,7 @@ class CudaGraphs:
             if self.pool is None:
                 self.pool = torch.cuda.graph_pool_handle()
             torch.cuda.make_graphed_callables(recorded, inputs, allow_unused_input=True, pool=self.pool)
-        if not any(each.requires_grad for each in tensors_of(recorded.structure)):
+        if not any(tensor.requires_grad for tensor in tensors_of(recorded.structure)):
             raise RuntimeError("nothing before the loss is trained")
         return recorded
 

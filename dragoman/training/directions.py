@@ -9,7 +9,7 @@ from dragoman.files.writing import write_atomically
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.folder import prove
-from dragoman.training.journal import Journal, Silence
+from dragoman.training.journal import NullLog, TrainingLog
 from dragoman.training.selection import Selection
 from dragoman.training.training import Direction, Training
 from dragoman.training.validation import Validator
@@ -37,6 +37,6 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
         data.target.save(folder.path, "target")
         with write_atomically(folder.config) as file:
             file.write(document.dump(config))
-    journal = Journal(folder, quiet=True) if run.workers.leads else Silence(folder)
+    journal = TrainingLog(folder, quiet=True) if run.workers.leads else NullLog(folder)
     validator = Validator(config, data, run.device, folder)
     return Direction(config, folder, data, model, journal, validator, Selection(folder, config.training))

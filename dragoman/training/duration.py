@@ -22,10 +22,10 @@ from dragoman.run.folder import RunFolder
 from dragoman.text.normalise import Normalizer
 from dragoman.text.tokenise import PRETOKENIZERS
 from dragoman.training.checks import complete
-from dragoman.training.journal import Journal
+from dragoman.training.journal import TrainingLog
 from dragoman.training.plan import steps_of_epoch
 from dragoman.training.session import assemble
-from dragoman.training.stopping import Stop
+from dragoman.training.stopping import SignalHandler
 from dragoman.training.trainer import first_steps
 from dragoman.training.workers import Workers
 
@@ -51,19 +51,18 @@ class Duration(NamedTuple):
     looking_up: float = 0.0
 
     def __str__(self) -> str:
-        whole = f"{_told(self.a_pass * self.passes)} for {_count(self.passes)}"
-        beside = f" and {_told(self.looking_up)} of looking up similar pairs" if self.looking_up else ""
-        told = (
-            f"{_told(self.a_pass)} a pass over the training pairs, {whole}, beside validations{beside}; {self.device}"
-        )
-        return told + ", which other programs kept busy" * self.shared
+        whole = f"{_format_seconds(self.a_pass * self.passes)} for {_count(self.passes)}"
+        beside = f" and {_format_seconds(self.looking_up)} of looking up similar pairs" if self.looking_up else ""
+        busy = ", which other programs kept busy" if self.shared else ""
+        a_pass = _format_seconds(self.a_pass)
+        return f"{a_pass} a pass over the training pairs, {whole}, beside validations{beside}; {self.device}{busy}"
 
 
 def _count(passes: float) -> str:
     return f"{passes:,.0f} passes" if passes >= 10 else f"{passes:,.3g} pass{'es' * (passes != 1)}"
 
 
-def _told(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     """A duration in the unit that suits it."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
@@ -79,10 +78,11 @@ def measure(config: Config) -> Duration:
         small, share, looking_up = _sampled(complete(config), Path(place))
         folder = RunFolder(Path(small.run))
         folder.path.mkdir()
-        run = assemble(small, folder, Workers(), Journal(folder, quiet=True), Stop())
+        run = assemble(small, folder, Workers(), TrainingLog(folder, quiet=True), SignalHandler())
         sources, target = run.data.offsets
-        lengths = np.sum([np.diff(each) for each in (*sources, target)], 0)
-        seconds, symbols = list[float](), list[int]()
+        lengths = np.sum([np.diff(side) for side in (*sources, target)], 0)
+        seconds: list[float] = []
+        symbols: list[int] = []
         began, worked = time.perf_counter(), time.process_time()
         before = began
         for batches in first_steps(run, WARM + STEPS):
@@ -130,15 +130,15 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     names = (*data.source, data.target)
     rows, count = spread(read_texts(data.train, names), REMEMBERED)
     began = time.perf_counter()
-    known, _ = spread(read_pairs(data.train, data.asked, data.target), INDEXED)
+    pairs, _ = spread(read_pairs(data.train, data.asked, data.target), INDEXED)
     normalise, tokenise = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
-    memory = components.build(MEMORIES, data.memory, known, normalise, tokenise)
+    memory = components.build(MEMORIES, data.memory, pairs, normalise, tokenise)
     assert isinstance(memory, Nearest)
-    recall, asked = Recall(memory, data.asked, data.recalled), data.source.index(data.asked)
+    recall, column = Recall(memory, data.asked, data.recalled), data.source.index(data.asked)
     indexed = time.perf_counter()
-    answered = [(*row[:-1], *recall.texts(row[asked], row[-1]), row[-1]) for row in rows]
+    answered = [(*row[:-1], *recall.texts(row[column], row[-1]), row[-1]) for row in rows]
     looked_up = time.perf_counter()
-    looking_up = (indexed - began) * count / max(1, len(known)) + (looked_up - indexed) * count / max(1, len(rows))
+    looking_up = (indexed - began) * count / max(1, len(pairs)) + (looked_up - indexed) * count / max(1, len(rows))
     train = _written(place / "0.jsonl", (*data.inputs, data.target), answered)
     corpora = {"train": train, "dev": train[0], "weights": (), "temperature": 1.0}
     update = {**corpora, "source": data.inputs, "memory": Spec("none")}
@@ -148,19 +148,20 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
 def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
     """The same data with fewer training pairs, and the share that they are of all."""
     most = PAIRS // len(data.trained)
-    kept, every, places = 0, 0, list[tuple[str, ...]]()
+    kept, total = 0, 0
+    places: list[tuple[str, ...]] = []
     for number, pair in enumerate(data.language_pairs):
         names = (*pair.sources, pair.target)
         rows, count = spread(read_texts(pair.train, names) if pair.train else (), most)
-        kept, every = kept + len(rows), every + count
+        kept, total = kept + len(rows), total + count
         places.append(pair.train)
         if len(rows) < count:
             places[-1] = _written(place / f"{number}.jsonl", names, rows)
     if not data.pairs:  # the sample is one corpus
         one = {"weights": (), "temperature": 1.0} if places[0] != data.train else {}
-        return data.model_copy(update={"train": places[0], **one}), kept / max(1, every)
-    pairs = (each.model_copy(update={"train": train}) for each, train in zip(data.pairs, places, strict=True))
-    return data.model_copy(update={"pairs": tuple(pairs)}), kept / max(1, every)
+        return data.model_copy(update={"train": places[0], **one}), kept / max(1, total)
+    pairs = (pair.model_copy(update={"train": train}) for pair, train in zip(data.pairs, places, strict=True))
+    return data.model_copy(update={"pairs": tuple(pairs)}), kept / max(1, total)
 
 
 def _written(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str]:

@@ -15,7 +15,7 @@ from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, told
 from dragoman.training import baselines, card, checkpoint
 from dragoman.training.checks import complete, load_config
-from dragoman.training.journal import Journal
+from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress, Validated
 from dragoman.training.selection import Selection
@@ -29,44 +29,46 @@ def finish(run: Training) -> None:
 
     The row of figures comes last, the run's own after that of its reverse: it marks a run as finished.
     """
-    found = _chosen(run)
+    validations = _chosen(run)
     weights = told(read_note(run.folder.weights()))  # of the same steps in both directions
-    for each, validation in zip(run.directions, found, strict=True):
-        run.journal.say(f"{each.folder.weights().name}: {weights}  {run.named(each)}{validation}")
-        loss, symbols = validation.values["loss"], len(each.data.target.vocabulary)
-        if loss > (guess := math.log(symbols)) and not each.model.output.spells:
+    for direction, validation in zip(run.directions, validations, strict=True):
+        run.journal.say(f"{direction.folder.weights().name}: {weights}  {run.named(direction)}{validation}")
+        loss, symbols = validation.values["loss"], len(direction.data.target.vocabulary)
+        if loss > (guess := math.log(symbols)) and not direction.model.output.spells:
             run.journal.say(
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
                 f"among {symbols:,} symbols, whose loss is {guess:.2f}"
             )
-        if missed := baselines.missed(each, validation):
+        if missed := baselines.missed(direction, validation):
             run.journal.say(missed)
-        each.validator.write(validation)
-        if not card.write(each.folder, each.config, each.data, each.model, run.progress, validation, weights):
-            run.journal.say(f"{each.folder.card}: was changed by somebody, so it stays as it is")
-    for each, validation in reversed(list(zip(run.directions, found, strict=True))):
+        direction.validator.write(validation)
+        if not card.write(
+            direction.folder, direction.config, direction.data, direction.model, run.progress, validation, weights
+        ):
+            run.journal.say(f"{direction.folder.card}: was changed by somebody, so it stays as it is")
+    for direction, validation in reversed(list(zip(run.directions, validations, strict=True))):
         figures = {**validation.values, "memory_gb": run.progress.memory / 1e9}
-        each.journal.row(run.progress, {f"final/{name}": value for name, value in figures.items()}, weights)
+        direction.journal.row(run.progress, {f"final/{name}": value for name, value in figures.items()}, weights)
 
 
 def _chosen(run: Training) -> list[Validation]:
     """Write the weights to use; returns their validation in each direction."""
-    found, share = _best(run), run.config.training.init_interpolation
+    validations, share = _best(run), run.config.training.init_interpolation
     if not share:
-        return found
-    alone = [read_tensors(each.folder.weights()) for each in run.directions]
-    for each in run.directions:
-        each.selection.mix_with_start(share)
+        return validations
+    alone = [read_tensors(direction.folder.weights()) for direction in run.directions]
+    for direction in run.directions:
+        direction.selection.mix_with_start(share)
     mixed = _measured(run)
-    before, after = judged(run, found), judged(run, mixed)
-    # The weights before were chosen by the metric among many, which flatters them: the loss has a say, too.
+    before, after = judged(run, validations), judged(run, mixed)
+    # The weights before were chosen by the metric among many, which flatters them: so the loss counts, too.
     if after.as_good_as(before, higher_is_better(run.config.training.metric)) or after.loss <= before.loss:
         return mixed
     note = {"worse_with_start": {"share": share, **_figures(run, after)}}
-    for each, (tensors, of) in zip(run.directions, alone, strict=True):
-        write_tensors(each.folder.weights(), tensors, {**of, **note})
-        each.selection.load(each.model)
-    return found
+    for direction, (tensors, of) in zip(run.directions, alone, strict=True):
+        write_tensors(direction.folder.weights(), tensors, {**of, **note})
+        direction.selection.load(direction.model)
+    return validations
 
 
 def _best(run: Training) -> list[Validation]:
@@ -78,21 +80,21 @@ def _best(run: Training) -> list[Validation]:
     if steps == [ranked[0].step]:
         note = {}
     else:
-        for each in run.directions:
-            each.selection.write_mean(steps)
-        found = _measured(run)
-        mean = judged(run, found)
+        for direction in run.directions:
+            direction.selection.write_mean(steps)
+        validations = _measured(run)
+        mean = judged(run, validations)
         if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
-            return found
+            return validations
         note = {"worse": steps, "of": settings.average_checkpoints.of, **_figures(run, mean)}
-    for each in run.directions:
-        each.selection.write_best(ranked[0].step, note)
+    for direction in run.directions:
+        direction.selection.write_best(ranked[0].step, note)
     return _measured(run)
 
 
-def _figures(run: Training, found: Validated) -> dict[str, Any]:
+def _figures(run: Training, validated: Validated) -> dict[str, Any]:
     """The deciding values of a validation, for the note of weights."""
-    return {"metric": run.config.training.metric, "value": found.value, "loss": found.loss}
+    return {"metric": run.config.training.metric, "value": validated.value, "loss": validated.loss}
 
 
 def _averaged(selection: Selection, progress: Progress) -> list[int]:
@@ -102,7 +104,7 @@ def _averaged(selection: Selection, progress: Progress) -> list[int]:
 
 def _measured(run: Training) -> list[Validation]:
     """The validation of the weights to use, in each direction."""
-    return [each.validator(each.selection.load(each.model)) for each in run.directions]
+    return [direction.validator(direction.selection.load(direction.model)) for direction in run.directions]
 
 
 def finished(config: Config, folder: RunFolder) -> str:
@@ -118,7 +120,7 @@ def finished(config: Config, folder: RunFolder) -> str:
         return ""
     steps = _averaged(Selection(folder, config.training), progress)
     both = OBJECTIVES[config.training.objective.kind].both_directions
-    if not limits or not all(_whole(each, progress, steps) for each in [folder, *([folder.reverse] * both)]):
+    if not limits or not all(_whole(part, progress, steps) for part in [folder, *([folder.reverse] * both)]):
         return ""
     at = ", ".join(f"training.{name}: {getattr(config.training, name)}" for name in limits)
     more = " ".join(f"--training.{name} N" for name in limits)
@@ -157,5 +159,5 @@ def _whole(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:
         return False
     if chosen_among(read_note(folder.weights())) != list(steps):
         return False
-    rows = Journal(folder, quiet=True).rows()
+    rows = TrainingLog(folder, quiet=True).rows()
     return bool(rows) and "final/loss" in rows[-1] and rows[-1]["step"] == progress.step

@@ -121,8 +121,8 @@ def _check_same(folder: RunFolder, config: Config) -> None:
     old = complete(load_config(folder.config))
     changed = [key for key in sections.differences(old, config) if not {key, key[:1], key[:2]} & FREE]
     if changed:
-        others = len(changed) - 1
-        more = f" and {others} other option{'s' * (others > 1)}" if others else ""
+        more_changed = len(changed) - 1
+        more = f" and {more_changed} other option{'s' * (more_changed > 1)}" if more_changed else ""
         raise UserError(
             f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
             f"with --run, or remove this one{_advise_start(folder, changed)}"
@@ -143,9 +143,9 @@ def _write(path: Path, text: str) -> None:
 
 def _places(folder: RunFolder) -> Iterator[tuple[Path, re.Pattern[str]]]:
     """The folders that training writes to, with the names of its files there; inner folders first."""
-    for each in (folder.reverse, folder):
-        yield each.last_state.parent, KEPT
-        yield each.path, MADE
+    for run_folder in (folder.reverse, folder):
+        yield run_folder.last_state.parent, KEPT
+        yield run_folder.path, MADE
 
 
 def _sweep(folder: RunFolder) -> None:

@@ -24,7 +24,7 @@ class Summed(NamedTuple):
     symbols: float
     target_symbols: float
     norm: float
-    asked: bool
+    interrupted: bool
     parts: list[float]
 
 
@@ -35,14 +35,14 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     _forget(run)
     found_in = [_backward(run, batch) for batch in batches]
     total, *shares = map(sum, zip(*found_in, strict=True))
-    found = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
-    sums = torch.tensor([float(run.stop.asked), total, *shares], dtype=torch.float64)
-    run.workers.all_reduce([*found, sums, *run.objective.batch_statistics()])
-    asked, total, symbols, target_symbols, *parts = sums.tolist()
-    norm = float(torch.nn.utils.get_total_norm(found)) / symbols
+    tensors = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
+    sums = torch.tensor([float(run.stop.requested), total, *shares], dtype=torch.float64)
+    run.workers.all_reduce([*tensors, sums, *run.objective.batch_statistics()])
+    interrupted, total, symbols, target_symbols, *parts = sums.tolist()
+    norm = float(torch.nn.utils.get_total_norm(tensors)) / symbols
     share = min(1.0, (run.config.training.clip_norm or math.inf) / (norm + TINY))
-    multiply(found, share / symbols)
-    return Summed(total, symbols, target_symbols, norm, bool(asked), parts)
+    multiply(tensors, share / symbols)
+    return Summed(total, symbols, target_symbols, norm, bool(interrupted), parts)
 
 
 def _forget(run: Training) -> None:

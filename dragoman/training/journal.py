@@ -49,7 +49,7 @@ class ProgressLines:
         )
 
 
-class Journal:
+class TrainingLog:
     """Rows of numbers by step. A resumed run first drops the rows written after the state that it resumes from."""
 
     def __init__(self, folder: RunFolder, *, quiet: bool = False) -> None:
@@ -68,7 +68,7 @@ class Journal:
         self._lines: ProgressLines | None = None
         self._board: Any = None
 
-    def __enter__(self) -> "Journal":
+    def __enter__(self) -> "TrainingLog":
         return self
 
     def open(self, progress: Progress, steps: int) -> None:
@@ -140,7 +140,7 @@ class Journal:
         self.console.print(printable(message), highlight=False, markup=False, soft_wrap=True)
 
 
-class Silence(Journal):
+class NullLog(TrainingLog):
     """The journal of a worker that does not lead: it writes and prints nothing."""
 
     def __init__(self, folder: RunFolder) -> None:

@@ -41,7 +41,7 @@ class Mixed(NamedTuple):
     """
 
     config: Config
-    told: str
+    description: str
     held: list[Row]
 
 
@@ -64,11 +64,11 @@ def names(place: str) -> tuple[Row, str, int | None]:
 def configure(
     place: str,
     corrections: Sequence[Corrected],
-    given: Mapping[str, str],
+    options: Mapping[str, str],
     check: Callable[[Config], None] = lambda config: None,
 ) -> Mixed:
-    """The configuration of the run at `place` for corrections, with the options `given` as YAML. They are written to a
-    folder beside the new run's: train.*, dev.* with a tenth of them and half of the run's development pairs, and held.*
+    """The configuration of the run at `place` for corrections, with these options as YAML. They are written to a folder
+    beside the new run's: train.*, dev.* with a tenth of them and half of the run's development pairs, and held.*
     with the other half. UserError where there are none, or the run's pairs cannot be read.
     """
     old = Start.at(place).run
@@ -76,10 +76,10 @@ def configure(
     rows = list(dict.fromkeys(_rows(corrections, len(sources), machine)))
     if not rows:
         raise UserError(f"{old.folder.path}: there are no corrections that it could learn from")
-    data, every = old.config.data, (*sources, target)
+    data, columns = old.config.data, (*sources, target)
     for where in (data.train, data.dev):
-        corpus_files(where, *every)
-    run = given.get("run", f"{os.path.normpath(old.folder.path)}-corrections")
+        corpus_files(where, *columns)
+    run = options.get("run", f"{os.path.normpath(old.folder.path)}-corrections")
     folder = data_folder(run)
     values = {**OPTIONS, "run": run, "training.init_from": place, "text.vocabulary_from": str(old.folder.path)}
     values |= {
@@ -89,18 +89,18 @@ def configure(
         **dict(embeddings(old.config)),
     }
     values |= {"data.train": [str(folder / "train"), *data.train], "data.dev": str(folder / "dev")}
-    values["data.weights"] = [CORRECTED, *((1 - CORRECTED) * share for share in _shares(data, every))]
+    values["data.weights"] = [CORRECTED, *((1 - CORRECTED) * share for share in _shares(data, columns))]
     written = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
-    config = configured(old, {**written, **given})
+    config = configured(old, {**written, **options})
     check(config)
-    known = [row for row in read_texts(data.dev, every) if not any(map(is_blank, row))]
-    if len(known) < 2 * FEWEST:
+    dev_rows = [row for row in read_texts(data.dev, columns) if not any(map(is_blank, row))]
+    if len(dev_rows) < 2 * FEWEST:
         raise UserError(
-            f"{data.dev}: has {len(known)} pairs, of which one half is held out to compare both runs; expected at "
+            f"{data.dev}: has {len(dev_rows)} pairs, of which one half is held out to compare both runs; expected at "
             f"least {2 * FEWEST}"
         )
     aside = divided(array("Q", [lot(key(row[0]), SEED) for row in rows]), {"dev": max(1, len(rows) // ASIDE)})
-    parts = {"train": list[Row](), "dev": known[::2], "held": known[1::2]}
+    parts: dict[str, list[Row]] = {"train": [], "dev": dev_rows[::2], "held": dev_rows[1::2]}
     for row in rows:
         parts[aside.get(lot(key(row[0]), SEED), "train")].append(row)
     if not parts["train"]:
@@ -109,42 +109,44 @@ def configure(
             f"{old.folder.path}: {few} too few to learn from; expected some of 2 different sentences or more"
         )
     going_on = RunFolder(Path(config.run)).last_state.is_file()
-    _write(parts, every, folder, going_on=going_on)
-    told = f"{config.run}: starts from {place}; {len(rows):,} corrections in {folder}, {CORRECTED:.0%} of each epoch"
-    return Mixed(config, told, list(read_texts(str(folder / "held"), every)))
+    _write(parts, columns, folder, going_on=going_on)
+    description = (
+        f"{config.run}: starts from {place}; {len(rows):,} corrections in {folder}, {CORRECTED:.0%} of each epoch"
+    )
+    return Mixed(config, description, list(read_texts(str(folder / "held"), columns)))
 
 
 def _rows(corrections: Sequence[Corrected], sources: int, machine: int | None) -> Iterator[Row]:
     """Yield what a run can learn from: of a line each, and with what a model had made if it reads that."""
-    for source, made, correction in corrections:
+    for source, translation, correction in corrections:
         texts = [source] * sources
         if machine is not None:
-            texts[machine] = made
+            texts[machine] = translation
         row = tuple(" ".join(text.split()) for text in (*texts, correction))
         if all(row) and not any(len(text.splitlines()) > 1 for text in (*texts, correction)):
             yield row
 
 
-def _shares(data: DataConfig, every: Sequence[str]) -> list[float]:
+def _shares(data: DataConfig, columns: Sequence[str]) -> list[float]:
     """What share of the run's own pairs each of its corpora is drawn with."""
     weights = list(data.weights)
     if not weights:
-        sizes = tuple(sum(1 for _ in read_texts(place, tuple(every))) for place in data.train)
+        sizes = tuple(sum(1 for _ in read_texts(place, tuple(columns))) for place in data.train)
         if not all(sizes):
             raise UserError(f"{data.train[sizes.index(0)]}: the corpus is empty")
         weights = list(Mixture.tempered(sizes, data.temperature).weights)
     return [weight / sum(weights) for weight in weights]
 
 
-def _write(parts: Mapping[str, Sequence[Row]], every: Sequence[str], folder: Path, *, going_on: bool) -> None:
+def _write(parts: Mapping[str, Sequence[Row]], columns: Sequence[str], folder: Path, *, going_on: bool) -> None:
     """Write the parts to a folder. One that has the same stays as it is, and so does that of a run that is `going_on`;
     UserError if it has others.
     """
-    files = [f"{part}.{name}" for part in parts for name in every]
+    files = [f"{part}.{name}" for part in parts for name in columns]
     if going_on and all((folder / file).is_file() for file in files):
         return
-    with own_folder(folder, files, "corrections") as made:
+    with own_folder(folder, files, "corrections") as new_folder:
         for part, rows in parts.items():
-            for number, name in enumerate(every):
-                with write_atomically(made / f"{part}.{name}") as file:
+            for number, name in enumerate(columns):
+                with write_atomically(new_folder / f"{part}.{name}") as file:
                     file.writelines(f"{row[number]}\n" for row in rows)

@@ -29,7 +29,7 @@ class MovingAverage:
 
     def restart(self) -> None:
         """Begin with the weights as they are."""
-        self.tensors = {name: each.detach().clone() for name, each in self._own().items()}
+        self.tensors = {name: tensor.detach().clone() for name, tensor in self._own().items()}
 
     @torch.no_grad()
     def update(self, step: int) -> None:
@@ -41,7 +41,7 @@ class MovingAverage:
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
         """The module has the average as its weights, and its own ones again, to the last bit, when the block ends."""
-        before = {name: each.detach().clone() for name, each in self._own().items()}
+        before = {name: tensor.detach().clone() for name, tensor in self._own().items()}
         self._fill(self.tensors)
         try:
             yield
@@ -50,8 +50,8 @@ class MovingAverage:
 
     @torch.no_grad()
     def _fill(self, tensors: Mapping[str, Tensor]) -> None:
-        for name, each in self._own().items():
-            each.copy_(tensors[name])
+        for name, tensor in self._own().items():
+            tensor.copy_(tensors[name])
 
     def _own(self) -> dict[str, Tensor]:
-        return {name: each for name, each in weights(self.module).items() if each.is_floating_point()}
+        return {name: tensor for name, tensor in weights(self.module).items() if tensor.is_floating_point()}

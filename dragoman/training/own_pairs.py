@@ -39,9 +39,9 @@ def configure(config: Config | str | Path, parts: Mapping[str, Pairs | None]) ->
         for number, row in enumerate(rows[part]):
             _check(row, f"{part}[{number}]", names)
     folder = data_folder(config.run)
-    with own_folder(folder, [f"{part}.jsonl" for part in rows], "pairs") as made:
+    with own_folder(folder, [f"{part}.jsonl" for part in rows], "pairs") as new_folder:
         for part in rows:
-            with write_atomically(made / f"{part}.jsonl") as file:
+            with write_atomically(new_folder / f"{part}.jsonl") as file:
                 for row in rows[part]:
                     file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
     update: dict[str, Any] = {part: str(folder / f"{part}.jsonl") for part in rows}

@@ -31,21 +31,21 @@ def planned(
     return islice(portions(plan.batches(), lambda rows: data.target_symbols(rows, epoch), portion), begin, None)
 
 
-def mixture(given: DataConfig, data: Dataset) -> Mixture | None:
+def mixture(config: DataConfig, data: Dataset) -> Mixture | None:
     """How parts of the corpus are drawn; None = each row once an epoch. UserError if an empty part has a weight."""
     sizes = tuple(data.train.notes["parts"])
-    if not given.weights:
-        return Mixture.tempered(sizes, given.temperature) if given.temperature > 1 else None
-    for name, size in zip(given.parts, sizes, strict=True):
+    if not config.weights:
+        return Mixture.tempered(sizes, config.temperature) if config.temperature > 1 else None
+    for name, size in zip(config.parts, sizes, strict=True):
         if not size:
             raise UserError(f"data.weights: {name} has no pair to draw, since all were left out")
-    return Mixture(sizes, given.weights)
+    return Mixture(sizes, config.weights)
 
 
-def drawn(given: DataConfig, data: Dataset) -> str:
+def drawn(config: DataConfig, data: Dataset) -> str:
     """A line about how many pairs of each part an epoch has; empty if each pair comes once."""
-    found = mixture(given, data)
-    parts = zip(given.parts, found.quotas, found.sizes, strict=True) if found else ()
+    mix = mixture(config, data)
+    parts = zip(config.parts, mix.quotas, mix.sizes, strict=True) if mix else ()
     return ", ".join(f"{quota:,} of {name} (of {size:,})" for name, quota, size in parts)
 
 

@@ -43,18 +43,18 @@ class Pretrained:
     @property
     def parts(self) -> npt.NDArray[np.bool_]:
         """The symbols (V,) that are no whole word, and occur in words."""
-        found: npt.NDArray[np.bool_] = (self.counts > 0) & ~self.whole
-        return found
+        parts: npt.NDArray[np.bool_] = (self.counts > 0) & ~self.whole
+        return parts
 
     def table(self, random: Tensor) -> Tensor:
         """The table (V, E) of all symbols, given one of random vectors with a length of 1 on average."""
         whole, parts = self.whole, self.parts
-        found = random.detach().cpu().double().numpy().copy()
+        vectors = random.detach().cpu().double().numpy().copy()
         if whole.any():
-            found *= np.sqrt((self.alone[whole] ** 2).sum(1).mean())
-        found[parts] = self.sums[parts] / self.counts[parts, None]
-        found[whole] = self.alone[whole]
-        return torch.from_numpy(found).to(random.dtype)
+            vectors *= np.sqrt((self.alone[whole] ** 2).sum(1).mean())
+        vectors[parts] = self.sums[parts] / self.counts[parts, None]
+        vectors[whole] = self.alone[whole]
+        return torch.from_numpy(vectors).to(random.dtype)
 
 
 def fill(run: Training) -> None:
@@ -63,17 +63,17 @@ def fill(run: Training) -> None:
     """
     languages = (*run.config.data.sequences(run.data.sources), run.data.target)
     embeddings = (*(reader.embedding for reader in run.model.readers), run.model.target_embedding)
-    tables = dict[nn.Parameter, Pretrained]()
-    files = dict[nn.Parameter, list[str]]()
+    tables: dict[nn.Parameter, Pretrained] = {}
+    files: dict[nn.Parameter, list[str]] = {}
     for language, embedding in zip(languages, embeddings, strict=True):
         if isinstance(embedding, Table) and embedding.pretrained and isinstance(language, Language):
-            found = tables.setdefault(embedding.table, Pretrained(embedding.symbols, embedding.size))
-            found.read(embedding.pretrained, embedding.pretrained_words, language)
+            vectors = tables.setdefault(embedding.table, Pretrained(embedding.symbols, embedding.size))
+            vectors.read(embedding.pretrained, embedding.pretrained_words, language)
             files.setdefault(embedding.table, []).append(embedding.pretrained)
-    for table, found in tables.items():
+    for table, vectors in tables.items():
         with torch.no_grad():
-            table.copy_(found.table(table))
+            table.copy_(vectors.table(table))
         run.journal.say(
-            f"{', '.join(files[table])}: of {len(found.whole):,} symbols {found.whole.sum():,} begin with the vector "
-            f"of a word, {found.parts.sum():,} with the mean of words that they are part of"
+            f"{', '.join(files[table])}: of {len(vectors.whole):,} symbols {vectors.whole.sum():,} begin with the "
+            f"vector of a word, {vectors.parts.sum():,} with the mean of words that they are part of"
         )

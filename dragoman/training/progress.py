@@ -83,27 +83,31 @@ class Progress:
     def improved(self, higher_is_better: bool) -> list[bool]:
         """Whether each validation was the best up to then."""
         best: tuple[float, ...] = (True,)  # unknown
-        found = []
-        for each in self.validations:
-            rank = each.rank(higher_is_better)
-            found.append(rank < best)
+        improvements = []
+        for validation in self.validations:
+            rank = validation.rank(higher_is_better)
+            improvements.append(rank < best)
             best = min(best, rank)
-        return found
+        return improvements
 
     def waited(self, higher_is_better: bool) -> int:
         """Validations since the best one."""
         improved = self.improved(higher_is_better)
         return improved[::-1].index(True) if True in improved else 0
 
-    def note(self, found: Validated, higher_is_better: bool, keep: int) -> None:
+    def note(self, validation: Validated, higher_is_better: bool, keep: int) -> None:
         """Record a validation, and rank it among the `keep` best; among equals the earlier comes first."""
-        self.validations.append(found)
-        self.best = sorted([*self.best, found], key=lambda each: (each.rank(higher_is_better), each.step))[:keep]
+        self.validations.append(validation)
+        self.best = sorted([*self.best, validation], key=lambda ranked: (ranked.rank(higher_is_better), ranked.step))[
+            :keep
+        ]
 
-    def kept(self, average: int, of: str, higher_is_better: bool) -> list[int]:
+    def steps_to_keep(self, average: int, of: str, higher_is_better: bool) -> list[int]:
         """The steps of the `average` best or last validations (`of`), whose weights are kept; the best first."""
-        last = sorted(self.validations[-average:], key=lambda each: (each.rank(higher_is_better), each.step))
-        return [each.step for each in (self.best[:average] if of == "best" else last)]
+        last = sorted(
+            self.validations[-average:], key=lambda validation: (validation.rank(higher_is_better), validation.step)
+        )
+        return [validation.step for validation in (self.best[:average] if of == "best" else last)]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -111,19 +115,19 @@ class Progress:
     @classmethod
     def from_json(cls, values: Any) -> "Progress":
         """The inverse of `to_json`. UserError if the values are no progress, or written by another dragoman version."""
-        known = {each.name for each in fields(cls)} - ADDED
+        required = {attribute.name for attribute in fields(cls)} - ADDED
         if isinstance(values, dict) and (version := values.get("version", VERSION)) != VERSION:
             raise UserError(f"a training state {written_by(version, VERSION)}; begin another run")
-        if not isinstance(values, dict) or not known <= values.keys():
+        if not isinstance(values, dict) or not required <= values.keys():
             raise UserError("not a training state; begin another run")
         try:
-            found = TypeAdapter(cls).validate_json(json.dumps(values), strict=True)
+            progress = TypeAdapter(cls).validate_json(json.dumps(values), strict=True)
         except ValidationError as error:
             first = error.errors()[0]
             raise UserError(f"not a training state ({dotted(first['loc'])}: {first['msg']})") from error
-        if bool(found.best) != bool(found.validations) or found.validated > found.step:
+        if bool(progress.best) != bool(progress.validations) or progress.validated > progress.step:
             raise UserError("not a training state (its validations are not those of its steps)")
-        return found
+        return progress
 
 
 def peak_memory() -> int:

@@ -27,7 +27,7 @@ class Schedule(ABC):
         self.share = warmup if warmup < 1 else 0.0
         self.warmup = round(self.share * length if self.share else warmup)
 
-    def misfits(self, before: int) -> Iterator[str]:
+    def warnings(self, before: int) -> Iterator[str]:
         """Options that do not fit the length, or the length `before` (0 = none) that training began with."""
         if self.warmup >= self.length:
             most = f"{100 * self.length / self.warmup:.0f} % of training.optimizer.learning_rate"
@@ -80,8 +80,8 @@ class Cosine(Schedule):
         self.steps = steps
         self.floor = floor
 
-    def misfits(self, before: int) -> Iterator[str]:
-        yield from super().misfits(before)
+    def warnings(self, before: int) -> Iterator[str]:
+        yield from super().warnings(before)
         if self.steps is None:
             if before not in (0, self.length):
                 now = f"the cosine ends at step {self.length:,} now"

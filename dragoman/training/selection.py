@@ -34,7 +34,7 @@ class Selection:
 
     def _steps(self, progress: Progress) -> list[int]:
         settings = self.settings
-        return progress.kept(
+        return progress.steps_to_keep(
             settings.average_checkpoints.count, settings.average_checkpoints.of, higher_is_better(settings.metric)
         )
 

@@ -22,7 +22,7 @@ from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
 from dragoman.training.folder import opened, write_config
-from dragoman.training.journal import Journal, Silence
+from dragoman.training.journal import NullLog, TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
 from dragoman.training.objectives.objective import MakePasses, Objective, ObjectiveContext
@@ -34,7 +34,7 @@ from dragoman.training.plan import drawn, length
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
 from dragoman.training.selection import Selection
-from dragoman.training.stopping import Stop
+from dragoman.training.stopping import SignalHandler
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Training
 from dragoman.training.transfer import begin, freeze
@@ -63,32 +63,32 @@ def train(
         workers = stack.enter_context(Workers())
         if workers.leads:
             stack.enter_context(opened(folder, config))
-        journal = Journal(folder, quiet=quiet) if workers.leads else Silence(folder)
+        journal = TrainingLog(folder, quiet=quiet) if workers.leads else NullLog(folder)
         if ended := finished(config, folder):
             journal.say(ended)
             return folder
         if workers.leads:
             write_config(folder, config)
-        run = assemble(config, folder, workers, journal, Stop())
+        run = assemble(config, folder, workers, journal, SignalHandler())
         if run.progress.step:
             journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
         before = run.progress.length
-        of_schedule = (f"schedule.{misfit}" for misfit in run.schedule.misfits(before))
-        for misfit in (*of_schedule, *run.objective.misfits(before)):
-            journal.say(f"training.{misfit}")
+        of_schedule = (f"schedule.{warning}" for warning in run.schedule.warnings(before))
+        for warning in (*of_schedule, *run.objective.warnings(before)):
+            journal.say(f"training.{warning}")
         run.progress.length = run.schedule.length
-        sizes = [sum(parameter.numel() for parameter in each.model.parameters()) for each in run.directions]
+        sizes = [sum(parameter.numel() for parameter in direction.model.parameters()) for direction in run.directions]
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
         for line in run.data.left_out:
             journal.say(line)
-        for each in run.directions if workers.leads else ():
-            if found := baselines.kept(each, anew=not run.saved):
-                journal.say(f"{run.named(each)}without a model: {found}")
+        for direction in run.directions if workers.leads else ():
+            if measured := baselines.load_or_measure(direction, anew=not run.saved):
+                journal.say(f"{run.named(direction)}without a model: {measured}")
         run.clock.seconds()  # which is no time of training
         if shares := drawn(config.data, run.data):
             journal.say(f"an epoch draws {shares}")
-        for each in run.directions:
-            stack.enter_context(each.journal).open(run.progress, run.schedule.length)
+        for direction in run.directions:
+            stack.enter_context(direction.journal).open(run.progress, run.schedule.length)
         with run.stop:  # at other times nothing is lost by stopping at once
             train_to_the_end(run)
         if workers.leads:
@@ -97,7 +97,9 @@ def train(
     return folder
 
 
-def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journal, stop: Stop) -> Training:
+def assemble(
+    config: Config, folder: RunFolder, workers: Workers, journal: TrainingLog, stop: SignalHandler
+) -> Training:
     """All parts of a run, with the saved state loaded if there is one."""
     device = devices.choose(config.device)
     if not workers.leads:
@@ -118,10 +120,12 @@ def assemble(config: Config, folder: RunFolder, workers: Workers, journal: Journ
     steps = length(config, data)
     graphs = CudaGraphs(journal.say) if CudaGraphs.wanted(config, device) else None
     objective = _objective(config, model, data, steps, graphs or Consistency.forward_passes).to(device.torch_device)
-    for each in (model, *objective.children()):
-        if isinstance(each, Seq2Seq):
-            freeze(each, config.training.freeze)
-    parameters = [each for part in (model, objective) for each in part.parameters() if each.requires_grad]
+    for module in (model, *objective.children()):
+        if isinstance(module, Seq2Seq):
+            freeze(module, config.training.freeze)
+    parameters = [
+        parameter for part in (model, objective) for parameter in part.parameters() if parameter.requires_grad
+    ]
     run = Training(
         config,
         folder,
@@ -196,7 +200,7 @@ def _model(config: Config, data: Dataset, state: Path) -> Seq2Seq:
     if not state.is_file():
         return build.build_for(config, data.sources, data.target)
     prefix = f"{checkpoint.WEIGHTS}model."
-    shapes = {name.removeprefix(prefix): each for name, each in read_shapes(state).items() if name.startswith(prefix)}
+    shapes = {name.removeprefix(prefix): shape for name, shape in read_shapes(state).items() if name.startswith(prefix)}
     model = build.empty_for(config, data.sources, data.target)
     check(model, shapes, state)
     allocate(model)

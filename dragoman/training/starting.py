@@ -41,14 +41,14 @@ class Started(NamedTuple):
     """The configuration of a run that starts from another, and a line that describes it."""
 
     config: Config
-    told: str
+    description: str
 
 
 def configure(
-    place: str, files: Sequence[str], given: Mapping[str, str], check: Callable[[Config], None] = lambda config: None
+    place: str, files: Sequence[str], options: Mapping[str, str], check: Callable[[Config], None] = lambda config: None
 ) -> Started:
-    """The configuration of the run at `place` for the pairs of these files or prefixes, with the options
-    `given` as YAML. Unless these name development pairs, some are set aside: the pairs are copied to a folder
+    """The configuration of the run at `place` for the pairs of these files or prefixes, with these
+    options as YAML. Unless they name development pairs, some are set aside: the pairs are copied to a folder
     beside the new run's, in two parts, after `check`. UserError where the run is of more than pairs, or these cannot
     be read.
     """
@@ -57,25 +57,25 @@ def configure(
     places = corpora(files, names).places
     corpus_files(places, *names)
     beside = os.path.normpath(old.folder.path / "..")
-    run = given.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
+    run = options.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
     values = {**OPTIONS, "run": run, "training.init_from": place, "text.vocabulary_from": str(old.folder.path)}
     values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
-    folder, aside = data_folder(run), "data.dev" not in given
+    folder, aside = data_folder(run), "data.dev" not in options
     values["data.train"] = str(folder / "train") if aside else list(places)
     values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
-    config = configured(old, {**written, **given})
+    config = configured(old, {**written, **options})
     check(config)
-    told = ""
+    copies = ""
     if aside:
         copied = _set_aside(places, names, folder)
-        told = f"{copied.train:,} pair{'s' * (copied.train != 1)} of {', '.join(places)} and {copied.dev:,} for "
-        told += f"development, both in {folder}{copied.left_out}; "
+        copies = f"{copied.train:,} pair{'s' * (copied.train != 1)} of {', '.join(places)} and {copied.dev:,} for "
+        copies += f"development, both in {folder}{copied.left_out}; "
     rate = config.training.optimizer.options["learning_rate"]
     settings = config.training
     limits = f"learning rate {rate}, at most {settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     limits += f", patience {settings.patience}, judged by {settings.metric}"
-    return Started(config, f"{config.run}: starts from {place}; {told}text and model are that run's; {limits}")
+    return Started(config, f"{config.run}: starts from {place}; {copies}text and model are that run's; {limits}")
 
 
 def configured(old: Run, options: dict[str, str]) -> Config:
@@ -93,12 +93,12 @@ def own_folder(folder: Path, files: Sequence[str], what: str) -> Iterator[Path]:
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
-        made = Path(above) / folder.name
-        made.mkdir()
-        yield made
+        new_folder = Path(above) / folder.name
+        new_folder.mkdir()
+        yield new_folder
         with suppress(OSError):  # it is there, perhaps since just now, from another worker
-            made.rename(folder)
-        if made.exists() and filecmp.cmpfiles(made, folder, files, shallow=False)[0] != [*files]:
+            new_folder.rename(folder)
+        if new_folder.exists() and filecmp.cmpfiles(new_folder, folder, files, shallow=False)[0] != [*files]:
             raise UserError(f"{folder}: exists already and has other {what}; choose another folder with --run")
 
 
@@ -145,6 +145,6 @@ def _set_aside(places: Sequence[str], names: tuple[str, str], folder: Path) -> C
         return read_pairs(places, *names)
 
     files = [f"{part}.{name}" for part in PARTS for name in names]
-    with own_folder(folder, files, "pairs") as made:
-        copied = copy(pairs, ", ".join(places), made, names, aside=True)
+    with own_folder(folder, files, "pairs") as new_folder:
+        copied = copy(pairs, ", ".join(places), new_folder, names, aside=True)
     return copied

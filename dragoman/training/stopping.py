@@ -1,4 +1,4 @@
-"""Ctrl-C asks training to stop after the current step, so that the saved state is complete."""
+"""Ctrl-C requests training to stop after the current step, so that the saved state is complete."""
 
 import signal
 from types import FrameType, TracebackType
@@ -9,18 +9,18 @@ from dragoman.errors import Terminated
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stop:
-    """While entered, the first Ctrl-C (or SIGTERM) sets `asked`; a second one interrupts at once."""
+class SignalHandler:
+    """While entered, the first Ctrl-C (or SIGTERM) sets `requested`; a second one interrupts at once."""
 
     def __init__(self) -> None:
-        self.number: int | None = None  # the signal that asked
+        self.number: int | None = None  # the signal that requested it
         self._before: dict[int, Any] = {}
 
     @property
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         return self.number is not None
 
-    def __enter__(self) -> "Stop":
+    def __enter__(self) -> "SignalHandler":
         for number in SIGNALS:
             try:
                 self._before[number] = signal.signal(number, self._ask)
@@ -29,12 +29,12 @@ class Stop:
         return self
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.requested:
             raise self.interruption(number=number)
         self.number = number
 
     def interruption(self, *words: str, number: int | None = None) -> KeyboardInterrupt:
-        """The exception for a signal, by default the one that asked; Ctrl-C if another worker was asked."""
+        """The exception for a signal, by default the one that requested it; Ctrl-C if another worker was asked."""
         number = number or self.number or signal.SIGINT
         return KeyboardInterrupt(*words) if number == signal.SIGINT else Terminated(number, *words)
 

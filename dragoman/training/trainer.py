@@ -38,10 +38,10 @@ def train(run: Training) -> None:
     progress, settings = run.progress, run.config.training
     while not _ended(run):
         for batches in _rest_of_epoch(run):
-            asked = _update(run, batches)
+            interrupted = _update(run, batches)
             if settings.validate_every and progress.step % settings.validate_every == 0:
                 _validate(run)
-            if asked:
+            if interrupted:
                 if not progress.skipped_in_a_row:
                     _save(run)
                 raise _interrupted(run)
@@ -54,7 +54,7 @@ def train(run: Training) -> None:
     if progress.validated != progress.step:
         _validate(run)
     _save(run)
-    late = torch.tensor([float(run.stop.asked)])  # during the last validation
+    late = torch.tensor([float(run.stop.requested)])  # during the last validation
     run.workers.all_reduce([late])
     if late:
         raise _interrupted(run)
@@ -103,8 +103,8 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
     if graphs := run.graphs:
         batches = (batch.rounded() if graphs.possible else batch for batch in batches)
     with closing(prefetch(batches, AHEAD)) as ahead:
-        while some := list(islice(ahead, run.config.training.batch.accumulate)):
-            yield [batch.to(run.device.torch_device) for batch in some]
+        while step_batches := list(islice(ahead, run.config.training.batch.accumulate)):
+            yield [batch.to(run.device.torch_device) for batch in step_batches]
 
 
 def _update(run: Training, batches: Sequence[Batch]) -> bool:
@@ -114,8 +114,8 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     """
     progress, settings = run.progress, run.config.training
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    found = gradients(run, batches)
-    finite = math.isfinite(found.loss) and math.isfinite(found.norm)
+    sums = gradients(run, batches)
+    finite = math.isfinite(sums.loss) and math.isfinite(sums.norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # the new loss shows that the last update did not ruin the weights
     progress.step, progress.position = progress.step + 1, progress.position + len(batches)
@@ -126,10 +126,10 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         for group in run.optimizer.param_groups:
             group["lr"] = rate
         run.optimizer.step()
-        progress.loss, progress.symbols = progress.loss + found.loss, progress.symbols + found.symbols
-        progress.target_symbols += found.target_symbols
-        before = progress.parts or [0.0] * len(found.parts)
-        progress.parts = [old + new for old, new in zip(before, found.parts, strict=True)]
+        progress.loss, progress.symbols = progress.loss + sums.loss, progress.symbols + sums.symbols
+        progress.target_symbols += sums.target_symbols
+        before = progress.parts or [0.0] * len(sums.parts)
+        progress.parts = [old + new for old, new in zip(before, sums.parts, strict=True)]
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
     run.objective.after_step(finite)
@@ -138,10 +138,10 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     run.freed.release()
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
-        _log(run, found.norm)
+        _log(run, sums.norm)
     if progress.skipped_in_a_row >= settings.max_nonfinite_steps:
         raise _diverged(run, f"the loss was not a finite number for {settings.max_nonfinite_steps} steps in a row")
-    return found.asked
+    return sums.interrupted
 
 
 def _log(run: Training, norm: float) -> None:
@@ -158,8 +158,8 @@ def _log(run: Training, norm: float) -> None:
     figures["train/gradient_norm"] = norm
     if progress.skipped:
         figures["train/skipped"] = progress.skipped
-    for each in run.directions:
-        each.journal.row(progress, figures)
+    for direction in run.directions:
+        direction.journal.row(progress, figures)
     progress.loss = progress.symbols = progress.target_symbols = progress.updating = 0.0
     progress.parts = []
 
@@ -177,14 +177,14 @@ def _validate(run: Training) -> None:
     progress, settings = run.progress, run.config.training
     _count_time(run)
     with run.average.swapped_in() if run.average else nullcontext():
-        found = run.workers.broadcast(_measured(run) if run.workers.leads else "")
-        if isinstance(found, str):
-            raise _diverged(run, found)
-        progress.note(found, higher_is_better(settings.metric), settings.average_checkpoints.count)
+        validated = run.workers.broadcast(_measured(run) if run.workers.leads else "")
+        if isinstance(validated, str):
+            raise _diverged(run, validated)
+        progress.note(validated, higher_is_better(settings.metric), settings.average_checkpoints.count)
         if run.workers.leads:
-            for each in run.directions:
-                each.selection.keep(each.model, progress)
-    first, *later = (each.loss for each in progress.validations)
+            for direction in run.directions:
+                direction.selection.keep(direction.model, progress)
+    first, *later = (validation.loss for validation in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
             f"the loss of the development data has not fallen in {STUCK} validations: there may be too few training "
@@ -195,19 +195,19 @@ def _validate(run: Training) -> None:
 
 def _measured(run: Training) -> Validated | str:
     """The result on the development set, or the reason why the model can no longer be validated."""
-    found = []
-    for each in run.directions:
+    validations = []
+    for direction in run.directions:
         try:
-            validation = each.validator(each.model)
+            validation = direction.validator(direction.model)
         except UserError as error:  # raised by the search, which finds no probabilities: the corpus was checked before
             return str(error)
-        if fault := _hopeless(validation.values["loss"], len(each.data.target.vocabulary)):
+        if fault := _hopeless(validation.values["loss"], len(direction.data.target.vocabulary)):
             return fault
         run.progress.seconds += run.clock.seconds()
-        each.journal.row(run.progress, {f"valid/{name}": value for name, value in validation.values.items()})
-        run.journal.say(f"step {run.progress.step:>7,}  {run.named(each)}{validation}")
-        found.append(validation)
-    return judged(run, found)
+        direction.journal.row(run.progress, {f"valid/{name}": value for name, value in validation.values.items()})
+        run.journal.say(f"step {run.progress.step:>7,}  {run.named(direction)}{validation}")
+        validations.append(validation)
+    return judged(run, validations)
 
 
 def _hopeless(loss: float, symbols: int) -> str:
@@ -220,9 +220,11 @@ def _hopeless(loss: float, symbols: int) -> str:
     return f"the loss of the development data was {figure(loss)}, and that of a guess among {symbols:,} is {guess:.2f}"
 
 
-def judged(run: Training, found: Sequence[Validation]) -> Validated:
+def judged(run: Training, validations: Sequence[Validation]) -> Validated:
     """The deciding values of a validation in each direction: their mean if there are two."""
-    value, loss = (fmean(each.values[name] for each in found) for name in (run.config.training.metric, "loss"))
+    value, loss = (
+        fmean(validation.values[name] for validation in validations) for name in (run.config.training.metric, "loss")
+    )
     return Validated(value, loss, run.progress.step)
 
 
@@ -235,5 +237,5 @@ def _save(run: Training) -> None:
     run.saved = run.progress.step
     if run.workers.leads:
         checkpoint.save(run.folder.last_state, run.learner, run.optimizer, run.progress, run.average)
-        for each in run.directions:
-            each.selection.prune(run.progress)
+        for direction in run.directions:
+            direction.selection.prune(run.progress)

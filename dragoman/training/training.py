@@ -12,13 +12,13 @@ from dragoman.devices import Device, FreedMemory
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.cuda_graphs import CudaGraphs
-from dragoman.training.journal import Journal
+from dragoman.training.journal import TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Clock, Progress
 from dragoman.training.schedule import Schedule
 from dragoman.training.selection import Selection
-from dragoman.training.stopping import Stop
+from dragoman.training.stopping import SignalHandler
 from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
 
@@ -31,7 +31,7 @@ class Direction:
     folder: RunFolder
     data: Dataset
     model: Seq2Seq
-    journal: Journal
+    journal: TrainingLog
     validator: Validator
     selection: Selection
 
@@ -45,7 +45,7 @@ class Training(Direction):
     schedule: Schedule
     device: Device
     workers: Workers
-    stop: Stop
+    stop: SignalHandler
     progress: Progress
     reverse: Direction | None = None  # from target to source, if both are trained together
     average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
@@ -59,9 +59,9 @@ class Training(Direction):
         """The direction that the run is named after, and the reverse if there is one."""
         return [self, self.reverse] if self.reverse else [self]
 
-    def named(self, each: Direction) -> str:
+    def named(self, direction: Direction) -> str:
         """The direction that a line is about; empty if there is only one."""
-        return f"{each.config.data.languages}  " if self.reverse else ""
+        return f"{direction.config.data.languages}  " if self.reverse else ""
 
     @cached_property
     def learner(self) -> nn.Module:

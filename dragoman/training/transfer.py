@@ -43,9 +43,9 @@ class Start(NamedTuple):
         folder, name = (path.parent, path.name) if path.suffix == SUFFIX else (path, None)
         run = Run.load(folder)
         run = Run.load(run.folder.reverse.path) if reverse else run
-        found = run.weights(name)
-        check(build.empty_for(run.config, run.sources, run.target), read_shapes(found), found)
-        return cls(run, found)
+        weights = run.weights(name)
+        check(build.empty_for(run.config, run.sources, run.target), read_shapes(weights), weights)
+        return cls(run, weights)
 
     @property
     def note(self) -> dict[str, str]:
@@ -67,21 +67,23 @@ def begin(run: Training, place: str) -> None:
     """Fill the models of a run before its first step with the weights of another, and note which. UserError where
     that is no trained run, or one of another model.
     """
-    for each in run.directions:
+    for direction in run.directions:
         try:
-            start = Start.at(place, reverse=each is not run)
+            start = Start.at(place, reverse=direction is not run)
         except UserError as error:
             raise UserError(f"training.init_from: {error}") from None
-        if start.run.folder.path.resolve() == each.folder.path.resolve():
+        if start.run.folder.path.resolve() == direction.folder.path.resolve():
             raise UserError(f"training.init_from: {place} is this run itself; choose another folder with --run")
-        transfer(each.model, each.config, (*each.data.sources, each.data.target), start)
+        transfer(direction.model, direction.config, (*direction.data.sources, direction.data.target), start)
         if run.workers.leads:
-            note_start(each.folder, start.note)
+            note_start(direction.folder, start.note)
             if run.config.training.init_interpolation:
-                each.selection.write_start(each.model)
-        unknown = each.data.unknown if each.config.text.vocabulary_from else ()
-        told = "; ".join([f"{run.named(each)}begins with {start.weights}", *_differences(each, start.run), *unknown])
-        run.journal.say(told)
+                direction.selection.write_start(direction.model)
+        unknown = direction.data.unknown if direction.config.text.vocabulary_from else ()
+        description = "; ".join(
+            [f"{run.named(direction)}begins with {start.weights}", *_differences(direction, start.run), *unknown]
+        )
+        run.journal.say(description)
 
 
 def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Start) -> None:
@@ -130,19 +132,23 @@ def origins(new: Language, old: Language) -> Origins:
     """For each symbol of a vocabulary its own number in an older one or, where that lacks it, the numbers of the
     symbols that spell it there.
     """
-    found = [[number] for number in range(len(SPECIALS))]
+    numbers = [[number] for number in range(len(SPECIALS))]
     for symbol in new.vocabulary.marked(range(len(SPECIALS), len(new.vocabulary))):
-        known = old.vocabulary.ids([symbol])
-        spelled = old.vocabulary.ids(_spelled(symbol, new, old)) if known == [UNK] else known
-        found.append([number for number in spelled if number != UNK])
-    return found
+        ids = old.vocabulary.ids([symbol])
+        spelled = old.vocabulary.ids(_spelled(symbol, new, old)) if ids == [UNK] else ids
+        numbers.append([number for number in spelled if number != UNK])
+    return numbers
 
 
 def letters(new: Language, old: Language) -> Origins:
     """For each number of an alphabet its own in an older one, or none. Marks are no letters."""
     marks = origins(new, old)[len(SPECIALS) : new.alphabet.first]
-    own = ([old.alphabet.number(each)] for each in new.alphabet.characters)
-    return [*([number] for number in range(len(SPECIALS))), *marks, *([n for n in each if n != UNK] for each in own)]
+    own = ([old.alphabet.number(character)] for character in new.alphabet.characters)
+    return [
+        *([number] for number in range(len(SPECIALS))),
+        *marks,
+        *([n for n in numbers if n != UNK] for numbers in own),
+    ]
 
 
 def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:
@@ -164,8 +170,8 @@ def _differences(new: Direction, old: Run) -> Iterator[str]:
     if keys:
         yield f"otherwise than there: {', '.join(keys)}"
     here = _sequences(new.config, (*new.data.sources, new.data.target))
-    for own, known in zip(here, _sequences(old.config, (*old.sources, old.target)), strict=True):
-        if isinstance(own, Language) and isinstance(known, Language):
+    for own, old_side in zip(here, _sequences(old.config, (*old.sources, old.target)), strict=True):
+        if isinstance(own, Language) and isinstance(old_side, Language):
             symbols = own.vocabulary.marked(range(len(SPECIALS), len(own.vocabulary)))
-            if fresh := len(known.vocabulary.unknown(symbols)):
+            if fresh := len(old_side.vocabulary.unknown(symbols)):
                 yield f"{fresh:,} of {len(own.vocabulary):,} symbols of {own.name} are new"

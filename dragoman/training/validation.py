@@ -70,12 +70,12 @@ def likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np
     """Count for each reference, under teacher forcing: its negative log-likelihood (never smoothed), the symbols that
     were ranked first, and all symbols.
     """
-    found = list[Tensor]()
+    rows: list[Tensor] = []
     for batch in batches:
         scored = model.score(batch)
-        each = (-scored.log_probs.double(), scored.correct, batch.target.mask)
-        found.append(torch.stack([counted.sum(1).double() for counted in each], 1).cpu())
-    return torch.cat(found).numpy()
+        tensors = (-scored.log_probs.double(), scored.correct, batch.target.mask)
+        rows.append(torch.stack([counted.sum(1).double() for counted in tensors], 1).cpu())
+    return torch.cat(rows).numpy()
 
 
 def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
@@ -116,33 +116,35 @@ class Validator:
         With several language pairs, each pair separately, and the mean of those that are trained on and not copies.
         """
         model.eval()
-        found = {pair: self._measured(self._translator(model, pair), pair) for pair in self.development}
+        validations = {pair: self._measured(self._translator(model, pair), pair) for pair in self.development}
         if not self.config.data.pairs:
-            return found[self.config.data.language_pairs[0]]
-        deciding = [found[pair].values for pair in self.config.data.deciding]
-        values = {name: fmean(each[name] for each in deciding) for name in deciding[0]}
-        for pair, each in found.items():
-            values |= {f"{pair.name}/{name}": value for name, value in each.values.items()}
-        scores = [score.of(pair.name) for pair, each in found.items() for score in each.scores]
-        return Validation(values, scores, [one for each in found.values() for one in each.translations])
+            return validations[self.config.data.language_pairs[0]]
+        deciding = [validations[pair].values for pair in self.config.data.deciding]
+        values = {name: fmean(pair_values[name] for pair_values in deciding) for name in deciding[0]}
+        for pair, validation in validations.items():
+            values |= {f"{pair.name}/{name}": value for name, value in validation.values.items()}
+        scores = [score.of(pair.name) for pair, validation in validations.items() for score in validation.scores]
+        return Validation(
+            values, scores, [one for validation in validations.values() for one in validation.translations]
+        )
 
     def _translator(self, model: Seq2Seq, pair: LanguagePair) -> Translator:
         """The translator of a pair. Texts that are to be copied have noise, the same at each validation."""
-        config, known = self.config, codec(self.config, self.sources, self.target, self.folder.path)
+        config, processor = self.config, codec(self.config, self.sources, self.target, self.folder.path)
         if (hides := noise(config.data)) and pair.target in pair.sources:
 
             def masks(symbols: list[Symbol]) -> list[Symbol]:
                 return masked(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
 
-            assert isinstance(known.reading, ModelInputs)
-            known = replace(known, reading=replace(known.reading, noise=masks))
-        return Translator(model, known, config.training.search, self.device)
+            assert isinstance(processor.reading, ModelInputs)
+            processor = replace(processor, reading=replace(processor.reading, noise=masks))
+        return Translator(model, processor, config.training.search, self.device)
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
         """The result on the development set of one pair."""
         sources, references = zip(*self.development[pair], strict=True)
-        found = likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
-        values = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
+        scored = likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
+        values = {"loss": scored.loss, "perplexity": scored.perplexity, "accuracy": scored.accuracy}
         translations = translator.translate(sources, to=pair.target)
         texts = [translation.text for translation in translations]
         scores = [components.build(METRICS, spec).corpus(texts, [references]) for spec in self.config.metrics]
@@ -151,8 +153,8 @@ class Validator:
 
     def write(self, validation: Validation) -> None:
         """Write the translations of the development sentences with their references, for reports."""
-        examples = [(pair.name, each.target) for pair, examples in self.development.items() for each in examples]
+        examples = [(pair.name, example.target) for pair, examples in self.development.items() for example in examples]
         with write_atomically(self.folder.validation) as file:
-            for found, (pair, reference) in zip(validation.translations, examples, strict=True):
-                result = Result(found, reference, pair if self.config.data.pairs else None)
+            for translation, (pair, reference) in zip(validation.translations, examples, strict=True):
+                result = Result(translation, reference, pair if self.config.data.pairs else None)
                 file.write(result.line() + "\n")

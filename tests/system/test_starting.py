@@ -77,7 +77,7 @@ def test_few_pairs_are_judged_by_chrf(
     assert other("train", "toy.yaml", "--run=runs/old", "--training.steps=1", *words).code == 0
     started = starting.configure(str(other.folder / "runs/old"), [str(other.folder / "new.tsv")], {})
     assert started.config.training.metric == metric
-    assert started.told.endswith(f", judged by {metric}")
+    assert started.description.endswith(f", judged by {metric}")
 
 
 def test_the_same_command_goes_on(other: Shell) -> None:

@@ -12,10 +12,10 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training import checks, session
-from dragoman.training.journal import Journal
+from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.stopping import Stop
+from dragoman.training.stopping import SignalHandler
 from dragoman.training.training import Training
 from dragoman.training.workers import Workers
 from tests import toy
@@ -34,8 +34,8 @@ def assembled() -> Callable[[Config], Training]:
 
     def made(config: Config) -> Training:
         folder = RunFolder(Path(config.run))
-        journal = Journal(folder, quiet=True)
-        return session.assemble(checks.complete(config), folder, Workers(), journal, Stop())
+        journal = TrainingLog(folder, quiet=True)
+        return session.assemble(checks.complete(config), folder, Workers(), journal, SignalHandler())
 
     return made
 

@@ -47,9 +47,9 @@ def test_the_same_pairs_have_the_same_places_and_random_numbers_stay_as_they_are
 
 
 def test_the_words_around_are_heard_late_and_then_grow() -> None:
-    assert [aligning.said(share) for share in (0.01, 0.5)] == [0, 0]
-    assert aligning.said(0.5 + 1 / 12) == pytest.approx(0.5)
-    assert [aligning.said(share) for share in (0.7, 1.0)] == [1, 1]
+    assert [aligning.context_scale(share) for share in (0.01, 0.5)] == [0, 0]
+    assert aligning.context_scale(0.5 + 1 / 12) == pytest.approx(0.5)
+    assert [aligning.context_scale(share) for share in (0.7, 1.0)] == [1, 1]
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.torch_internals import WaitsForGpu
 from dragoman.training.cuda_graphs import SEEN, CudaGraphs
-from dragoman.training.objectives.consistency import Consistency, Once, RDrop, TokenCutoff
+from dragoman.training.objectives.consistency import Consistency, NoConsistency, RDrop, TokenCutoff
 from dragoman.training.objectives.objective import MakePasses
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model, context, pairs, settings, whole
@@ -37,7 +37,7 @@ def gradients(
 ) -> list[Tensor]:
     """The loss, and the gradients of all parameters."""
     model.zero_grad()
-    told = context(model, forward_passes=forward_passes, consistency=consistency or Once())
+    told = context(model, forward_passes=forward_passes, consistency=consistency or NoConsistency())
     loss: Loss = TeacherForcing(told)(model, batch)
     loss.total.backward()
     return [loss.total.detach(), *(each.grad.clone() for each in model.parameters() if each.grad is not None)]
@@ -140,7 +140,7 @@ def test_graphs_leave_memory_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     for batch, free in ((BATCH, 80), (OTHER, 30)):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 80))
         for _ in range(SEEN + 1):
-            (found,) = graphs(Once(), model, batch.sources, batch.target.ids)
+            (found,) = graphs(NoConsistency(), model, batch.sources, batch.target.ids)
             assert found.unrolled.features.shape[:2] == batch.target.ids.shape
     assert len(recorder.recorded) == 1
 
@@ -176,7 +176,7 @@ def test_a_pass_without_gradients_is_not_replayed(
     told = list[str]()
     graphs = CudaGraphs(told.append)
     for _ in range(SEEN):
-        graphs(Once(), model, BATCH.sources, BATCH.target.ids)
+        graphs(NoConsistency(), model, BATCH.sources, BATCH.target.ids)
     assert told == [f"without CUDA graphs: {each}" for each in said]
 
 

@@ -11,7 +11,7 @@ from dragoman.configuration.config import Config
 from dragoman.run.folder import RunFolder, told
 from dragoman.training import card, session
 from dragoman.training.finishing import finished
-from dragoman.training.journal import Journal
+from dragoman.training.journal import TrainingLog
 from dragoman.training.selection import Selection
 from dragoman.training.validation import Validator
 
@@ -79,8 +79,8 @@ def test_says_every_limit_that_has_to_be_raised(made: Made) -> None:
         (Validator, "__call__", 3, SIX),
         (Validator, "write", 1, {}),
         (card, "write", 1, SIX),
-        (Journal, "row", 3, {}),
-        (Journal, "row", 3, SIX),
+        (TrainingLog, "row", 3, {}),
+        (TrainingLog, "row", 3, SIX),
     ],
 )
 def test_a_run_killed_while_it_is_finished_is_finished_by_the_same_command(

@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
-from dragoman.training.journal import Journal, Silence
+from dragoman.training.journal import NullLog, TrainingLog
 from dragoman.training.progress import Progress, Validated
 
 TRAIN = {"train/loss": 2.5, "train/symbols_per_second": 1000.0}
@@ -52,7 +52,7 @@ def board(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def written(folder: RunFolder) -> None:
     """The rows of a run that was validated at its steps 4 and 8 and finished."""
-    with Journal(folder, quiet=True) as journal:
+    with TrainingLog(folder, quiet=True) as journal:
         journal.open(Progress(), 8)
         journal.row(Progress(step=2, position=2, seconds=1.234), TRAIN)
         journal.row(Progress(step=4, epoch=1, seconds=2.0), VALID)
@@ -85,7 +85,7 @@ def test_a_row_has_step_epoch_and_time_before_its_figures(folder: RunFolder) -> 
 )
 def test_going_on_forgets_what_will_come_again(progress: Progress, kept: list[int], folder: RunFolder) -> None:
     written(folder)
-    with Journal(folder, quiet=True) as journal:
+    with TrainingLog(folder, quiet=True) as journal:
         journal.open(progress, 8)
     assert steps(folder) == kept
 
@@ -93,7 +93,7 @@ def test_going_on_forgets_what_will_come_again(progress: Progress, kept: list[in
 def test_a_half_written_last_line_is_not_a_row(folder: RunFolder) -> None:
     written(folder)
     folder.metrics.write_text(folder.metrics.read_text("utf-8")[:-30], encoding="utf-8")
-    with Journal(folder, quiet=True) as journal:
+    with TrainingLog(folder, quiet=True) as journal:
         journal.open(at(8, 8), 8)
         journal.row(Progress(step=9, epoch=2, position=1), TRAIN)
     assert steps(folder) == [2, 4, 6, 8, 9]
@@ -105,14 +105,14 @@ def test_a_line_that_is_not_ours_is_told(line: str, folder: RunFolder) -> None:
     rows = folder.metrics.read_text("utf-8").splitlines()
     folder.metrics.write_text("\n".join([rows[0], line, *rows[1:]]), encoding="utf-8")
     with (
-        Journal(folder, quiet=True) as journal,
+        TrainingLog(folder, quiet=True) as journal,
         pytest.raises(UserError, match=r"metrics\.jsonl:2: not a row of figures"),
     ):
         journal.open(at(8, 8), 8)
 
 
 def test_what_is_not_a_finite_number_is_left_out(folder: RunFolder) -> None:
-    with Journal(folder, quiet=True) as journal:
+    with TrainingLog(folder, quiet=True) as journal:
         journal.open(Progress(), 8)
         journal.row(
             Progress(step=3), {"train/loss": math.inf, "train/gradient_norm": math.nan, "train/learning_rate": 1.0}
@@ -122,12 +122,12 @@ def test_what_is_not_a_finite_number_is_left_out(folder: RunFolder) -> None:
 
 def test_a_full_disk_is_told(folder: RunFolder) -> None:
     folder.metrics.mkdir()
-    with Journal(folder, quiet=True) as journal, pytest.raises(UserError, match=r"metrics\.jsonl: cannot write"):
+    with TrainingLog(folder, quiet=True) as journal, pytest.raises(UserError, match=r"metrics\.jsonl: cannot write"):
         journal.row(Progress(), TRAIN)
 
 
 def test_tensorboard_gets_every_figure_when_it_is_installed(folder: RunFolder, board: list[Any]) -> None:
-    with Journal(folder, quiet=True) as journal:
+    with TrainingLog(folder, quiet=True) as journal:
         journal.open(at(4, 4), 8)
         journal.row(Progress(step=6, epoch=1, position=2), VALID)
     wanted = [("opened", str(folder.path), 5), ("valid/loss", 2.0, 6), ("valid/bleu", 12.0, 6), "closed"]
@@ -144,7 +144,7 @@ def test_nothing_is_missing_where_it_is_not(folder: RunFolder, monkeypatch: pyte
 def test_lines_go_to_standard_error_unless_it_is_quiet(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     line = f"[bold] is text {'and a long line is one line ' * 9}."
     for quiet in (True, False):
-        with Journal(folder, quiet=quiet) as journal:
+        with TrainingLog(folder, quiet=quiet) as journal:
             journal.open(Progress(), 8)
             journal.step(Progress(step=1, position=1))
             journal.say(line + "\x1b[2J")
@@ -154,7 +154,7 @@ def test_lines_go_to_standard_error_unless_it_is_quiet(folder: RunFolder, capsys
 def test_a_worker_that_does_not_lead_writes_and_says_nothing(
     folder: RunFolder, board: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Silence(folder) as journal:
+    with NullLog(folder) as journal:
         journal.open(Progress(), 8)
         journal.step(Progress(step=1))
         journal.row(Progress(step=2), TRAIN)
@@ -168,7 +168,7 @@ def test_without_a_terminal_a_line_tells_the_progress_now_and_then(
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     progress = Progress(step=10, epoch=1)
-    with Journal(folder) as journal:
+    with TrainingLog(folder) as journal:
         journal.open(progress, 110)
         for _ in range(40):
             now += 1.0
@@ -186,7 +186,7 @@ def test_quiet_training_tells_no_progress(
 ) -> None:
     times = iter(range(0, 10_000, 100))
     monkeypatch.setattr(time, "monotonic", lambda: next(times))
-    with Journal(folder, quiet=True) as journal:
+    with TrainingLog(folder, quiet=True) as journal:
         journal.open(Progress(), 10)
         journal.step(Progress(step=1))
     assert capsys.readouterr().err == ""

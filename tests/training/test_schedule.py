@@ -72,16 +72,16 @@ def test_a_cosine_that_only_warms_up_has_no_end_to_divide_by() -> None:
 def test_says_what_does_not_fit_the_length_of_training(
     kind: str, options: dict[str, float], length: int, words: tuple[str, ...]
 ) -> None:
-    (line,) = build(SCHEDULES, Spec(kind, options), length).misfits(0)
+    (line,) = build(SCHEDULES, Spec(kind, options), length).warnings(0)
     for word in words:
         assert word in line
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_says_nothing_where_all_fits(kind: str) -> None:
-    assert not list(made(kind, warmup=10).misfits(0))
-    assert not list(made(kind, warmup=10).misfits(100))
-    assert not list(Cosine(1000, steps=1010).misfits(0))  # symbols make batches whose number is not known exactly
+    assert not list(made(kind, warmup=10).warnings(0))
+    assert not list(made(kind, warmup=10).warnings(100))
+    assert not list(Cosine(1000, steps=1010).warnings(0))  # symbols make batches whose number is not known exactly
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)
@@ -98,13 +98,13 @@ def test_a_warmup_below_1_is_a_share_of_the_steps_of_a_cosine() -> None:
 @pytest.mark.parametrize("kind", ["constant", "inverse_square_root", "plateau"])
 def test_says_that_a_warmup_is_stretched_when_training_is(kind: str) -> None:
     schedule = build(SCHEDULES, Spec(kind, {"warmup": 0.1}), 5000)
-    (line,) = schedule.misfits(1000)
+    (line,) = schedule.warnings(1000)
     assert "500 steps now" in line
     assert "were 100;" in line
-    assert not list(schedule.misfits(5000))
-    assert not list(build(SCHEDULES, Spec(kind, {"warmup": 100}), 5000).misfits(1000))
-    assert not list(Cosine(5000, steps=5000, warmup=0.1).misfits(1000))
-    assert len(list(Cosine(5000, warmup=0.1).misfits(1000))) == 2
+    assert not list(schedule.warnings(5000))
+    assert not list(build(SCHEDULES, Spec(kind, {"warmup": 100}), 5000).warnings(1000))
+    assert not list(Cosine(5000, steps=5000, warmup=0.1).warnings(1000))
+    assert len(list(Cosine(5000, warmup=0.1).warnings(1000))) == 2
 
 
 def test_an_inverse_square_root_of_a_short_share_has_a_rate() -> None:
@@ -112,10 +112,10 @@ def test_an_inverse_square_root_of_a_short_share_has_a_rate() -> None:
 
 
 def test_says_that_a_cosine_is_stretched_when_training_is() -> None:
-    (line,) = Cosine(300).misfits(100)
+    (line,) = Cosine(300).warnings(100)
     assert "300" in line
     assert "100" in line
-    assert not list(Cosine(300, steps=300).misfits(100))
+    assert not list(Cosine(300, steps=300).warnings(100))
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@ import threading
 import pytest
 
 from dragoman.errors import Terminated
-from dragoman.training.stopping import Stop
+from dragoman.training.stopping import SignalHandler
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_asks_and_the_second_interrupts(number: signal.Signals) -> None:
-    with Stop() as stop:
-        assert not stop.asked
+    with SignalHandler() as stop:
+        assert not stop.requested
         signal.raise_signal(number)
-        assert stop.asked
+        assert stop.requested
         with pytest.raises(KeyboardInterrupt) as interrupted:
             signal.raise_signal(number)
     assert isinstance(interrupted.value, Terminated) == (number == signal.SIGTERM)
@@ -23,7 +23,7 @@ def test_the_first_asks_and_the_second_interrupts(number: signal.Signals) -> Non
 
 def test_signals_go_where_they_went_before() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with Stop():
+    with SignalHandler():
         assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] != before
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
@@ -32,8 +32,8 @@ def test_outside_of_the_main_thread_somebody_else_handles_them() -> None:
     entered: list[bool] = []
 
     def enter() -> None:
-        with Stop() as stop:
-            entered.append(stop.asked)
+        with SignalHandler() as stop:
+            entered.append(stop.requested)
 
     thread = threading.Thread(target=enter)
     thread.start()

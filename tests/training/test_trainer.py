@@ -18,7 +18,7 @@ from dragoman.model.weights import read_tensors, weights
 from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, checks, trainer
 from dragoman.training.gradients import gradients as summed_gradients
-from dragoman.training.journal import Journal
+from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from dragoman.training.plan import epoch_plan
@@ -189,13 +189,13 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(
     monkeypatch.setattr(trainer, "LOG_EVERY", 1)
     meddle({2: fault})
     kept: list[dict[str, torch.Tensor]] = []
-    step = Journal.step
+    step = TrainingLog.step
 
     def look(journal: Any, progress: Any) -> None:
         kept.append({name: tensor.clone() for name, tensor in weights(made.model).items()})
         step(journal, progress)
 
-    monkeypatch.setattr(Journal, "step", look)
+    monkeypatch.setattr(TrainingLog, "step", look)
     made = run(steps=3)
     train(made)
     first, second, third = kept

@@ -57,7 +57,7 @@ class Consistency(ABC):
 
 
 @final
-class Once(Consistency):
+class NoConsistency(Consistency):
     """One pass, and nothing to compare."""
 
     compares = False
@@ -123,14 +123,14 @@ class TokenCutoff(Consistency):
         self.weight = weight
 
     def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
-        found = [force()]
+        passes = [force()]
         with cut(model, self.rate):
-            return found + [force() for _ in range(self.views)]
+            return passes + [force() for _ in range(self.views)]
 
     def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
         count = len(log_probs)
-        middle = torch.logsumexp(torch.stack([each.clamp(min=LEAST) for each in log_probs]), 0) - math.log(count)
-        return self.weight / count * torch.stack([divergence(each, middle) for each in log_probs]).sum()
+        middle = torch.logsumexp(torch.stack([view.clamp(min=LEAST) for view in log_probs]), 0) - math.log(count)
+        return self.weight / count * torch.stack([divergence(view, middle) for view in log_probs]).sum()
 
 
 def divergence(one: Float[Tensor, "N V"], other: Float[Tensor, "N V"]) -> Float[Tensor, ""]:
@@ -143,7 +143,7 @@ def divergence(one: Float[Tensor, "N V"], other: Float[Tensor, "N V"]) -> Float[
 def cut(model: nn.Module, rate: float) -> Iterator[None]:
     """Every embedding has zeros for a share of the symbols that it is given, drawn each time."""
 
-    def hide(module: nn.Module, given: Any, vectors: Float[Tensor, "*rows E"]) -> Float[Tensor, "*rows E"]:
+    def hide(module: nn.Module, inputs: Any, vectors: Float[Tensor, "*rows E"]) -> Float[Tensor, "*rows E"]:
         return vectors * (torch.rand(vectors.shape[:-1], device=vectors.device) >= rate).unsqueeze(-1)
 
     with ExitStack() as hooks:
@@ -158,7 +158,9 @@ def _rates(config: Config) -> Iterator[float]:
     model = config.model
     parts = [model.encoder, model.decoder, *([model.features] if config.data.features else [])]
     options = [model.embedding.model_dump(), *(part.options for part in parts)]
-    return (value for each in options for name, value in each.items() if name.endswith("dropout") and value)
+    return (
+        value for part_options in options for name, value in part_options.items() if name.endswith("dropout") and value
+    )
 
 
-CONSISTENCIES: dict[str, type[Consistency]] = {"none": Once, "r_drop": RDrop, "token_cutoff": TokenCutoff}
+CONSISTENCIES: dict[str, type[Consistency]] = {"none": NoConsistency, "r_drop": RDrop, "token_cutoff": TokenCutoff}

@@ -49,9 +49,9 @@ class Marginal(Objective):
         yield from lattices.problems("marginal", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        found, real = lattice(model, batch), batch.target.mask
-        alpha = log_weights(found.weights, batch.sources[0].mask.unsqueeze(1))
-        return Loss(-model.emission.marginal(alpha, found.log_probs, real).sum(), int(real.sum()))
+        forms, real = lattice(model, batch), batch.target.mask
+        alpha = log_weights(forms.weights, batch.sources[0].mask.unsqueeze(1))
+        return Loss(-model.emission.marginal(alpha, forms.log_probs, real).sum(), int(real.sum()))
 
 
 @final
@@ -100,9 +100,9 @@ class Reinforce(Objective):
         readout = model.readouts(unrolled, batch, state)
         loss = model.output.loss(readout, symbols[real])
         with torch.no_grad():
-            found = model.output.score_targets(readout, symbols[real]).log_probs
-            self.tally.add_(torch.stack([found.sum(), found.new_full((), len(found))]))
-            reward = torch.zeros_like(real, dtype=found.dtype).masked_scatter(real, found - self.mean)
+            log_probs = model.output.score_targets(readout, symbols[real]).log_probs
+            self.tally.add_(torch.stack([log_probs.sum(), log_probs.new_full((), len(log_probs))]))
+            reward = torch.zeros_like(real, dtype=log_probs.dtype).masked_scatter(real, log_probs - self.mean)
             if self.reward == "rest":
                 reward = reward.flip(1).cumsum(1).flip(1)
         assert unrolled.drawn is not None

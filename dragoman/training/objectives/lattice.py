@@ -62,17 +62,17 @@ def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
         lambda: pairs.nonzero()[:, 0],
         state,
     )
-    found = _log_probs(model.output, readout, target.labels.unsqueeze(2).expand_as(pairs)[pairs])
-    log_probs = torch.full_like(pairs, NEVER, dtype=found.dtype).masked_scatter(pairs, found)
+    log_p = _log_probs(model.output, readout, target.labels.unsqueeze(2).expand_as(pairs)[pairs])
+    log_probs = torch.full_like(pairs, NEVER, dtype=log_p.dtype).masked_scatter(pairs, log_p)
     return Lattice(model.decoder, decoder, queries, weights, log_probs)
 
 
 def _log_probs(output: Output, readout: Readout, symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
     """`log p` of each symbol; distributions are recomputed for the gradient, so that few are in memory at a time."""
 
-    def some(first: int) -> Tensor:
+    def score_rows(first: int) -> Tensor:
         rows = slice(first, first + ROWS)
         return output.score_targets(readout.rows(rows), symbols[rows]).log_probs
 
     firsts = range(0, len(symbols), ROWS)
-    return torch.cat([checkpoint(some, first, use_reentrant=False) for first in firsts])
+    return torch.cat([checkpoint(score_rows, first, use_reentrant=False) for first in firsts])

@@ -71,11 +71,16 @@ class MinimumRisk(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         state, real = model.begin(batch.sources), batch.target.mask
         right = [tuple(ids[mask].tolist())[:-1] for ids, mask in zip(batch.target.ids, real, strict=True)]
-        every = self._candidates(model, state, right)
-        log_probs = _log_probs(model, state, batch, every)
+        candidates = self._candidates(model, state, right)
+        log_probs = _log_probs(model, state, batch, candidates)
         risks = [
-            ((self.alpha * own).softmax(0) * own.new_tensor([self._error(each, reference) for each in said])).sum()
-            for own, said, reference in zip(torch.split(log_probs, list(map(len, every))), every, right, strict=True)
+            (
+                (self.alpha * own).softmax(0)
+                * own.new_tensor([self._error(translation, reference) for translation in translations])
+            ).sum()
+            for own, translations, reference in zip(
+                torch.split(log_probs, list(map(len, candidates))), candidates, right, strict=True
+            )
         ]
         return Loss(torch.stack(risks).sum(), len(risks))
 
@@ -83,15 +88,15 @@ class MinimumRisk(Objective):
     def _candidates(self, model: Seq2Seq, state: State, right: Sequence[Said]) -> list[list[Said]]:
         """S of each sentence."""
         times, more = LONGER
-        found = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
-        own = [[each] if self.reference else [] for each in right]
-        return [list(dict.fromkeys([*each, *draws])) for each, draws in zip(own, found, strict=True)]
+        samples = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
+        own = [[reference] if self.reference else [] for reference in right]
+        return [list(dict.fromkeys([*references, *draws])) for references, draws in zip(own, samples, strict=True)]
 
-    def _error(self, said: Said, right: Said) -> float:
+    def _error(self, translation: Said, right: Said) -> float:
         """D of a translation."""
         symbols = self.target.vocabulary.symbols
         wanted = [UNSAID if number == UNK else symbol for number, symbol in zip(right, symbols(right), strict=True)]
-        text, reference = (self.target.text.decode(each) for each in (symbols(said), wanted))
+        text, reference = (self.target.text.decode(symbol_ids) for symbol_ids in (symbols(translation), wanted))
         score = self.metric.sentence(text, [reference]).value / 100
         return 1 - score if self.metric.higher_is_better else score
 
@@ -100,29 +105,31 @@ def _draw(model: Seq2Seq, state: State, sentences: int, samples: int, longest: i
     """What the model draws for each sentence, ended after `longest` symbols at the latest."""
     start = first_tensor(state.source_state)
     rows = torch.arange(sentences, device=start.device).repeat_interleave(samples)
-    symbols, ended, said = (
+    symbols, ended, steps = (
         torch.full_like(rows, model.start_id),
         torch.zeros_like(rows, dtype=torch.bool),
         list[Tensor](),
     )
     state = model.reorder(state, rows)
-    while len(said) < longest and not ended.all():
+    while len(steps) < longest and not ended.all():
         prediction = model.predict(symbols, state)
         symbols, state = drawn(prediction), prediction.state
         ended |= symbols == EOS
-        said.append(symbols)
-    every = [_until_end(each) for each in torch.stack(said, 1).tolist()]
-    return [every[first : first + samples] for first in range(0, len(every), samples)]
+        steps.append(symbols)
+    translations = [_until_end(row) for row in torch.stack(steps, 1).tolist()]
+    return [translations[first : first + samples] for first in range(0, len(translations), samples)]
 
 
 def _until_end(symbols: list[int]) -> Said:
     return tuple(symbols[: symbols.index(EOS)] if EOS in symbols else symbols)
 
 
-def _log_probs(model: Seq2Seq, state: State, batch: Batch, every: Sequence[Sequence[Said]]) -> Float[Tensor, "N"]:
+def _log_probs(model: Seq2Seq, state: State, batch: Batch, candidates: Sequence[Sequence[Said]]) -> Float[Tensor, "N"]:
     """`log P(y | x)` of these translations, those of one sentence after those of the other."""
-    target = pad([[*each, EOS] for said in every for each in said]).to(batch.target.ids.device)
-    numbers = [number for number, said in enumerate(every) for _ in said]
+    target = pad([[*translation, EOS] for translations in candidates for translation in translations]).to(
+        batch.target.ids.device
+    )
+    numbers = [number for number, translations in enumerate(candidates) for _ in translations]
     rows = torch.tensor(numbers, device=target.ids.device)
     own = State(*(select(part, rows) for part in state))
     readout = model.readouts(model.unroll(own, target.ids), batch._replace(target=target), own)

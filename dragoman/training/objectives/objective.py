@@ -15,7 +15,7 @@ from dragoman.model.attention.normalizers import competes
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
-from dragoman.training.objectives.consistency import Consistency, Once
+from dragoman.training.objectives.consistency import Consistency, NoConsistency
 from dragoman.training.objectives.penalties import Penalty
 
 MakePasses: TypeAlias = Callable[[Consistency, Seq2Seq, tuple[SourceBatch, ...], Tensor], tuple[ForwardPass, ...]]
@@ -30,7 +30,7 @@ class ObjectiveContext(NamedTuple):
     target: Language
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
     penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
-    consistency: Consistency = Once()  # the same; one pass unless the objective is `consistent`
+    consistency: Consistency = NoConsistency()  # the same; one pass unless the objective is `consistent`
     forward_passes: MakePasses = Consistency.forward_passes  # or what replays it (`CudaGraphs`)
 
 
@@ -60,7 +60,7 @@ class Objective(nn.Module, ABC):
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
-    def misfits(self, before: int) -> Iterator[str]:
+    def warnings(self, before: int) -> Iterator[str]:
         """Options of `training` that do not fit the planned number of steps, or the number `before` (0 = none) that
         training began with.
         """

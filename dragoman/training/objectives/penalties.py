@@ -48,7 +48,7 @@ class Penalty(nn.Module, ABC):
         if self.share:
             self.updates += int(updated)
 
-    def misfits(self, before: int) -> Iterator[str]:
+    def warnings(self, before: int) -> Iterator[str]:
         """Options that do not fit the length `before` (0 = none) that training began with."""
         was = round(self.share * before)
         if before and was != self.begin:

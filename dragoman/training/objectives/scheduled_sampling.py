@@ -18,7 +18,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
 from dragoman.training.objectives.objective import ObjectiveContext
 from dragoman.training.objectives.predicted import best, drawn
-from dragoman.training.objectives.teacher_forcing import Forced, Forcing, force
+from dragoman.training.objectives.teacher_forcing import ForcedObjective, ForcedPass, force
 
 LARGEST: Final = 700.0  # exponent whose power is a float
 DECAYS: Final[dict[str, Callable[[float, float], float]]] = {  # of the constant k and the number of updates i
@@ -29,7 +29,7 @@ DECAYS: Final[dict[str, Callable[[float, float], float]]] = {  # of the constant
 
 
 @final
-class ScheduledSampling(Forcing):
+class ScheduledSampling(ForcedObjective):
     """`- sum_t log P(y_t | z_<t, x)` (Bengio et al. 2015): z_t is y_t of the reference with a probability that falls
     with the number i of updates, and otherwise what the model predicts after z_<t, be it `drawn` or the `best`.
 
@@ -65,21 +65,21 @@ class ScheduledSampling(Forcing):
         """Of reading a symbol of the reference."""
         return max(self.least, self.decay(int(self.updates)))
 
-    def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
+    def passes(self, model: Seq2Seq, batch: Batch) -> list[ForcedPass]:
         return self.consistency.passes(lambda: force(model, batch, self._mixed), model)
 
     @torch.no_grad()
     def _mixed(self, model: Seq2Seq, state: State, target: Sequence) -> Int[Tensor, "B T"]:
         """What the decoder reads: the reference with predictions in the place of some symbols."""
-        given = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
-        if given.all():
+        teacher_forced = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
+        if teacher_forced.all():
             return target.ids
-        said, symbols = [], torch.full_like(target.ids[:, 0], model.start_id)
-        for known, gold in zip(given.T[:-1], target.ids.T[:-1], strict=True):  # the last symbol is not read
+        inputs, symbols = [], torch.full_like(target.ids[:, 0], model.start_id)
+        for forced, gold in zip(teacher_forced.T[:-1], target.ids.T[:-1], strict=True):  # the last symbol is not read
             prediction = model.predict(symbols, state)
-            symbols, state = torch.where(known, gold, self.choose(prediction)), prediction.state
-            said.append(symbols)
-        read = torch.stack([*said, target.ids[:, -1]], 1)
+            symbols, state = torch.where(forced, gold, self.choose(prediction)), prediction.state
+            inputs.append(symbols)
+        read = torch.stack([*inputs, target.ids[:, -1]], 1)
         return read.masked_fill(read >= model.target_embedding.symbols, UNK)
 
     def after_step(self, updated: bool) -> None:

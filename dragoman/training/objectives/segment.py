@@ -46,10 +46,10 @@ class Segment(Objective):
         yield from lattices.problems("segment", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        found, mask, real = lattice(model, batch), batch.sources[0].mask, batch.target.mask
-        shift, place = shift_of(found.decoder)
-        energies = shift.energies(found.queries, found.state.source_state.terms[place]).to(found.log_probs.dtype)
-        return Loss(-log_likelihood(energies, found.log_probs, mask, real).sum(), int(real.sum()))
+        paths, mask, real = lattice(model, batch), batch.sources[0].mask, batch.target.mask
+        shift, place = shift_of(paths.decoder)
+        energies = shift.energies(paths.queries, paths.state.source_state.terms[place]).to(paths.log_probs.dtype)
+        return Loss(-log_likelihood(energies, paths.log_probs, mask, real).sum(), int(real.sum()))
 
 
 def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:

@@ -19,7 +19,7 @@ from dragoman.training.objectives.penalties import Penalty
 Reads: TypeAlias = Callable[[Seq2Seq, State, Sequence], Int[Tensor, "B T"]]
 
 
-class Forced(NamedTuple):
+class ForcedPass(NamedTuple):
     """A batch under teacher forcing: its loss, the memory that the decoder attended to with its weights, and what the
     output read.
     """
@@ -30,7 +30,7 @@ class Forced(NamedTuple):
     readout: Readout
 
 
-def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
+def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> ForcedPass:
     """`- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what it `reads` in its place."""
     memories = model.encode(batch.sources)
     state = model.start(memories)
@@ -38,14 +38,14 @@ def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> Forced:
     return forced(model, batch, ForwardPass(memories, state, model.unroll(state, read)))
 
 
-def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> Forced:
+def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> ForcedPass:
     """The same, given all that comes before the loss."""
     readout, target = model.readouts(computed.unrolled, batch, computed.state), batch.target
     loss = model.output.loss(readout, target.labels[target.mask])
-    return Forced(loss, computed.memories[0], computed.unrolled.weights, readout)
+    return ForcedPass(loss, computed.memories[0], computed.unrolled.weights, readout)
 
 
-class Forcing(Objective):
+class ForcedObjective(Objective):
     """The loss of `force`, penalties on attention, and the difference between several passes (`Consistency`).
 
     The symbols of each pass are counted, so that the mean loss is that of a pass.
@@ -63,25 +63,27 @@ class Forcing(Objective):
         self.parts = ("cross_entropy", *more) if more else ()
 
     @abstractmethod
-    def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
+    def passes(self, model: Seq2Seq, batch: Batch) -> list[ForcedPass]:
         """What each pass that the consistency makes finds."""
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        found = self.passes(model, batch)
+        passes = self.passes(model, batch)
         if not self.parts:
-            return found[0].loss
-        parts = [torch.stack([each.loss.total for each in found]).sum()]
+            return passes[0].loss
+        parts = [torch.stack([forced_pass.loss.total for forced_pass in passes]).sum()]
         parts += (
-            torch.stack([penalty(each.weights, each.memory, batch) for each in found]).sum()
+            torch.stack([penalty(forced_pass.weights, forced_pass.memory, batch) for forced_pass in passes]).sum()
             for penalty in self.penalties.values()
         )
         if self.consistency.compares:
-            parts.append(self.consistency.difference([model.output.log_probs(each.readout) for each in found]))
-        return Loss(torch.stack(parts).sum(), sum(each.loss.symbols for each in found), tuple(parts))
+            parts.append(
+                self.consistency.difference([model.output.log_probs(forced_pass.readout) for forced_pass in passes])
+            )
+        return Loss(torch.stack(parts).sum(), sum(forced_pass.loss.symbols for forced_pass in passes), tuple(parts))
 
-    def misfits(self, before: int) -> Iterator[str]:
+    def warnings(self, before: int) -> Iterator[str]:
         for kind, penalty in self._penalties():
-            yield from (f"penalties.{kind}.{misfit}" for misfit in penalty.misfits(before))
+            yield from (f"penalties.{kind}.{warning}" for warning in penalty.warnings(before))
 
     def after_step(self, updated: bool) -> None:
         for _, penalty in self._penalties():
@@ -94,7 +96,7 @@ class Forcing(Objective):
 
 
 @final
-class TeacherForcing(Forcing):
+class TeacherForcing(ForcedObjective):
     """`- sum_t log P(y_t | y_<t, x)` with the reference as the decoder's input (AN: gold y replaces the prediction)."""
 
     replays = True
@@ -103,6 +105,6 @@ class TeacherForcing(Forcing):
         super().__init__(context)
         self.forward_passes = context.forward_passes
 
-    def passes(self, model: Seq2Seq, batch: Batch) -> list[Forced]:
+    def passes(self, model: Seq2Seq, batch: Batch) -> list[ForcedPass]:
         computed = self.forward_passes(self.consistency, model, batch.sources, batch.target.ids)
-        return [forced(model, batch, each) for each in computed]
+        return [forced(model, batch, forward_pass) for forward_pass in computed]

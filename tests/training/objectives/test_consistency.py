@@ -14,7 +14,7 @@ from dragoman.configuration.document import ConfigError
 from dragoman.model.embedding import Embedding
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import session
-from dragoman.training.objectives.consistency import CONSISTENCIES, Once, RDrop, TokenCutoff, cut, divergence
+from dragoman.training.objectives.consistency import CONSISTENCIES, NoConsistency, RDrop, TokenCutoff, cut, divergence
 from dragoman.training.objectives.penalties import Coverage
 from dragoman.training.objectives.scheduled_sampling import ScheduledSampling
 from dragoman.training.objectives.teacher_forcing import TeacherForcing, force
@@ -155,8 +155,8 @@ def test_every_parameter_learns_by_any_exact_output(output: dict[str, Any]) -> N
 
 def test_without_it_there_is_one_pass() -> None:
     model = build_model()
-    assert len(Once().passes(lambda: force(model, BATCH), model)) == 1
-    assert TeacherForcing(context(consistency=Once())).parts == ()
+    assert len(NoConsistency().passes(lambda: force(model, BATCH), model)) == 1
+    assert TeacherForcing(context(consistency=NoConsistency())).parts == ()
 
 
 REFUSED = {
