@@ -37,7 +37,8 @@ def model(sizes: Sizes) -> ModelConfig:
         encoder=Spec("rnn", {"cell": "gru", "size": sizes.encoder, "dropout": 0.2}),
         attention=AttentionConfig(score=Spec("additive")),
         decoder=Spec(
-            "rnn", {"cell": "gru", "size": sizes.decoder, "feed": "attentional", "features": "tanh", "dropout": 0.2}
+            "rnn",
+            {"cell": "gru", "size": sizes.decoder, "input_feeding": "attentional", "readout": "tanh", "dropout": 0.2},
         ),
     )
 

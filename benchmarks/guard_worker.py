@@ -34,7 +34,7 @@ RECURRENT = """
   embedding: {size: 256, tie: all}
   encoder: {kind: rnn, cell: gru, size: 256, dropout: 0.2}
   attention: {score: additive}
-  decoder: {kind: rnn, cell: gru, size: 512, feed: attentional, features: tanh, dropout: 0.2}"""
+  decoder: {kind: rnn, cell: gru, size: 512, input_feeding: attentional, readout: tanh, dropout: 0.2}"""
 TRANSFORMER = """
   embedding: {size: 256, tie: all}
   encoder: {kind: self_attention, size: 256, layers: 3, heads: 4, hidden: 1024}

@@ -44,8 +44,8 @@ model:
   embedding: {{size: 192, dropout: 0.2, tie: all}}
   encoder: {{kind: rnn, cell: gru, size: 192, dropout: 0.2}}
   attention: {{score: additive}}
-  decoder: {{kind: rnn, cell: gru, size: 384, attend: between, features: deep, dropout: 0.2}}
-  output: {{kind: full, label_smoothing: 0.1}}
+  decoder: {{kind: rnn, cell: gru, size: 384, attend: between, readout: deep, dropout: 0.2}}
+  output: {{kind: softmax, label_smoothing: 0.1}}
 training:
   epochs: {epochs}
   batch: {{size: 2500, type: tokens}}

@@ -30,7 +30,7 @@ from dragoman.training import checks
 MESSAGES = Path(__file__).resolve().parent.parent / "configs" / "rare" / "messages.yaml"
 DEV = 1500  # development pairs, of all languages together
 OUTPUTS = {
-    "full": "full",
+    "softmax": "softmax",
     "nce": "{kind: nce, samples: 500}",
     "partitioned": "{kind: partitioned, portion: 15000}",
     "classes": "classes",

@@ -84,7 +84,7 @@ def rows() -> list[Row]:
     found += [Row(f"memory as a source, {kind}", OWN, {**MEMORY, "model.combination": kind}) for kind in kinds]
     found.append(Row("memory as a source, one sequence", OWN, {**MEMORY, **JOINED}))
     edits = {"data.edits": "memory", "model.cursor": "true", "model.combination": "hierarchical"}
-    sure = {"model.output": "full", "search": "{kind: beam, size: 5, normalisation: none}"}  # many `<keep>`
+    sure = {"model.output": "softmax", "search": "{kind: beam, size: 5, normalisation: none}"}  # many `<keep>`
     found.append(Row("edits of the memory", OWN, {**MEMORY, **edits, **sure}))
     reads = {**MEMORY, "model.combination": "hierarchical"}
     found += [Row(PLAIN, PARENT), Row(READER, PARENT, reads)]

@@ -87,7 +87,7 @@ TOKENS = {  # training examples behind these ends
 # Accuracy of the best network for each split (Lake and Baroni 2018).
 SCAN = {"simple": 99.8, "length": 20.8, "addprim_jump": 1.2, "addprim_turn_left": 90.3}
 # What else reads the splits that ask for what was never seen, and how it differs from the configuration.
-HARD = {"model.decoder.attend": "after", "model.decoder.features": "tanh", "training.objective": "marginal"}
+HARD = {"model.decoder.attend": "after", "model.decoder.readout": "tanh", "training.objective": "marginal"}
 SELF = "{kind: self_attention, size: 64, layers: 3, heads: 4, hidden: 128, dropout: 0.1}"
 UNSEEN = ("length", "addprim_jump")
 MECHANISMS = {

@@ -37,7 +37,7 @@ from dragoman.model import build
 from dragoman.training.objectives.teacher_forcing import force
 
 SOURCE, LENGTH, SENTENCES = 10_000, 25, 80  # symbols; words of a sentence; sentences of a batch
-OUTPUTS = ("full", "nce", "partitioned", "classes", "huffman", "adaptive")  # the others copy, or spell
+OUTPUTS = ("softmax", "nce", "partitioned", "classes", "huffman", "adaptive")  # the others copy, or spell
 CORPUS = 100_000_000  # words, of which the frequencies are
 ROWS = 200  # batches in which a portion is found, at most
 
@@ -141,7 +141,7 @@ def rows(outputs: Sequence[str], sizes: Sequence[int], rounds: int, updates: int
                 found.setdefault(output, []).append(measured(output, symbols, updates))
         medians = {output: Figures(*map(statistics.median, zip(*each, strict=True))) for output, each in found.items()}
         for output, (rate, memory) in medians.items():
-            ratio = f"{rate / medians['full'].rate:.1f}"
+            ratio = f"{rate / medians['softmax'].rate:.1f}"
             yield f"| {symbols:,} | `{output}` | {rate:,.0f} | {ratio} | {memory / 1e9:.1f} |"
 
 

@@ -50,7 +50,7 @@ def settings(
             "attention": {"score": score, "terms": terms, "normalizer": normalizer, **(attention or {})},
             "combination": combination,
             "decoder": {"kind": "rnn", "size": SIZE, **(decoder or {})},
-            "output": {"kind": "full", **(output or {})},
+            "output": {"kind": "softmax", **(output or {})},
         }
     )
 

@@ -49,7 +49,7 @@ MODELS: dict[str, dict[str, Any]] = {
         for kind in BRIDGES
         if kind != "none"
     },
-    **{f"feed {kind}": {"decoder": {"feed": kind, "features": "tanh"}} for kind in FEEDS},
+    **{f"feed {kind}": {"decoder": {"input_feeding": kind, "readout": "tanh"}} for kind in FEEDS},
     **{f"attend {kind}": {"decoder": {"attend": kind, "layers": 2}} for kind in TIMINGS},
     **{f"features {kind}": {"decoder": {"features": kind}} for kind in FEATURES},
     **{

@@ -23,7 +23,7 @@ text:
 model:
   embedding: {size: 12}
   encoder: {kind: rnn, size: 12}
-  decoder: {kind: rnn, size: 24, features: deep}
+  decoder: {kind: rnn, size: 24, readout: deep}
 training:
   epochs: 2
   batch: {size: 16}

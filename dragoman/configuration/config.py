@@ -63,8 +63,8 @@ class EmbeddingConfig(Section):
         "none",
         description="shared tables: output (target = output layer), languages (source = target), all, none",
     )
-    source: Spec = Field(Spec("table"), description="the vectors of source symbols")
-    target: Spec = Field(Spec("table"), description="the vectors of target symbols")
+    source: Spec = Field(Spec("lookup"), description="the vectors of source symbols")
+    target: Spec = Field(Spec("lookup"), description="the vectors of target symbols")
 
 
 class AttentionConfig(Section):
@@ -111,7 +111,7 @@ class ModelConfig(Section):
     attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
     combination: Spec = Field(Spec("concatenation"), description="what becomes of attention to several sources")
     decoder: Spec = Field(Spec("rnn"), description="writes the target sentence")
-    output: Spec = Field(Spec("full"), description="from features to probabilities of symbols")
+    output: Spec = Field(Spec("softmax"), description="from features to probabilities of symbols")
     cursor: bool = Field(
         False, description="of data.edits: true = the decoder reads the state of the symbol that is edited next, too"
     )

@@ -81,7 +81,7 @@ def choose(
     # the longest sentences, many times longer than the mean in catalogues, take no more memory than others.
     counts = [text[side]["unit"].options["size"] for side in ("source", "target")]
     length = mean_length(sample.examples, counts[:1] if text["shared_vocabulary"] else counts, max_length)
-    looks = {"attend": "between", "feed": "nothing", "features": "deep"}
+    looks = {"attend": "between", "input_feeding": "none", "readout": "deep"}
     tokenise = "none" if sample.tokenised else sample.tokenise
     bleu, chrf = Spec("bleu", {"tokenise": tokenise} if tokenise else {}), Spec("chrf")
     metrics = [chrf, bleu] if sample.pairs < FEW else [bleu, chrf]
@@ -99,7 +99,7 @@ def choose(
                 "combination": "hierarchical" if options.memory else "concatenation",
                 "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
                 "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
-                "output": Spec("full", {"label_smoothing": 0.1}),
+                "output": Spec("softmax", {"label_smoothing": 0.1}),
             },
             "training": {
                 "epochs": epochs,

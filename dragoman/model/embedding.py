@@ -264,7 +264,7 @@ class Hybrid(Embedding):
 
 
 EMBEDDINGS: Mapping[str, type[Embedding]] = {
-    "table": Table,
+    "lookup": Table,
     "hybrid": Hybrid,
     "character_rnn": CharacterRnn,
     "character_cnn": CharacterCnn,

@@ -39,7 +39,7 @@ def test_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ratios_are_to_the_full_softmax(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = {"full": [10.0, 30.0, 20.0], "nce": [50.0, 100.0, 70.0]}
+    rates = {"softmax": [10.0, 30.0, 20.0], "nce": [50.0, 100.0, 70.0]}
     monkeypatch.setattr(vocabulary, "measured", lambda output, symbols, _: Figures(rates[output].pop(0), symbols * 1e6))
-    table = list(vocabulary.rows(["full", "nce"], [5000], 3, 1))
-    assert table[2:] == ["| 5,000 | `full` | 20 | 1.0 | 5.0 |", "| 5,000 | `nce` | 70 | 3.5 | 5.0 |"]
+    table = list(vocabulary.rows(["softmax", "nce"], [5000], 3, 1))
+    assert table[2:] == ["| 5,000 | `softmax` | 20 | 1.0 | 5.0 |", "| 5,000 | `nce` | 70 | 3.5 | 5.0 |"]

@@ -22,7 +22,7 @@ def _options() -> set[str]:
 def test_every_synonym_leads_to_a_name_that_is_there() -> None:
     kinds = {kind for table in checks.PARTS.values() for kind in table}
     keys = {key.rpartition(".")[2] for key in keys_of(Config)}
-    values = {"cuda", "bfloat16", "float32", "tokens", "sentences", "attentional", "feed"}
+    values = {"cuda", "bfloat16", "float32", "tokens", "sentences", "attentional"}
     assert {own for names in NAMES.values() for own in names} <= kinds | keys | values | _options() | {"beam"}
 
 
@@ -61,8 +61,7 @@ def test_a_valid_name_is_preferred_in_order() -> None:
         ("model: {attention: {score: concat}}", "additive"),
         ("model: {encoder: transformer}", "self_attention"),
         ("model: {encoder: {kind: rnn, num_layers: 2}}", "layers"),
-        ("model: {decoder: {kind: rnn, feed: input_feeding}}", "attentional"),
-        ("model: {decoder: {kind: rnn, input_feeding: true}}", "feed"),
+        ("model: {decoder: {kind: rnn, input_feeding: input_feeding}}", "attentional"),
         ("training: {lr: 0.1}", "training.optimizer.learning_rate"),
         ("training: {optimizer: {kind: adam, lr: 0.1}}", "learning_rate"),
         ("training: {batch_size: 3}", "training.batch.size"),

@@ -215,7 +215,7 @@ def test_the_options_that_matter_most_are_written_out(tmp_path: Path) -> None:
     config = tmp_path / "c.yaml"
     initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
     text = config.read_text(encoding="utf-8")
-    for option in ("cell: gru", "layers: 1", "direction: bidirectional", "attend: between", "feed: nothing"):
+    for option in ("cell: gru", "layers: 1", "direction: bidirectional", "attend: between", "input_feeding: none"):
         assert f"    {option}\n" in text
     assert f"dragoman debug config {config} prints all of them." in text
 

@@ -36,8 +36,8 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
             "cell": "lstm",
             "layers": 2,
             "attend": "before",
-            "feed": "attentional",
-            "features": "deep",
+            "input_feeding": "attentional",
+            "readout": "deep",
             "layer_norm": True,
             "residual": True,
         },
@@ -51,8 +51,8 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "decoder": {
             "cell": "gru_an",
             "attend": "between",
-            "feed": "context",
-            "features": "concat",
+            "input_feeding": "context",
+            "readout": "concat",
             "layer_norm": True,
         },
     },
@@ -61,7 +61,13 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "encoder": {"cell": "rnn", "dropout": 0.5, "direction": "reversed"},
         "score": "scaled_dot",
         "bridge": "copy",
-        "decoder": {"cell": "rnn", "feed": "context", "dropout": 0.5, "recurrent_dropout": 0.5, "variational": False},
+        "decoder": {
+            "cell": "rnn",
+            "input_feeding": "context",
+            "dropout": 0.5,
+            "recurrent_dropout": 0.5,
+            "variational": False,
+        },
         "embedding": {"tie": "all", "dropout": 0.5},
         "start_symbol": "eos",
     },
@@ -69,21 +75,21 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "encoder": {"layers": 2},
         "score": "none",
         "bridge": {"kind": "copy", "layers": "first"},
-        "decoder": {"layers": 2, "feed": "attentional"},
+        "decoder": {"layers": 2, "input_feeding": "attentional"},
     },
     "shift": {
         "score": "uniform",
         "attention": {"terms": ["shift"]},
         "encoder": {"direction": "forward"},
         "bridge": "zero",
-        "decoder": {"attend": "before", "features_size": 3},
+        "decoder": {"attend": "before", "readout_size": 3},
     },
     "self-attention encoder": {
         "encoder": {**SELF, "positions": "learned", "longest": 10},
         "bridge": "mean",
         "score": "linear",
         "normalizer": "hard",
-        "decoder": {"attend": "between", "feed": "attentional", "external_memory": 3},
+        "decoder": {"attend": "between", "input_feeding": "attentional", "external_memory": 3},
     },
     "transformer": {
         "encoder": {**SELF, "positions": "none"},
@@ -96,7 +102,7 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "score": {"kind": "convolutional", "widths": [2, 3, 4]},
         "normalizer": "entmax",
         "bridge": "none",
-        "decoder": {**SELF, "positions": "none", "features_size": 3},
+        "decoder": {**SELF, "positions": "none", "readout_size": 3},
     },
     "terms": {
         "attention": {
@@ -193,8 +199,8 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     decoders = [each.get("decoder", {}) for each in MODELS.values()]
     assert {decoder.get("cell", "gru") for decoder in decoders} == set(CELLS)
     assert {decoder.get("attend", "after") for decoder in decoders} == set(TIMINGS)
-    assert {decoder.get("feed", "nothing") for decoder in decoders} == {"nothing", "context", "attentional"}
-    assert {decoder.get("features", "tanh") for decoder in decoders} == set(FEATURES)
+    assert {decoder.get("input_feeding", "none") for decoder in decoders} == {"none", "context", "attentional"}
+    assert {decoder.get("readout", "tanh") for decoder in decoders} == set(FEATURES)
     assert {kind_of(each.get("bridge", "final")) for each in MODELS.values()} == set(BRIDGES)
     assert {kind_of(each.get("normalizer", "softmax")) for each in MODELS.values()} == set(NORMALIZERS)
     terms = [term for each in MODELS.values() for term in each.get("attention", {}).get("terms", ())]

@@ -15,7 +15,7 @@ PAIRS = 60
 OPTIONS = {
     "model.embedding": {"size": 24},
     "model.encoder": {"kind": "rnn", "size": 24},
-    "model.decoder": {"kind": "rnn", "size": 48, "features": "deep"},
+    "model.decoder": {"kind": "rnn", "size": 48, "readout": "deep"},
     "training.epochs": None,
     "training.steps": 300,
     "training.validate_every": 300,

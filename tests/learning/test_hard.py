@@ -18,7 +18,7 @@ MODEL: dict[str, Any] = {
     "normalizer": "hard",
     "embedding": {"size": 24},
     "encoder": {"size": SIZE // 2},
-    "decoder": {"size": SIZE, "features": "deep"},
+    "decoder": {"size": SIZE, "readout": "deep"},
 }
 
 

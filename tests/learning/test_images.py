@@ -30,7 +30,7 @@ model:
   embedding: {size: 16}
   encoder: {kind: rnn, size: 16}
   features: {kind: projection, size: 32}
-  decoder: {kind: rnn, size: 32, attend: between, features: deep}
+  decoder: {kind: rnn, size: 32, attend: between, readout: deep}
 training:
   epochs: null
   steps: 300

@@ -14,7 +14,7 @@ OPTIONS: dict[str, Any] = {
     "text": {"shared_vocabulary": True, "source": WORDS, "target": WORDS},
     "model.embedding": {"size": 16, "tie": "all"},
     "model.encoder": {"kind": "rnn", "size": 16, "dropout": 0.1},
-    "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},
+    "model.decoder": {"kind": "rnn", "size": 32, "readout": "deep"},
     "training.epochs": 20,
     "training.patience": None,
     "training.validate_every": 800,

@@ -79,17 +79,17 @@ MODELS: dict[str, dict[str, Any]] = {
     "luong": {
         "score": "dot",
         "encoder": {"cell": "lstm"},
-        "decoder": {"cell": "lstm", "attend": "after", "feed": "attentional", "features": "tanh"},
+        "decoder": {"cell": "lstm", "attend": "after", "input_feeding": "attentional", "readout": "tanh"},
     },
     "conditional": {
         "score": "additive",
         "encoder": {"cell": "gru"},
-        "decoder": {"cell": "gru", "attend": "between", "feed": "nothing", "features": "deep"},
+        "decoder": {"cell": "gru", "attend": "between", "input_feeding": "none", "readout": "deep"},
     },
     "printed": {
         "score": "bilinear",
         "encoder": {"cell": "gru_an"},
-        "decoder": {"cell": "gru_an", "attend": "before", "feed": "context", "features": "concat"},
+        "decoder": {"cell": "gru_an", "attend": "before", "input_feeding": "context", "readout": "concat"},
     },
 }
 

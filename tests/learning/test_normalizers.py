@@ -13,7 +13,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import pairs
 from tests.learning.test_learning import accuracy, copy, draw, learn
 
-CONDITIONAL: dict[str, Any] = {"decoder": {"attend": "between", "features": "deep"}}
+CONDITIONAL: dict[str, Any] = {"decoder": {"attend": "between", "readout": "deep"}}
 
 
 def weights(model: Seq2Seq) -> Tensor:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.learning.test_learning import accuracy, copy, learn
 
-PLAIN: dict[str, Any] = {"bridge": "zero", "decoder": {"attend": "between", "features": "deep"}}
+PLAIN: dict[str, Any] = {"bridge": "zero", "decoder": {"attend": "between", "readout": "deep"}}
 
 
 @pytest.mark.spec("B10")

@@ -50,23 +50,23 @@ OPTIONS = {
     "score": [*SCORES, "none"],
     "cell": list(CELLS),
     "attend": list(TIMINGS),
-    "feed": list(FEEDS),
-    "features": list(FEATURES),
+    "input_feeding": list(FEEDS),
+    "readout": list(FEATURES),
     "output": [kind for kind, output in OUTPUTS.items() if not output.spells],  # others: test_spelling.py
 }
 IMPOSSIBLE: dict[str, dict[str, str]] = {  # the only reasons there are
     "there is no context to attend before": {"score": "none", "attend": "before"},
     "there is no context to attend between": {"score": "none", "attend": "between"},
-    "there is no context to attend after or to feed": {"score": "none", "feed": "context"},
-    "feed: attentional feeds the vector that features: tanh or deep make": {
-        "feed": "attentional",
-        "features": "concat",
+    "there is no context to attend after or to feed": {"score": "none", "input_feeding": "context"},
+    "input_feeding: attentional feeds the vector that readout: tanh or deep make": {
+        "input_feeding": "attentional",
+        "readout": "concat",
     },
 }
 
 
 def possible(parts: Mapping[str, str]) -> bool:
-    nothing_to_copy_by = parts.get("score") == "none" and OUTPUTS[parts.get("output", "full")].reads_source
+    nothing_to_copy_by = parts.get("score") == "none" and OUTPUTS[parts.get("output", "softmax")].reads_source
     return not nothing_to_copy_by and not any(pair.items() <= parts.items() for pair in IMPOSSIBLE.values())
 
 
@@ -78,7 +78,7 @@ def of_parts(parts: Mapping[str, str], **encoder: str) -> dict[str, Any]:
     """Options of a model, for `settings`. The encoder has the cell of the decoder."""
     decoder = {name: value for name, value in parts.items() if name not in ("score", "output")}
     cell = {"cell": decoder["cell"]} if "cell" in decoder else {}
-    output = {"kind": parts.get("output", "full")}
+    output = {"kind": parts.get("output", "softmax")}
     return {
         "score": parts.get("score", "additive"),
         "decoder": decoder,
@@ -165,12 +165,12 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"encoder": {"direction": "both"}}, ("encoder", "direction"), "forward, reversed, bidirectional"),
     ({"decoder": {"attention": "dot"}}, ("decoder", "attention"), "unknown key"),
     (
-        {"decoder": {"features": "concat", "features_size": 3}},
+        {"decoder": {"readout": "concat", "readout_size": 3}},
         ("decoder",),
-        "features: concat has the size of state and context",
+        "readout: concat has the size of state and context",
     ),
-    ({"embedding": {"tie": "output"}, "decoder": {"features": "concat"}}, ("output",), "features have size 8"),
-    ({"embedding": {"tie": "all"}, "decoder": {"features_size": 3}}, ("output",), "without features_size"),
+    ({"embedding": {"tie": "output"}, "decoder": {"readout": "concat"}}, ("output",), "features have size 8"),
+    ({"embedding": {"tie": "all"}, "decoder": {"readout_size": 3}}, ("output",), "without readout_size"),
     ({"encoder": SELF}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
     ({"encoder": SELF, "bridge": "copy"}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
     ({"decoder": SELF}, ("bridge",), "is 'final', and this decoder starts from no state; use 'none'"),
@@ -178,9 +178,9 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"bridge": "none"}, ("bridge",), "this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'"),
     ({"decoder": SELF, "bridge": "none", "score": "none"}, ("decoder",), "a score other than none"),
     (
-        {"decoder": {**SELF, "features_size": 3}, "bridge": "none", "embedding": {"tie": "output"}},
+        {"decoder": {**SELF, "readout_size": 3}, "bridge": "none", "embedding": {"tie": "output"}},
         ("output",),
-        "without features_size",
+        "without readout_size",
     ),
     ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
     ({"output": {"kind": "pointer"}, "score": "none"}, ("output",), "'pointer' reads attention, and there is none"),
@@ -215,7 +215,7 @@ def test_several_faults_are_told_at_once() -> None:
     """Those of options first; then all that do not fit, each part going on beside the others."""
     several = settings(score="dott", bridge="copi", encoder={"sizee": 3})
     assert [problem.path[1] for problem in problems(several)] == ["encoder", "bridge", "attention"]
-    unfit = settings(score="dot", bridge="copy", decoder={"size": 5, "features_size": 3}, embedding={"tie": "output"})
+    unfit = settings(score="dot", bridge="copy", decoder={"size": 5, "readout_size": 3}, embedding={"tie": "output"})
     assert [problem.path[1] for problem in problems(unfit)] == ["attention", "bridge", "output"]
 
 

@@ -23,7 +23,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     **{f"output {kind}": {"output": {"kind": kind}} for kind in OUTPUTS},
     **{f"term {kind}": {"terms": kind} for kind in TERMS if TERMS[kind].reads_symbols},
-    **{f"tie {tie}": {"embedding": {"tie": tie}, "decoder": {"features": "deep"}} for tie in TIES},
+    **{f"tie {tie}": {"embedding": {"tie": tie}, "decoder": {"readout": "deep"}} for tie in TIES},
 }
 
 

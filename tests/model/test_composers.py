@@ -152,7 +152,7 @@ def test_a_word_has_one_vector_in_the_vocabulary_and_outside(kind: str) -> None:
         torch.testing.assert_close(some(torch.tensor([4, 5])), everything(torch.tensor([5, 4])))
 
 
-@pytest.mark.parametrize("kind", ["table"])
+@pytest.mark.parametrize("kind", ["lookup"])
 def test_who_reads_no_characters_does_not_know_the_word(kind: str) -> None:
     made = build(EMBEDDINGS, Spec(kind), SymbolTable.sized(6), SIZE, 0.0)
     found = made(torch.tensor([5, 6, 7, 3]), ALPHABET.words(["a", "b"]))

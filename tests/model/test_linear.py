@@ -46,7 +46,7 @@ def test_gradients_are_those_of_the_plain_loop(parts: dict[str, str], monkeypatc
 
 @pytest.mark.parametrize("attend", TIMINGS)
 def test_those_of_an_external_memory_too(attend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = build_model(decoder={"attend": attend, "feed": "attentional", "external_memory": 3})
+    model = build_model(decoder={"attend": attend, "input_feeding": "attentional", "external_memory": 3})
     assert_equal_without_loop(model, monkeypatch, attend)
 
 

@@ -29,7 +29,7 @@ MODELS: dict[str, Mapping[str, Any]] = {
     "hard": {"normalizer": "hard"},
     "hard, of order 1": {
         "normalizer": {"kind": "hard", "order": 1},
-        "decoder": {"attend": "after", "feed": "nothing"},
+        "decoder": {"attend": "after", "input_feeding": "none"},
     },
     "no attention": {"score": "none", "decoder": {"attend": "after"}},
     "pointer": {"output": {"kind": "pointer"}},

@@ -26,12 +26,14 @@ def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> 
 
 @pytest.mark.spec("A1")
 @pytest.mark.parametrize(
-    ("feed", "features"),
-    [("nothing", "concat"), ("nothing", "tanh"), ("nothing", "deep"), ("attentional", "tanh"), ("attentional", "deep")],
+    ("input_feeding", "readout"),
+    [("none", "concat"), ("none", "tanh"), ("none", "deep"), ("attentional", "tanh"), ("attentional", "deep")],
 )
-def test_without_attention_the_decoder_knows_the_final_state_alone(feed: str, features: str) -> None:
+def test_without_attention_the_decoder_knows_the_final_state_alone(input_feeding: str, readout: str) -> None:
     """Whatever the other encoder states are, nothing changes; another final state changes everything."""
-    model = build_model(score="none", decoder={"feed": feed, "features": features}, encoder={"cell": "gru"})
+    model = build_model(
+        score="none", decoder={"input_feeding": input_feeding, "readout": readout}, encoder={"cell": "gru"}
+    )
     (memory,) = model.encode(BATCH.sources)
     expected = model.unroll(model.start((memory,)), BATCH.target.ids)
     assert torch.equal(model(BATCH).features, expected.features)
@@ -106,7 +108,11 @@ SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"score": "none", "encoder": {"direction": "reversed", "cell": "lstm", "layers": 2}},
-    {"score": "bilinear", "bridge": "mean", "decoder": {"attend": "before", "feed": "context", "features": "concat"}},
+    {
+        "score": "bilinear",
+        "bridge": "mean",
+        "decoder": {"attend": "before", "input_feeding": "context", "readout": "concat"},
+    },
     {"score": "uniform", "bridge": "zero", "decoder": {"attend": "between", "cell": "gru_an"}},
     {"decoder": {"attend": "between", "external_memory": 3}},
     {"score": "scaled_dot", "bridge": "none", "encoder": SELF, "decoder": SELF},
@@ -146,7 +152,9 @@ def test_every_parameter_gets_a_gradient(options: dict[str, Any]) -> None:
 def test_gradients_of_the_whole_model() -> None:
     """The loss of a batch through encoder, bridge, attention and input feeding, parameter by parameter."""
     model = build_model(
-        embedding={"size": 2}, encoder={"size": 1}, decoder={"size": 2, "feed": "attentional", "attend": "before"}
+        embedding={"size": 2},
+        encoder={"size": 1},
+        decoder={"size": 2, "input_feeding": "attentional", "attend": "before"},
     )
     batch = pairs([[4, 5], [7]], [[5], [6, 7]])
     names, values = zip(*model.named_parameters(), strict=True)

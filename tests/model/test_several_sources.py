@@ -32,8 +32,8 @@ COMBINATIONS: dict[str, Any] = {
 DECODERS: dict[str, dict[str, Any]] = {
     "plain gru": {"cell": "gru", "attend": "before"},
     "conditional gru": {"cell": "gru", "attend": "between"},
-    "plain lstm": {"cell": "lstm", "attend": "after", "feed": "attentional"},
-    "conditional lstm": {"cell": "lstm", "attend": "between", "features": "deep"},
+    "plain lstm": {"cell": "lstm", "attend": "after", "input_feeding": "attentional"},
+    "conditional lstm": {"cell": "lstm", "attend": "between", "readout": "deep"},
 }
 FIRST = [[4, 5, 6], [], [8, 4], [5]]
 SECOND = [[5], [6, 6, 7, 8], [4, 4, 4, 4, 4], []]

@@ -46,7 +46,7 @@ def test_anything_else_is_refused_and_not_passed_over(held: object) -> None:
 
 def test_a_models_state_can_be_reordered_between_steps() -> None:
     """Rows in another order, one twice, go on exactly as they would have in the old order."""
-    model = build_model(decoder={"cell": "lstm", "layers": 2, "feed": "attentional", "attend": "before"})
+    model = build_model(decoder={"cell": "lstm", "layers": 2, "input_feeding": "attentional", "attend": "before"})
     state = model.step(torch.tensor([4, 5, 6]), model.start(model.encode(BATCH.sources))).state
     rows = torch.tensor([2, 0, 2])
     symbols = torch.tensor([7, 8, 4])
@@ -55,7 +55,7 @@ def test_a_models_state_can_be_reordered_between_steps() -> None:
 
 
 def test_a_tiled_state_is_the_state_of_copies() -> None:
-    model = build_model(decoder={"attend": "between", "feed": "context"})
+    model = build_model(decoder={"attend": "between", "input_feeding": "context"})
     state = model.start(model.encode(BATCH.sources))
     tiled = model.step(torch.tensor([4, 4, 5, 5, 6, 6]), tile(state, 2))
     assert torch.allclose(tiled.features[::2], model.step(torch.tensor([4, 5, 6]), state).features)

@@ -27,9 +27,9 @@ KINDS = sorted(NORMALISATIONS)
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
 MODELS: list[dict[str, Any]] = [
     {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an"}},
-    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
+    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "input_feeding": "context"}},
     {"seed": 4, "score": "scaled_dot", "bridge": "none", "encoder": SELF, "decoder": SELF},
-    {"seed": 3, "score": "none", "decoder": {"feed": "attentional", "layers": 2}, "start_symbol": "eos"},
+    {"seed": 3, "score": "none", "decoder": {"input_feeding": "attentional", "layers": 2}, "start_symbol": "eos"},
     {"seed": 4, "decoder": {"external_memory": 3}},
     {"seed": 5, "normalizer": {"kind": "hard", "order": 1, "jump": 1}},
 ]

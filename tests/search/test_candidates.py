@@ -24,8 +24,8 @@ SYMBOLS = 16
 SOURCES = [[4, 5, 6], [7], [8, 4], [5, 5, 5, 5, 5], [9, 15]]
 CPU = torch.device("cpu")
 MODELS: list[dict[str, Any]] = [
-    {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an", "feed": "attentional"}},
-    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
+    {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an", "input_feeding": "attentional"}},
+    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "input_feeding": "context"}},
     {"seed": 3, "embedding": {"tie": "all"}, "score": "none", "start_symbol": "eos"},
 ]
 models = pytest.mark.parametrize("options", MODELS)

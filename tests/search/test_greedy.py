@@ -19,8 +19,8 @@ from tests.search.toys import A, B, C, Chances, Prefix, Written
 SOURCES = [[4, 5, 6], [7], [8, 4], [5, 5, 5, 5, 5]]
 MODELS: list[dict[str, Any]] = [
     {"seed": 1},
-    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "feed": "context"}},
-    {"seed": 3, "score": "none", "decoder": {"feed": "attentional"}, "start_symbol": "eos"},
+    {"seed": 2, "score": "bilinear", "decoder": {"attend": "between", "cell": "lstm", "input_feeding": "context"}},
+    {"seed": 3, "score": "none", "decoder": {"input_feeding": "attentional"}, "start_symbol": "eos"},
     {"seed": 4, "score": "dot", "decoder": {"attend": "before", "layers": 2}},
 ]
 

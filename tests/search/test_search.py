@@ -36,7 +36,7 @@ from tests.golden import Golden
 from tests.search.toys import A, B, C, Chances, Prefix, Written
 
 SOURCES = [[4, 5], [5], [4, 4, 5]]
-STATES = [{"attend": "before", "feed": "attentional", "cell": "lstm", "layers": 2}, {"attend": "between"}]
+STATES = [{"attend": "before", "input_feeding": "attentional", "cell": "lstm", "layers": 2}, {"attend": "between"}]
 EVERY: dict[str, Search] = {"greedy": Greedy(), "beam": Beam(size=3), "sample": Sample(temperature=0.0)}
 PROVED: dict[str, Search] = {**EVERY, "diverse": Diverse(size=2, groups=2), "exhaustive": Exhaustive()}
 SEEDS = (1, 2, 3)
@@ -144,7 +144,7 @@ def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[s
 @pytest.mark.parametrize("decoder", STATES)
 def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, Any], score: str) -> None:
     """Three rows a sentence, of which one leaves: as with a source for each row."""
-    if score == "none" and (decoder.get("attend", "after") != "after" or decoder.get("feed") == "context"):
+    if score == "none" and (decoder.get("attend", "after") != "after" or decoder.get("input_feeding") == "context"):
         pytest.skip("needs attention")
     model = build_model(decoder=decoder, score=score)
     begun = model.predict(torch.tensor([4, 5, 6]), model.begin(BATCH.sources)).state

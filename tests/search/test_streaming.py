@@ -32,7 +32,7 @@ def singly(source: list[int]) -> list[list[int]]:
     [
         (1, {"seed": 1}),
         (100, {"seed": 1}),
-        (2, {"seed": 2, "decoder": {"attend": "before", "feed": "attentional", "cell": "lstm"}}),
+        (2, {"seed": 2, "decoder": {"attend": "before", "input_feeding": "attentional", "cell": "lstm"}}),
         (1, {"seed": 3, "decoder": {"attend": "between", "layers": 2}, "encoder": {"layers": 2}}),
         (4, {"seed": 3, "decoder": {"attend": "between", "layers": 2}, "encoder": {"layers": 2}}),
     ],

@@ -38,7 +38,7 @@ def test_a_run_translates_scores_and_is_described(kind: str, runs: dict[str, Pat
         assert translation.log_prob == pytest.approx(score.log_prob, abs=1e-4)
     assert kind in str(facts(Run.load(runs[kind])))
     if not OUTPUTS[kind].spells:  # test_characters.py
-        assert dragoman.load([runs[kind], runs["full"]]).translate(LINES)
+        assert dragoman.load([runs[kind], runs["softmax"]]).translate(LINES)
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)
@@ -52,7 +52,7 @@ def test_int8_knows_outputs_of_one_matrix(kind: str, runs: dict[str, Path]) -> N
 
 @pytest.mark.parametrize("kind", ["huffman", "adaptive"])
 def test_a_tie_that_cannot_be_is_told_before_data_are_read(kind: str, tmp_path: Path) -> None:
-    options = {"model.output": kind, "model.embedding.tie": "output", "model.decoder.features_size": 12}
+    options = {"model.output": kind, "model.embedding.tie": "output", "model.decoder.readout_size": 12}
     with pytest.raises(UserError, match=r"model\.output: has .* no embedding is tied") as raised:
         toy.config(toy.corpus(tmp_path), tmp_path / "run", options)
     assert "\n" not in str(raised.value)
@@ -61,5 +61,5 @@ def test_a_tie_that_cannot_be_is_told_before_data_are_read(kind: str, tmp_path: 
 
 @pytest.mark.parametrize("kind", ["nce", "partitioned", "classes"])
 def test_a_tie_that_can_be_is_fine(kind: str, tmp_path: Path) -> None:
-    options = {**toy.SUBWORDS, "model.output": kind, "model.decoder.features_size": 12}
+    options = {**toy.SUBWORDS, "model.output": kind, "model.decoder.readout_size": 12}
     assert checks.problems(toy.config(toy.corpus(tmp_path), tmp_path / "run", options)) == []

@@ -40,7 +40,7 @@ OPTIONS = {
     "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
     "model.embedding": {"size": 16, "tie": "languages"},
     "model.encoder": {"kind": "rnn", "size": 16},
-    "model.decoder": {"kind": "rnn", "size": 32, "features": "deep"},
+    "model.decoder": {"kind": "rnn", "size": 32, "readout": "deep"},
     "training.metric": "ter",
     "metrics": ["bleu", "ter"],
 }

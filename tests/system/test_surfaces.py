@@ -45,7 +45,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "text.source.unit": {**SEEN, "minimum_frequency": 5},
         "seed": 5,
     },
-    "speaks": {"training.steps": 30, "training.validate_every": 30, "model.output": "full"},
+    "speaks": {"training.steps": 30, "training.validate_every": 30, "model.output": "softmax"},
     "subwords": {**toy.SUBWORDS, "model.embedding": {"size": 12}, "training.steps": 2, "training.validate_every": 2},
 }
 
@@ -125,7 +125,7 @@ def test_all_members_number_words_alike(runs: Shell) -> None:
 @pytest.mark.parametrize("name", list(RUNS))
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
-    asked = Surfaces(extended=config.model.output.kind != "full")
+    asked = Surfaces(extended=config.model.output.kind != "softmax")
     data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=asked)
     texts = [*lines(240, 1), *lines(9, 2, KNOWN)]
     for found in translator.pairs(*zip(*texts, strict=True)):

@@ -114,7 +114,7 @@ def test_an_embedding_knows_how_its_symbols_are_spelt(train: Train, monkeypatch:
     """That of the source alone; the target's table is the output's too."""
     monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
     embedding = {"size": 12, "dropout": 0.1, "tie": "output", "source": "lengths"}
-    run = Run.load(train({"model.embedding": embedding, "model.decoder.features_size": 12}).path)
+    run = Run.load(train({"model.embedding": embedding, "model.decoder.readout_size": 12}).path)
     model = run.model()
     read = model.readers[0].embedding
     assert isinstance(read, Lengths)

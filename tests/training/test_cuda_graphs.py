@@ -22,7 +22,7 @@ from tests.builders import BATCH, build_model, context, pairs, settings, whole
 
 SELF = {"kind": "self_attention", "size": 4, "layers": 1, "heads": 2}
 MODELS = {
-    "recurrent": {"encoder": {"layers": 2}, "decoder": {"feed": "attentional", "features": "tanh"}},
+    "recurrent": {"encoder": {"layers": 2}, "decoder": {"input_feeding": "attentional", "readout": "tanh"}},
     "self-attention": {"encoder": SELF, "decoder": SELF, "bridge": "none", "score": "scaled_dot"},
     "convolutional": {"encoder": {"kind": "convolutional", "size": 4, "layers": 2}, "bridge": "mean"},
     "sparsemax": {"normalizer": "sparsemax", "terms": ["coverage", "position"]},

@@ -33,7 +33,7 @@ def write(path: Path, vectors: Mapping[str, float] = VECTORS) -> Path:
 
 
 def of(path: Path, side: str = "source", **options: Any) -> dict[str, Any]:
-    return {f"model.embedding.{side}": {"kind": "table", "pretrained": str(path), **options}}
+    return {f"model.embedding.{side}": {"kind": "lookup", "pretrained": str(path), **options}}
 
 
 def tables(run: Training) -> tuple[Tensor, Tensor]:
@@ -103,7 +103,7 @@ def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
         "text.shared_vocabulary": True,
         "model.embedding.tie": "all",
     }
-    deep = {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}, "model.embedding.size": SIZE}
+    deep = {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}, "model.embedding.size": SIZE}
     words = {"one": 1.0, "ones": 2.0, "sosses": 5.0, "trois": 4.0}
     path, other = write(tmp_path / "words.vec", words), write(tmp_path / "mots.vec", {"one": 100.0, "un": 3.0})
     run = assembled(made({**text, **deep, **of(path), **of(other, "target")}))

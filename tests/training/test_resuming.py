@@ -345,7 +345,7 @@ def test_a_state_of_other_sizes_is_told_before_a_model_of_these_is_made(
     config = RunFolder(tmp_path / "run").config
     config.write_text(config.read_text("utf-8").replace("size: 24", "size: 1048576"), encoding="utf-8")
     with pytest.raises(UserError, match=r"last\.safetensors:") as raised:
-        train("run", {**PLAIN, "model.decoder": {"kind": "rnn", "size": 2**20, "features": "deep"}})
+        train("run", {**PLAIN, "model.decoder": {"kind": "rnn", "size": 2**20, "readout": "deep"}})
     golden(str(raised.value))
 
 

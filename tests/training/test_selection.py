@@ -271,6 +271,6 @@ def test_the_configuration_in_the_folder_is_complete(corpus: Path, tmp_path: Pat
     folder = session.train(config, quiet=True)
     again: Config = checks.load_config(folder.config)
     assert again == checks.complete(config)
-    assert again.model.decoder.options["feed"] == "nothing"
+    assert again.model.decoder.options["input_feeding"] == "none"
     run: Training = assembled(again)
     assert run.progress.step == 4

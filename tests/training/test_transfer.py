@@ -46,7 +46,7 @@ Made = Callable[..., Config]
 Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
 
 BPE = {"text.source.unit": {"kind": "bpe", "size": 290}, "text.target.unit": {"kind": "bpe", "size": 290}}
-DEEP = {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}}
+DEEP = {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}}
 
 
 def tied(tie: str, dropout: float = 0.0) -> dict[str, Any]:
@@ -397,7 +397,7 @@ def test_what_a_run_descends_from_is_told(
 ) -> None:
     start = parent()
     before = {path: path.read_bytes() for path in start.rglob("*") if path.is_file()}
-    folder = session.train(made(on(others, start, {"model.decoder": {"kind": "rnn", "size": 24, "features": "deep"}})))
+    folder = session.train(made(on(others, start, {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}})))
     golden(next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with")))
     assert {path: path.read_bytes() for path in start.rglob("*") if path.is_file()} == before
     digest = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()

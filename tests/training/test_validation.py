@@ -42,7 +42,7 @@ def run(corpus: Path, tmp_path: Path, assembled: Assembled) -> Training:
     """A run of a few steps, with what validation must leave out: smoothed losses and dropout."""
     options = {
         "training.steps": 6,
-        "model.output": {"kind": "full", "label_smoothing": 0.3},
+        "model.output": {"kind": "softmax", "label_smoothing": 0.3},
         "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.3},
     }
     made = assembled(toy.config(corpus, tmp_path / "run", options))

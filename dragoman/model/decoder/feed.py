@@ -90,5 +90,5 @@ class FeedFeatures(Feed):
         return following()
 
 
-FEEDS: dict[str, type[Feed]] = {"nothing": FeedNothing, "context": FeedContext, "attentional": FeedFeatures}
+FEEDS: dict[str, type[Feed]] = {"none": FeedNothing, "context": FeedContext, "attentional": FeedFeatures}
 FeedKind: TypeAlias = Annotated[str, OneOf(FEEDS)]

@@ -38,7 +38,7 @@ class StepState(NamedTuple):
     """What changes from step to step."""
 
     layers: tuple[CellState, ...]
-    fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; X = 0 for `feed: nothing`
+    fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; X = 0 for `input_feeding: none`
     history: History  # of attention
     cells: Cells | tuple[()] = ()  # of an external memory
 
@@ -59,16 +59,16 @@ class RnnDecoder(Decoder):
     `attend` says when: `before` the update, with s_(t-1) as query and the context among the cell's inputs (CN, AN);
     `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU
     (Firat and Cho; LH 4.1), with any cell. Query and state are the top layer's, except that `between` queries with
-    the first cell's output (with `residual`, `before` queries with the top cell's own state). `feed` is what the
-    next step receives beside its symbol: `nothing`, the `context` (NT (72)) or the `attentional` vector, which is
-    the features (Luong's input feeding: concatenated with the embedding). `features` are what the output layer
+    the first cell's output (with `residual`, `before` queries with the top cell's own state). `input_feeding` is what
+    the next step receives beside its symbol: `none`, the `context` (NT (72)) or the `attentional` vector, which is
+    the features (Luong's input feeding: concatenated with the embedding). `readout` is what the output layer
     reads; see `features.py`. `external_memory` is the number of memory cells that the decoder reads and writes at each
     step, with the state of the top layer; the vector read enters the first cell beside the symbol; see
     `external_memory.py`.
 
     `dropout` acts on contexts, fed vectors and vectors read from memory as they enter a cell, between layers, and on
     the features as the output layer reads them; `recurrent_dropout` acts on h before the recurrent matrix of a cell,
-    with one mask per cell and sentence. `size` is that of each cell's state, `features_size` that of the features (by
+    with one mask per cell and sentence. `size` is that of each cell's state, `readout_size` that of the features (by
     default the size of the embeddings, so that the output layer can be tied to them).
     """
 
@@ -82,9 +82,9 @@ class RnnDecoder(Decoder):
         size: Size = 512,
         layers: Layers = 1,
         attend: AttendKind = "after",
-        feed: FeedKind = "nothing",
-        features: FeaturesKind = "tanh",
-        features_size: Size | None = None,
+        input_feeding: FeedKind = "none",
+        readout: FeaturesKind = "tanh",
+        readout_size: Size | None = None,
         residual: bool = False,
         external_memory: Size | None = None,
         dropout: Rate = 0.0,
@@ -95,13 +95,13 @@ class RnnDecoder(Decoder):
         super().__init__()
         self.attention = attend_to(size, memory_sizes)
         context = self.attention.size
-        _check(context, attend, feed, features, features_size)
-        timing, kind = TIMINGS[attend], FEATURES[features]
+        _check(context, attend, input_feeding, readout, readout_size)
+        timing, kind = TIMINGS[attend], FEATURES[readout]
         self.attends = context > 0 or external_memory is not None
         self.reads_ahead = external_memory is not None  # its initial contents depend on the whole source
-        self.features = kind(Sizes(size, context, input_size, features_size or input_size))
+        self.features = kind(Sizes(size, context, input_size, readout_size or input_size))
         self.features_size = self.features.size
-        self.feed = FEEDS[feed](self.features, context)
+        self.feed = FEEDS[input_feeding](self.features, context)
         self.at_once = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.at_once
         self.external = ExternalMemory(size, sum(memory_sizes), external_memory) if external_memory else None
         self.input_size = input_size
@@ -167,7 +167,7 @@ class RnnDecoder(Decoder):
         return StepByPosition(self.features(output, contexts, read), weights, state)
 
     def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: State) -> StepsByPosition:
-        """For `attend: after` with `feed: nothing`, where no state depends on positions drawn before."""
+        """For `attend: after` with `input_feeding: none`, where no state depends on positions drawn before."""
         unrolled = self._unrolled(embedded, state)
 
         def everywhere(each: Tensor, axis: int) -> Tensor:
@@ -243,21 +243,20 @@ class RnnDecoder(Decoder):
         return tuple(layers), output
 
 
-def _check(context: int, attend: AttendKind, feed: FeedKind, features: FeaturesKind, size: int | None) -> None:
+def _check(context: int, attend: AttendKind, input_feeding: FeedKind, readout: FeaturesKind, size: int | None) -> None:
     """ValueError if these options cannot be combined, for contexts and features of these sizes."""
-    if context == 0 and (TIMINGS[attend].enters_a_cell() or FEEDS[feed].needs_context):
+    if context == 0 and (TIMINGS[attend].enters_a_cell() or FEEDS[input_feeding].needs_context):
         raise ValueError(
             f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
-            "use attend: after with feed: nothing or attentional"
+            "use attend: after with input_feeding: none or attentional"
         )
-    if FEEDS[feed].needs_mixture and not FEATURES[features].mixes:
+    if FEEDS[input_feeding].needs_mixture and not FEATURES[readout].mixes:
         raise ValueError(
-            f"feed: {feed} feeds the vector that features: tanh or deep make, and features: {features} makes none"
+            f"input_feeding: {input_feeding} feeds the vector that readout: tanh or deep make, "
+            f"and readout: {readout} makes none"
         )
-    if size is not None and not FEATURES[features].mixes:
-        raise ValueError(
-            f"features: {features} has the size of state and context; features_size goes with tanh and deep"
-        )
+    if size is not None and not FEATURES[readout].mixes:
+        raise ValueError(f"readout: {readout} has the size of state and context; readout_size goes with tanh and deep")
 
 
 def _together(looks: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], ReadValues]:

@@ -91,7 +91,7 @@ class SelfAttentionDecoder(Decoder):
     Normalisation and options are as in `SelfAttentionEncoder`. Each layer attends to the source with the configured
     score and normalizer; `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so
     attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
-    heads of the last layer. `features_size` is by default the size of the embeddings.
+    heads of the last layer. `readout_size` is by default the size of the embeddings.
 
     The step state is the `Past` of each layer, which grows by one symbol per step.
     """
@@ -108,7 +108,7 @@ class SelfAttentionDecoder(Decoder):
         layers: Layers = 6,
         heads: Size = 8,
         hidden: Size | None = None,
-        features_size: Size | None = None,
+        readout_size: Size | None = None,
         positions: PositionsKind = "rotary",
         longest: Size | None = None,
         dropout: Rate = 0.0,
@@ -133,7 +133,7 @@ class SelfAttentionDecoder(Decoder):
         stack = nn.ModuleList(_Layer(size, heads, hidden, dropout, cross()) for _ in range(layers))
         self.layers = cast(Sequence[_Layer], stack)
         self.norm = nn.LayerNorm(size)
-        self.features_size = features_size or input_size
+        self.features_size = readout_size or input_size
         self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
         self.state_shape = StateShape(0, size, 0)
 

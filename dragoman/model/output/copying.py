@@ -138,7 +138,7 @@ class Copying(Output):
 @final
 class Pointer(Copying):
     """Gulcehre et al. 2016: `g_t = z_t = sigm(v tanh(U f_t + b) + c)`, an MLP of the features f_t of s_t, c_t and, with
-    `features: deep`, y_(t-1); the weights l_t of the location softmax are those of attention.
+    `readout: deep`, y_(t-1); the weights l_t of the location softmax are those of attention.
 
     `supervised`, as in the paper, gives the switch of the reference in training: words of the vocabulary are generated
     (z_t = 1), those that only the source has are copied (z_t = 0), and the loss is that of both,
@@ -167,7 +167,7 @@ class Pointer(Copying):
 @final
 class PointerGenerator(Copying):
     """See et al. 2017 (8)-(9): `g_t = p_gen = sigm(w f_t + b)` of the features f_t of context, state and, with
-    `features: deep`, the symbol read.
+    `readout: deep`, the symbol read.
     """
 
     def __init__(

@@ -113,7 +113,7 @@ def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None
     if table.size(1) != features_size:
         raise ValueError(
             f"is tied to embeddings of size {table.size(1)}, but the features have size {features_size}; "
-            "set features: tanh or deep without features_size, or do not tie"
+            "set readout: tanh or deep without readout_size, or do not tie"
         )
     return table
 

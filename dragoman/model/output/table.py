@@ -10,7 +10,7 @@ from dragoman.model.output.sampled import NoiseContrastive, Partitioned
 from dragoman.model.output.spelling import Hybrid
 
 OUTPUTS: Mapping[str, type[Output]] = {
-    "full": Full,
+    "softmax": Full,
     "pointer": Pointer,
     "pointer_generator": PointerGenerator,
     "nce": NoiseContrastive,

@@ -40,7 +40,7 @@ class Marginal(Objective):
 
         - log sum_z prod_t p(z_t | z_(t-1)) p(y_t | z_t, y_<t, x),  p(z_1) = alpha_1
 
-    Requires a decoder whose state does not depend on draws: `attend: after` with `feed: nothing`.
+    Requires a decoder whose state does not depend on draws: `attend: after` with `input_feeding: none`.
     """
 
     @classmethod
@@ -64,9 +64,9 @@ class Reinforce(Objective):
     which is also the loss reported.
 
     `reward` selects the symbols whose log p R_t sums: the `rest`, y_t and all after it; or the `step`, y_t alone, which
-    has less variance and suffices if no state depends on a draw (`attend: after` with `feed: nothing`; otherwise it is
-    biased). b_t is the running mean of log p times the number of these symbols; a training step keeps the share `decay`
-    of that mean.
+    has less variance and suffices if no state depends on a draw (`attend: after` with `input_feeding: none`; otherwise
+    it is biased). b_t is the running mean of log p times the number of these symbols; a training step keeps the share
+    `decay` of that mean.
     """
 
     def __init__(

@@ -34,10 +34,11 @@ class Lattice(NamedTuple):
 def problems(kind: str, config: Config) -> Iterator[str]:
     """What prevents a model from having a lattice."""
     decoder = components.complete(DECODERS, config.model.decoder)
-    if (decoder.kind, decoder.options.get("attend"), decoder.options.get("feed")) != ("rnn", "after", "nothing"):
+    options = decoder.options
+    if (decoder.kind, options.get("attend"), options.get("input_feeding")) != ("rnn", "after", "none"):
         yield (
             f"{kind} needs a decoder whose state depends on nothing that it looks at: "
-            "model.decoder of kind rnn with attend: after and feed: nothing"
+            "model.decoder of kind rnn with attend: after and input_feeding: none"
         )
     if config.model.output.options.get("label_smoothing"):
         yield f"{kind} has no smoothed form; set model.output.label_smoothing to 0"

@@ -21,7 +21,7 @@ from tests.model.test_linear import gradients
 @pytest.mark.parametrize("score", [score for score in SCORES if SCORES[score].product])
 def test_features_weights_and_gradients_are_those_of_one_step_after_another(score: str, variational: bool) -> None:
     """The score is asked once instead of at each of five steps."""
-    part = {"layers": 2, "features": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
+    part = {"layers": 2, "readout": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
     model = build_model(score=score, decoder=part).train()
     asked: list[tuple[int, ...]] = []
     assert isinstance(model.decoder, RnnDecoder)
@@ -44,8 +44,8 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     [
         {"decoder": {"attend": "before"}},
         {"decoder": {"attend": "between"}},
-        {"decoder": {"feed": "context"}},
-        {"decoder": {"feed": "attentional"}},
+        {"decoder": {"input_feeding": "context"}},
+        {"decoder": {"input_feeding": "attentional"}},
         {"score": "additive"},  # which would hold (B, T, S, A)
         {"score": "none"},
     ],

@@ -7,7 +7,7 @@ from tests.builders import BATCH, SIZE, build_model, noise
 
 
 def test_variational_masks_are_one_a_sentence_for_all_its_steps() -> None:
-    decoder = {"size": 64, "layers": 2, "dropout": 0.5, "recurrent_dropout": 0.5, "feed": "attentional"}
+    decoder = {"size": 64, "layers": 2, "dropout": 0.5, "recurrent_dropout": 0.5, "input_feeding": "attentional"}
     decoder |= {"attend": "between"}
     model = build_model(score="additive", decoder=decoder).train()
     state = model.start(model.encode(BATCH.sources))
@@ -28,19 +28,19 @@ def test_variational_masks_are_one_a_sentence_for_all_its_steps() -> None:
 
 
 def test_variational_dropout_hides_the_same_features_at_all_steps() -> None:
-    model = build_model(decoder={"features_size": 40, "dropout": 0.5}).train()
+    model = build_model(decoder={"readout_size": 40, "dropout": 0.5}).train()
     hidden = model(BATCH).features.eq(0)
     assert hidden.any()
     assert torch.equal(hidden, hidden[:, :1].expand_as(hidden))
-    plain = build_model(decoder={"features_size": 40, "dropout": 0.5, "variational": False}).train()
+    plain = build_model(decoder={"readout_size": 40, "dropout": 0.5, "variational": False}).train()
     hidden = plain(BATCH).features.eq(0)
     assert not torch.equal(hidden[:, 0], hidden[:, 1])
 
 
-@pytest.mark.parametrize("feed", ["nothing", "attentional"])
+@pytest.mark.parametrize("input_feeding", ["none", "attentional"])
 @pytest.mark.parametrize("attend", ["before", "after", "between"])
-def test_steps_drop_what_the_unrolled_decoder_drops(attend: str, feed: str) -> None:
-    options = {"layers": 2, "attend": attend, "feed": feed, "dropout": 0.5, "recurrent_dropout": 0.3}
+def test_steps_drop_what_the_unrolled_decoder_drops(attend: str, input_feeding: str) -> None:
+    options = {"layers": 2, "attend": attend, "input_feeding": input_feeding, "dropout": 0.5, "recurrent_dropout": 0.3}
     model = build_model(decoder=options).train()
     state = model.start(model.encode(BATCH.sources))
     unrolled = model.unroll(state, BATCH.target.ids)
@@ -53,7 +53,7 @@ def test_steps_drop_what_the_unrolled_decoder_drops(attend: str, feed: str) -> N
 
 @pytest.mark.parametrize("variational", [False, True])
 def test_evaluation_drops_nothing(variational: bool) -> None:
-    options = {"layers": 2, "feed": "context", "attend": "before"}
+    options = {"layers": 2, "input_feeding": "context", "attend": "before"}
     dropping = {**options, "dropout": 0.5, "recurrent_dropout": 0.5, "variational": variational}
     plain, dropped = build_model(decoder=options), build_model(decoder=dropping)
     dropped.load_state_dict(plain.state_dict())
@@ -114,7 +114,7 @@ def test_the_recurrent_mask_of_a_cell_is_its_own(cell: int) -> None:
 
 def test_the_mask_of_a_fed_vector_is_applied_where_it_enters_the_cell() -> None:
     """With a mask of zeros a decoder with input feeding reads what it would read at its first step."""
-    model = build_model(decoder={"feed": "attentional", "dropout": 0.5})
+    model = build_model(decoder={"input_feeding": "attentional", "dropout": 0.5})
     state = model.start(model.encode(BATCH.sources))
     state = state._replace(masks=state.masks._replace(fed=torch.zeros(3, SIZE).double()))
     anything = state.step_state._replace(decoder=state.step_state.decoder._replace(fed=noise(3, SIZE)))

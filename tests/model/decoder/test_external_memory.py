@@ -63,7 +63,7 @@ def begun(p: Printed) -> tuple[dict[str, Vector], Told]:
 @pytest.mark.spec("B21")
 def test_read_update_write() -> None:
     """`r_t = read(s_(t-1), M_(t-1))`, `s_t = f([E y_(t-1); r_t], s_(t-1))`, `M_t = write(s_t, M_(t-1))`."""
-    model = build_model(decoder={"features": "concat", "external_memory": CELLS})
+    model = build_model(decoder={"readout": "concat", "external_memory": CELLS})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -81,7 +81,9 @@ def test_read_update_write() -> None:
 @pytest.mark.spec("B21")
 def test_what_is_read_stands_between_what_is_fed_and_the_context() -> None:
     """`s_t = f([E y_(t-1); h~_(t-1); r_t; c_t], s_(t-1))`."""
-    model = build_model(decoder={"attend": "before", "feed": "attentional", "cell": "lstm", "external_memory": CELLS})
+    model = build_model(
+        decoder={"attend": "before", "input_feeding": "attentional", "cell": "lstm", "external_memory": CELLS}
+    )
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -101,7 +103,7 @@ def test_what_is_read_stands_between_what_is_fed_and_the_context() -> None:
 
 @pytest.mark.spec("B21")
 def test_it_is_read_and_written_by_the_state_of_the_top_cell() -> None:
-    options = {"layers": 2, "attend": "between", "features": "concat", "residual": True, "external_memory": CELLS}
+    options = {"layers": 2, "attend": "between", "readout": "concat", "residual": True, "external_memory": CELLS}
     model = build_model(decoder=options)
 
     def loop() -> Iterator[Vector]:
@@ -165,7 +167,7 @@ def test_a_hypothesis_takes_its_memory_along() -> None:
 
 def test_the_mask_of_a_fed_vector_covers_what_is_read() -> None:
     """With a mask of zeros the first cell does not notice other contents."""
-    model = build_model(decoder={"feed": "context", "external_memory": CELLS, "dropout": 0.5}).train()
+    model = build_model(decoder={"input_feeding": "context", "external_memory": CELLS, "dropout": 0.5}).train()
     state = model.begin(BATCH.sources)
     assert state.masks.fed.shape == (3, 2 * SIZE)
     state = state._replace(masks=state.masks._replace(fed=torch.zeros(3, 2 * SIZE).double()))

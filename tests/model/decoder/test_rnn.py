@@ -65,7 +65,7 @@ def assert_features(model: Seq2Seq, expected: Iterator[Vector], batch: Batch = B
 @pytest.mark.parametrize("kind", sorted(loops.CELLS))
 def test_attending_before_the_update(kind: str) -> None:
     """CN, AN: `c_t = attend(s_(t-1))`, `s_t = f([E y_(t-1); c_t], s_(t-1))`."""
-    model = build_model(decoder={"attend": "before", "features": "concat", "cell": kind})
+    model = build_model(decoder={"attend": "before", "readout": "concat", "cell": kind})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -82,7 +82,7 @@ def test_attending_before_the_update(kind: str) -> None:
 @pytest.mark.parametrize("kind", sorted(loops.CELLS))
 def test_attending_after_the_update(kind: str) -> None:
     """NT, LH, SL: `s_t = f(E y_(t-1), s_(t-1))`, `c_t = attend(s_t)`."""
-    model = build_model(decoder={"attend": "after", "features": "concat", "cell": kind})
+    model = build_model(decoder={"attend": "after", "readout": "concat", "cell": kind})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -98,7 +98,7 @@ def test_attending_after_the_update(kind: str) -> None:
 @pytest.mark.parametrize("kind", sorted(loops.CELLS))
 def test_attending_between_two_cells(kind: str) -> None:
     """Firat and Cho: `s' = cell_1(E y_(t-1), s_(t-1))`, `c_t = attend(s')`, `s_t = cell_2(c_t, s')`."""
-    model = build_model(decoder={"attend": "between", "features": "concat", "cell": kind})
+    model = build_model(decoder={"attend": "between", "readout": "concat", "cell": kind})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -115,7 +115,7 @@ def test_attending_between_two_cells(kind: str) -> None:
 @pytest.mark.spec("B9")
 def test_the_second_cell_of_the_conditional_gru() -> None:
     """`r = sigm(W_r c + U_r s')`, `z = sigm(W_z c + U_z s')`, `s~ = tanh(W c + r (U s'))`, `s = (1 - z) s~ + z s'`."""
-    model = build_model(decoder={"attend": "between", "features": "concat", "cell": "gru"})
+    model = build_model(decoder={"attend": "between", "readout": "concat", "cell": "gru"})
     decoder: Any = model.decoder
     second = decoder.second
     with torch.no_grad():
@@ -142,7 +142,7 @@ def test_the_second_cell_of_the_conditional_gru() -> None:
 @pytest.mark.parametrize("kind", ["lstm", "rnn"])
 def test_neubigs_decoder(kind: str) -> None:
     """NT (72), (75): `h_t = cell([E y_(t-1); c_(t-1)], h_(t-1))`, `p_t = softmax(W [h_t; c_t] + b)`, `c_0 = 0`."""
-    model = build_model(decoder={"attend": "after", "feed": "context", "features": "concat", "cell": kind})
+    model = build_model(decoder={"attend": "after", "input_feeding": "context", "readout": "concat", "cell": kind})
     p, output = printed(model), loops.numbers(model.output)
     weight, bias = output["weight"], output["bias"]
     found = model.output.log_probs(Readout(model(BATCH).features[ROW])).exp()
@@ -158,7 +158,7 @@ def test_neubigs_decoder(kind: str) -> None:
 @pytest.mark.spec("B8")
 def test_the_attentional_vector_is_fed_beside_the_embedding() -> None:
     """Luong: `h~_t = tanh(W [h_t; c_t] + b)`, `h_t = f([E y_(t-1); h~_(t-1)], h_(t-1))`, `h~_0 = 0`."""
-    options = {"attend": "after", "feed": "attentional", "features": "tanh", "cell": "lstm", "features_size": 5}
+    options = {"attend": "after", "input_feeding": "attentional", "readout": "tanh", "cell": "lstm", "readout_size": 5}
     model = build_model(decoder=options)
 
     def loop() -> Iterator[Vector]:
@@ -175,7 +175,7 @@ def test_the_attentional_vector_is_fed_beside_the_embedding() -> None:
 
 def test_deep_output_reads_the_previous_word() -> None:
     """Bahdanau's decoder: attend before, `tanh(W [s_t; c_t; E y_(t-1)] + b)`."""
-    model = build_model(decoder={"attend": "before", "features": "deep", "features_size": 6})
+    model = build_model(decoder={"attend": "before", "readout": "deep", "readout_size": 6})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -191,7 +191,7 @@ def test_deep_output_reads_the_previous_word() -> None:
 @pytest.mark.spec("B6", "B7")
 def test_before_and_fed_contexts_stand_side_by_side() -> None:
     """`s_t = f([E y_(t-1); c_(t-1); c_t], s_(t-1))`."""
-    model = build_model(decoder={"attend": "before", "feed": "context", "features": "concat"})
+    model = build_model(decoder={"attend": "before", "input_feeding": "context", "readout": "concat"})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -210,7 +210,7 @@ def test_before_and_fed_contexts_stand_side_by_side() -> None:
 @pytest.mark.parametrize("residual", [False, True])
 def test_each_layer_reads_the_one_below(residual: bool) -> None:
     """The query is the top layer's output; a residual layer adds what it reads."""
-    model = build_model(decoder={"layers": 3, "features": "concat", "residual": residual})
+    model = build_model(decoder={"layers": 3, "readout": "concat", "residual": residual})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -228,7 +228,7 @@ def test_each_layer_reads_the_one_below(residual: bool) -> None:
 
 @pytest.mark.spec("A3", "B6")
 def test_layers_above_a_conditional_cell() -> None:
-    model = build_model(decoder={"layers": 2, "features": "concat", "attend": "between", "cell": "lstm"})
+    model = build_model(decoder={"layers": 2, "readout": "concat", "attend": "between", "cell": "lstm"})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -245,7 +245,7 @@ def test_layers_above_a_conditional_cell() -> None:
 
 @pytest.mark.spec("A3", "B6")
 def test_before_the_update_the_query_is_the_top_layers_state() -> None:
-    model = build_model(decoder={"layers": 2, "features": "concat", "attend": "before"})
+    model = build_model(decoder={"layers": 2, "readout": "concat", "attend": "before"})
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
@@ -266,7 +266,7 @@ def test_before_the_update_the_query_is_the_top_layers_state() -> None:
 def test_attending_to_several_sources_and_a_sentinel(cell: str, attend: str, kind: str) -> None:
     """LH (4): the sentinel is made of the query, of y_(t-1) and of s_(t-1), whenever the decoder looks."""
     options = {"share_projections": False, "sentinel": True}
-    decoder = {"attend": attend, "features": "concat", "cell": cell}
+    decoder = {"attend": attend, "readout": "concat", "cell": cell}
     model = build_model(sources=2, combination={"kind": kind, **options}, decoder=decoder)
     other = sentences([6, 6], [5, 7, 7, 8], [4])
     batch = Batch((*BATCH.sources, other), BATCH.target, BATCH.rows)

@@ -149,7 +149,7 @@ def test_a_step_leaves_the_state_it_was_given_alone() -> None:
 
 def test_features_have_the_size_of_the_embeddings_or_their_own() -> None:
     assert model_of().decoder.features_size == SIZE
-    assert model_of(features_size=3)(BATCH).features.shape == (3, STEPS, 3)
+    assert model_of(readout_size=3)(BATCH).features.shape == (3, STEPS, 3)
     same = decoder_of(model_of(size=SIZE))
     assert list(same.features.parameters()) == []
     tied = build_model(bridge="none", decoder=SELF, embedding={"tie": "all"})

@@ -13,16 +13,16 @@ from dragoman.model.decoder.timing import TIMINGS
 from tests.builders import BATCH, build_model
 
 SAMPLE: list[tuple[str, dict[str, Any]]] = [
-    ("additive", {"attend": "after", "feed": "attentional", "features": "tanh", "cell": "lstm", "layers": 2}),
-    ("additive", {"attend": "between", "feed": "nothing", "features": "deep", "cell": "gru", "layer_norm": True}),
-    ("bilinear", {"attend": "before", "feed": "context", "features": "concat", "cell": "gru_an"}),
-    ("dot", {"attend": "before", "feed": "attentional", "features": "deep", "cell": "rnn", "residual": True}),
-    ("linear", {"attend": "between", "feed": "context", "features": "tanh", "cell": "lstm", "layers": 2}),
-    ("bilinear", {"attend": "after", "feed": "nothing", "features": "deep", "cell": "gru", "layers": 2}),
-    ("uniform", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "gru"}),
-    ("none", {"attend": "after", "feed": "nothing", "features": "concat", "cell": "lstm"}),
-    ("none", {"attend": "after", "feed": "attentional", "features": "deep", "cell": "gru"}),
-    ("additive", {"attend": "before", "feed": "context", "cell": "gru_an", "layers": 2, "external_memory": 3}),
+    ("additive", {"attend": "after", "input_feeding": "attentional", "readout": "tanh", "cell": "lstm", "layers": 2}),
+    ("additive", {"attend": "between", "input_feeding": "none", "readout": "deep", "cell": "gru", "layer_norm": True}),
+    ("bilinear", {"attend": "before", "input_feeding": "context", "readout": "concat", "cell": "gru_an"}),
+    ("dot", {"attend": "before", "input_feeding": "attentional", "readout": "deep", "cell": "rnn", "residual": True}),
+    ("linear", {"attend": "between", "input_feeding": "context", "readout": "tanh", "cell": "lstm", "layers": 2}),
+    ("bilinear", {"attend": "after", "input_feeding": "none", "readout": "deep", "cell": "gru", "layers": 2}),
+    ("uniform", {"attend": "after", "input_feeding": "none", "readout": "concat", "cell": "gru"}),
+    ("none", {"attend": "after", "input_feeding": "none", "readout": "concat", "cell": "lstm"}),
+    ("none", {"attend": "after", "input_feeding": "attentional", "readout": "deep", "cell": "gru"}),
+    ("additive", {"attend": "before", "input_feeding": "context", "cell": "gru_an", "layers": 2, "external_memory": 3}),
     ("none", {"cell": "lstm", "residual": True, "layers": 2, "layer_norm": True, "external_memory": 2}),
 ]
 
@@ -41,7 +41,7 @@ def test_unrolling_is_stepping(score: str, options: dict[str, Any]) -> None:
 
 
 def test_a_step_leaves_the_state_it_was_given_alone() -> None:
-    model = build_model(decoder={"attend": "before", "feed": "attentional", "layers": 2})
+    model = build_model(decoder={"attend": "before", "input_feeding": "attentional", "layers": 2})
     state = model.start(model.encode(BATCH.sources))
     one = model.step(torch.tensor([4, 5, 6]), state)
     model.step(torch.tensor([7, 7, 7]), one.state)
@@ -62,10 +62,10 @@ def test_the_weights_of_each_step_are_over_the_real_source(attend: str) -> None:
     ("options", "message"),
     [
         ({"attend": "during"}, "expected one of before, after, between"),
-        ({"feed": "contex"}, "did you mean 'context'"),
-        ({"features": "tanhh"}, "did you mean 'tanh'"),
+        ({"input_feeding": "contex"}, "did you mean 'context'"),
+        ({"readout": "tanhh"}, "did you mean 'tanh'"),
         ({"layer": 2}, "did you mean 'layers'"),
-        ({"features_size": 0}, "at least 1"),
+        ({"readout_size": 0}, "at least 1"),
         ({"size": "big"}, "whole number"),
     ],
 )

@@ -297,13 +297,13 @@ OPTIONS: dict[str, Any] = {
     "normalizer": [each for each in NORMALIZERS if each != "hard"],
     "window": list(WINDOWS),
     "attend": list(TIMINGS),
-    "features": list(FEATURES),
+    "readout": list(FEATURES),
     "tie": ["none", "output"],
 }
 
 
 def possible(parts: Mapping[str, Any]) -> bool:
-    return not (parts.get("features") == "concat" and parts.get("tie") == "output")
+    return not (parts.get("readout") == "concat" and parts.get("tie") == "output")
 
 
 @pytest.mark.parametrize("parts", covering(OPTIONS, possible), ids=lambda parts: "-".join(parts.values()))
@@ -313,7 +313,7 @@ def test_every_attention_can_be_copied_from(parts: dict[str, str]) -> None:
         "score": parts["score"],
         "normalizer": parts["normalizer"],
         "attention": {"window": parts["window"]},
-        "decoder": {"attend": parts["attend"], "features": parts["features"]},
+        "decoder": {"attend": parts["attend"], "readout": parts["readout"]},
         "embedding": {"tie": parts["tie"]},
     }
     model = copying(parts["kind"], **options)
@@ -456,7 +456,7 @@ def test_words_of_the_sentence_are_among_the_candidates_of_a_shortlist() -> None
 REFUSED: list[tuple[dict[str, Any], tuple[Any, ...], str]] = [
     ({"score": "none"}, (SYMBOLS,), "reads attention, and there is none"),
     ({}, (Regions(3),), "says words of the source, and no source has any"),
-    ({"embedding": {"tie": "output"}, "decoder": {"features": "concat"}}, (SYMBOLS,), "features have size 8"),
+    ({"embedding": {"tie": "output"}, "decoder": {"readout": "concat"}}, (SYMBOLS,), "features have size 8"),
 ]
 
 

@@ -162,4 +162,4 @@ def test_a_table_of_another_size_is_refused() -> None:
 
 
 def test_the_table_of_outputs_names_it() -> None:
-    assert OUTPUTS["full"] is Full
+    assert OUTPUTS["softmax"] is Full

@@ -61,7 +61,7 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
     `- u^2 / (u + k q)`, and at the reference y by `u / (u + k q)` more: where u is normalised, by O(1 / k).
     """
     readout, target, errors = data(1)[0], torch.tensor([3]), []
-    full = made(Spec("full"))
+    full = made(Spec("softmax"))
     assert isinstance(full, Full)
     for k in (1, 10, 100, 1000, 10_000):
         output = nce(samples=k).train()
@@ -145,7 +145,7 @@ def test_in_training_the_softmax_is_over_the_symbols_of_the_portion(smoothing: f
 
 @pytest.mark.spec("D8")
 def test_a_portion_of_everything_is_the_full_softmax() -> None:
-    output, full, (readout, targets) = made(Spec("partitioned")).train(), made(Spec("full")).train(), data()
+    output, full, (readout, targets) = made(Spec("partitioned")).train(), made(Spec("softmax")).train(), data()
     everything = readout._replace(portion=torch.arange(len(SYMBOLS)))
     expected = full.loss(readout, targets).total
     torch.testing.assert_close(output.loss(everything, targets).total, expected)

@@ -134,10 +134,10 @@ def spelled_batch() -> Batch:
 
 
 def models() -> Iterator[tuple[str, Seq2Seq]]:
-    for feed in ("nothing", "context", "attentional"):
-        yield feed, build_model(output=OUTPUT, decoder={"feed": feed})
-    yield "concat", build_model(output=OUTPUT, decoder={"features": "concat"})
-    yield "deep", build_model(output=OUTPUT, decoder={"features": "deep", "attend": "between"})
+    for feed in ("none", "context", "attentional"):
+        yield feed, build_model(output=OUTPUT, decoder={"input_feeding": feed})
+    yield "concat", build_model(output=OUTPUT, decoder={"readout": "concat"})
+    yield "deep", build_model(output=OUTPUT, decoder={"readout": "deep", "attend": "between"})
     yield "layers", build_model(output=OUTPUT, encoder=LAYERS, decoder=LAYERS, bridge="none")
 
 
@@ -207,16 +207,16 @@ PARTS = {
     "score": ["additive", "none"],
     "cell": list(CELLS),
     "attend": list(TIMINGS),
-    "feed": list(FEEDS),
-    "features": list(FEATURES),
+    "input_feeding": list(FEEDS),
+    "readout": list(FEATURES),
     "embedding": list(EMBEDDINGS),
 }
 SMALL: dict[str, dict[str, Any]] = {"character_cnn": {"widths": [1, 2], "filters": 1}}
 IMPOSSIBLE = [
     {"score": "none", "attend": "before"},
     {"score": "none", "attend": "between"},
-    {"score": "none", "feed": "context"},
-    {"feed": "attentional", "features": "concat"},
+    {"score": "none", "input_feeding": "context"},
+    {"input_feeding": "attentional", "readout": "concat"},
 ]
 
 
@@ -273,4 +273,4 @@ def test_what_cannot_spell_is_told(golden: Golden) -> None:
     golden("; ".join(str(each) for each in building.problems(whole(chained))))
     with pytest.raises(UserError):
         building.build(chained, (SYMBOLS,), SYMBOLS)
-    assert unknown_part(MODELS["nothing"]) == "the output Hybrid"
+    assert unknown_part(MODELS["none"]) == "the output Hybrid"

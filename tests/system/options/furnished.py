@@ -25,7 +25,7 @@ SHIFT = {
     "model.attention": "{score: uniform, terms: shift}",
     "model.encoder": "{kind: rnn, size: 12, direction: forward}",
     "model.bridge": "zero",
-    "model.decoder": "{kind: rnn, size: 24, features: deep, attend: after}",
+    "model.decoder": "{kind: rnn, size: 24, readout: deep, attend: after}",
     "training.objective": "segment",
     "training.metric": "loss",
 }

@@ -142,7 +142,7 @@ def test_the_cut_ends_with_the_passes_whatever_happens() -> None:
 
 
 @pytest.mark.parametrize(
-    "output", [{"kind": "pointer"}, {"kind": "pointer_generator"}, {"kind": "full"}, {"kind": "huffman"}]
+    "output", [{"kind": "pointer"}, {"kind": "pointer_generator"}, {"kind": "softmax"}, {"kind": "huffman"}]
 )
 def test_every_parameter_learns_by_any_exact_output(output: dict[str, Any]) -> None:
     model = trained(output=output)

@@ -250,8 +250,8 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         (Spec("marginal"), {}, "use model.attention.normalizer: hard"),
         (Spec("marginal"), {**FREE, "score": "none"}, "there is no attention"),
         (Spec("marginal"), {**FREE, "score": "uniform"}, "all weights that attention can see are alike"),
-        (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and feed: nothing"),
-        (Spec("marginal"), {**FREE, "decoder": {"feed": "context"}}, "attend: after and feed: nothing"),
+        (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and input_feeding: none"),
+        (Spec("marginal"), {**FREE, "decoder": {"input_feeding": "context"}}, "attend: after and input_feeding: none"),
         (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
         (Spec("marginal"), {**FREE, "output": {"kind": "pointer", "supervised": True}}, "marginal teaches no switch"),
         (Spec("reinforce"), ORDERS["first"], "order: 1 needs marginal"),
@@ -304,7 +304,7 @@ class Told(Normalizer):
 
 
 ONE = pairs([[4]], [[5, 6]])
-FEEDING = {**FREE, "decoder": {"attend": "before", "feed": "attentional"}}
+FEEDING = {**FREE, "decoder": {"attend": "before", "input_feeding": "attentional"}}
 
 
 def every_draw(model: Seq2Seq) -> Iterator[Tensor]:

@@ -16,7 +16,7 @@ from tests.builders import BATCH, build_model, context, pairs
 MODELS = {
     "after": build_model(),
     "before": build_model(decoder={"attend": "before"}, start_symbol="eos"),
-    "feeding": build_model(decoder={"feed": "attentional", "cell": "lstm"}, encoder={"cell": "lstm"}),
+    "feeding": build_model(decoder={"input_feeding": "attentional", "cell": "lstm"}, encoder={"cell": "lstm"}),
 }
 
 

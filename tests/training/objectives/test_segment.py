@@ -78,7 +78,7 @@ def test_the_probabilities_of_all_ways_to_write_add_up_to_one() -> None:
 
 
 @pytest.mark.spec("B12")
-@pytest.mark.parametrize("decoder", [{}, {"layers": 2, "residual": True, "cell": "lstm", "features": "deep"}])
+@pytest.mark.parametrize("decoder", [{}, {"layers": 2, "residual": True, "cell": "lstm", "readout": "deep"}])
 def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict[str, object]) -> None:
     """Symbol by symbol: the query of the step, the energies of the term, the word at each state as the only context."""
     model = build_model(**OPTIONS, decoder=decoder)
@@ -134,7 +134,7 @@ def test_it_trains_under_autocast() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"decoder": {"attend": "before"}}, {"decoder": {"feed": "context"}}, {"terms": ()}]
+    "changed", [{"decoder": {"attend": "before"}}, {"decoder": {"input_feeding": "context"}}, {"terms": ()}]
 )
 def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object]) -> None:
     config = configured("segment", {**OPTIONS, **changed})
