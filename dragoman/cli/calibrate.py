@@ -9,7 +9,7 @@ import typer
 from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To, Weights
 from dragoman.cli.streams import aligned, tell
 from dragoman.errors import UserError
-from dragoman.files.reading import shown
+from dragoman.files.reading import compute_sha256, shown
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
@@ -32,7 +32,7 @@ def calibrate(
     the run: its translations have a confidence then, for --json and --min-confidence.
     """
     from dragoman.run.run import Run
-    from dragoman.translation.calibration import Calibration, Fit, digest, fit, measure
+    from dragoman.translation.calibration import Calibration, Fit, fit, measure
     from dragoman.translation.loading import load
 
     loaded = Run.load(run)
@@ -54,7 +54,7 @@ def calibrate(
     known = Calibration(
         temperature=temperature,
         weights=used.name,
-        sha256=digest(used),
+        sha256=compute_sha256(used),
         sentences=len(references),
         symbols=int(found.reliability.counts.sum()),
         before=Fit.of(first),

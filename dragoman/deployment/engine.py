@@ -1,6 +1,5 @@
 """A model in ONNX Runtime: the graphs that `export.py` wrote, behind the interface that searches use."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ from dragoman.configuration.messages import written_by
 from dragoman.data.batch import Sequence, SourceBatch
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError, missing_library
+from dragoman.files.reading import compute_sha256
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Narrowed, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
@@ -155,10 +155,10 @@ def read(run: Run, weights: str | None, threads: int, output: Callable[[], Outpu
     if current != run.folder.weights(note.weights):
         raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {AGAIN} with --weights")
     # An export that was moved elsewhere does not need the weights.
-    if current.is_file() and digest(current) != note.weights_digest:
+    if current.is_file() and compute_sha256(current) != note.weights_digest:
         raise UserError(f"{folder}: {note.weights} has changed since the export; {AGAIN}")
     for name, wanted in note.graphs.items():
-        if not (folder / name).is_file() or digest(folder / name) != wanted:
+        if not (folder / name).is_file() or compute_sha256(folder / name) != wanted:
             raise UserError(f"{folder / name}: missing or damaged; {AGAIN}")
     return OnnxModel(folder, note, threads, output)
 
@@ -184,12 +184,6 @@ def is_export(folder: Path) -> bool:
         found = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         return isinstance(found, dict) and (found == BEGUN or {"weights", "weights_digest", "graphs"} <= found.keys())
     return False
-
-
-def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def needed(name: str) -> Any:

@@ -7,8 +7,9 @@ import torch
 
 from dragoman.data.source import only_text
 from dragoman.deployment import tracing
-from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, digest, is_export, needed
+from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, is_export, needed
 from dragoman.errors import UserError
+from dragoman.files.reading import compute_sha256
 from dragoman.files.writing import write_atomically
 from dragoman.model.decoder.inputs import PreviousSymbol
 from dragoman.model.seq2seq import Seq2Seq
@@ -39,11 +40,13 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         file = folder / f"{name}.onnx"
         with write_atomically(file, "wb") as output:
             output.write(graph.SerializeToString())
-        files[file.name] = digest(file)
+        files[file.name] = compute_sha256(file)
     precision: Precision = "int8" if int8 else "float32"
     inside = path.is_relative_to(run.folder.path)
     name = str(path.relative_to(run.folder.path)) if inside else str(path.resolve())
-    note = Note(VERSION, name, digest(path), precision, model.start_id, made.step_state, made.source_state, files)
+    note = Note(
+        VERSION, name, compute_sha256(path), precision, model.start_id, made.step_state, made.source_state, files
+    )
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)
     return folder

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -123,6 +124,12 @@ def read_chunks(path: str | Path) -> Iterator[bytes]:
     with _readable(shown(path)), _open(path) as file:
         while data := file.read(CHUNK):
             yield data
+
+
+def compute_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _word(word: bytes, name: str, number: int, column: int, size: int, *, ends: bool) -> str:

@@ -1,7 +1,6 @@
 """Starting from another run: its weights in place of random ones, and parameters that are not trained."""
 
 import fnmatch
-import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import SPECIALS, UNK
 from dragoman.errors import UserError
+from dragoman.files.reading import compute_sha256
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import check, fill, read_shapes, read_tensors
@@ -50,10 +50,12 @@ class Start(NamedTuple):
     @property
     def note(self) -> dict[str, str]:
         """What a run descends from, for its records."""
-        with self.weights.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        version = str(self.run.folder.proof.get("version"))
-        return {"run": str(self.run.folder.path), "weights": self.weights.name, "version": version, "sha256": digest}
+        return {
+            "run": str(self.run.folder.path),
+            "weights": self.weights.name,
+            "version": str(self.run.folder.proof.get("version")),
+            "sha256": compute_sha256(self.weights),
+        }
 
 
 def freeze(model: nn.Module, patterns: Sequence[str]) -> None:

@@ -1,9 +1,7 @@
 """Calibrated confidence: a temperature at which a model is as sure of its symbols as it is right (Guo et al. 2017)."""
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -70,12 +68,6 @@ class Calibration(Recorded):
     symbols: int
     before: Fit
     after: Fit
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file of weights."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @torch.inference_mode()

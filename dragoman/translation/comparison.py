@@ -8,8 +8,8 @@ from pydantic import Field
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.significance import FEWEST, compare
+from dragoman.files.reading import compute_sha256
 from dragoman.run.run import Run
-from dragoman.translation.calibration import digest
 from dragoman.translation.form import Form
 from dragoman.translation.recorded import Recorded
 
@@ -63,9 +63,9 @@ def compared(
     new, old = run.weights(), against.weights()
     return Gate(
         weights=new.name,
-        sha256=digest(new),
+        sha256=compute_sha256(new),
         against=str(against.folder.path),
-        against_sha256=digest(old),
+        against_sha256=compute_sha256(old),
         sentences=len(references),
         figures=figures,
     )

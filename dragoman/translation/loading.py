@@ -20,6 +20,7 @@ from dragoman.data.surfaces import Surfaces
 from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
 from dragoman.errors import UserError
+from dragoman.files.reading import compute_sha256
 from dragoman.model import build
 from dragoman.model.attention.normalizers import competes
 from dragoman.model.int8 import Int8
@@ -29,7 +30,7 @@ from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.protection import Protection
 from dragoman.translation.attribution.nearest_pairs import similar
-from dragoman.translation.calibration import Calibration, digest
+from dragoman.translation.calibration import Calibration
 from dragoman.translation.processor import Codec
 from dragoman.translation.source_inputs import CombinedInputs, ModelInputs
 from dragoman.translation.transforms.unknown_words import UnknownWords
@@ -167,7 +168,7 @@ def digest_of(run: Run, weights: str | None = None, engine: Engine = "torch") ->
     """The digest of the weights that an engine translates with; of an export, of those that it was made from."""
     if engine == "onnx":
         return onnx.read_note(run.folder.path / onnx.FOLDER).weights_digest
-    return digest(run.weights(weights))
+    return compute_sha256(run.weights(weights))
 
 
 def _temperature(run: Run, weights: str | None, engine: Engine) -> float | None:

@@ -20,6 +20,7 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export, tracing
 from dragoman.errors import UserError, missing_library
+from dragoman.files.reading import compute_sha256
 from dragoman.model.attention.scores import Additive
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.folder import RunFolder
@@ -151,7 +152,7 @@ def test_an_export_of_other_weights_is_calibrated_and_gated_as_these_are(copied:
     weights, folder = copied / "model.safetensors", RunFolder(copied)
     tensors, note = read_tensors(weights)
     write_tensors(weights, {name: tensor / 2 for name, tensor in tensors.items()}, note)
-    of: dict[str, Any] = {"weights": "model.safetensors", "sha256": engine.digest(weights)}
+    of: dict[str, Any] = {"weights": "model.safetensors", "sha256": compute_sha256(weights)}
     fit = Fit(loss=1.0, error=0.1, bins=[])
     Calibration(**of, temperature=2.0, sentences=8, symbols=30, before=fit, after=fit).write(folder.calibration)
     Gate(**of, against="old", against_sha256="", sentences=99, figures=[]).write(folder.gate)
@@ -171,7 +172,7 @@ def test_what_was_scored_is_explained(copied: Path) -> None:
 
 
 def test_an_export_without_its_weights_is_as_sure_and_serves_or_not(copied: Path) -> None:
-    sha256 = engine.digest(copied / "model.safetensors")
+    sha256 = compute_sha256(copied / "model.safetensors")
     of: dict[str, Any] = {"weights": "model.safetensors", "sha256": sha256}
     fit = Fit(loss=1.0, error=0.1, bins=[])
     folder = RunFolder(copied)

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 import dragoman
 from dragoman.configuration.components import Spec
+from dragoman.files.reading import compute_sha256
 from dragoman.run.folder import RunFolder
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
@@ -20,7 +21,7 @@ from dragoman.serving.limits import AccessControl
 from dragoman.serving.models import Model
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
-from dragoman.translation.calibration import Calibration, Fit, digest
+from dragoman.translation.calibration import Calibration, Fit
 from tests.serving.conftest import LIMITS, Open
 
 PAIR = {"source": "en", "target": "fr"}
@@ -256,7 +257,7 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
     Calibration(
         temperature=0.9,
         weights=weights.name,
-        sha256=digest(weights),
+        sha256=compute_sha256(weights),
         sentences=1,
         symbols=1,
         before=fit,

@@ -13,8 +13,9 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.batch import Batch
 from dragoman.errors import UserError
 from dragoman.evaluation.calibration import Reliability
+from dragoman.files.reading import compute_sha256
 from dragoman.search.table import SEARCHES
-from dragoman.translation.calibration import COLDEST, WARMEST, Calibration, Fit, Measured, digest, fit, measure
+from dragoman.translation.calibration import COLDEST, WARMEST, Calibration, Fit, Measured, fit, measure
 from tests.builders import SYMBOLS, build_model, pairs, sentences
 from tests.golden import Golden
 
@@ -160,5 +161,5 @@ def test_what_is_no_calibration_is_told(text: str, tmp_path: Path, golden: Golde
 def test_a_digest_tells_weights_apart(tmp_path: Path) -> None:
     for name, text in (("one", "a"), ("other", "b"), ("same", "a")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    one, other, same = (digest(tmp_path / name) for name in ("one", "other", "same"))
+    one, other, same = (compute_sha256(tmp_path / name) for name in ("one", "other", "same"))
     assert one == same != other
