@@ -4,12 +4,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 import typer
 from typer.models import OptionInfo
+
+from dragoman.files.reading import compute_sha256
 
 
 class Rule:
@@ -109,11 +110,8 @@ def is_given(options: tuple[Any, ...], text: str) -> bool:
 
 def digests(paths: Path | Iterable[Path] | None) -> list[str]:
     """Return what tells the contents of one or several files from others. Missing files are left out."""
-    digests = []
-    for path in filter(Path.is_file, [paths] if isinstance(paths, Path) else paths or ()):
-        with path.open("rb") as file:
-            digests.append(file_digest(file, "sha256").hexdigest())
-    return digests
+    files = [paths] if isinstance(paths, Path) else paths or ()
+    return [compute_sha256(path) for path in files if path.is_file()]
 
 
 def record(options: tuple[Any, ...]) -> dict[str, Any]:

@@ -127,14 +127,6 @@ def resampled(
     return values
 
 
-def bootstrap(measure: Measure, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED) -> float:
-    """p by paired bootstrap, two-sided: how often the difference on resampled test sets is as far from its mean as the
-    difference of the scores is from 0 (Koehn 2004; Riezler and Maxwell 2005).
-    """
-    drawn = resampled(measure, [baseline, system], samples=samples, seed=seed)
-    return _bootstrap(_value(measure, system) - _value(measure, baseline), drawn[1] - drawn[0])
-
-
 def randomisation(
     measure: Measure, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED
 ) -> float:
@@ -171,6 +163,9 @@ def _interval(values: Float[np.ndarray, " samples"]) -> tuple[float, float]:
 
 
 def _bootstrap(difference: float, drawn: Float[np.ndarray, " samples"]) -> float:
+    """p by paired bootstrap, two-sided: how often the difference on resampled test sets is as far from its mean as the
+    difference of the scores is from 0 (Koehn 2004; Riezler and Maxwell 2005).
+    """
     return _share(drawn - drawn.mean(), difference)
 
 

@@ -148,10 +148,10 @@ class Wholes:
         """Whether what stands there are whole words."""
         return span[0] in self._begins and span[1] in self._ends
 
-    def occurrences(self, forms: Iterable[str], first: int = 0) -> Iterator[Span]:
-        """Yield the places of these forms from `first` on, as whole words."""
+    def occurrences(self, forms: Iterable[str]) -> Iterator[Span]:
+        """Yield the places of these forms as whole words."""
         for form in forms:
-            begin = self.text.find(form, first)
+            begin = self.text.find(form)
             while begin >= 0:
                 if (begin, begin + len(form)) in self:
                     yield begin, begin + len(form)

@@ -1,12 +1,9 @@
 """Noise on the words of a source: dropping, blanking and shuffling (Lample et al. 2018, section 3.3)."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
 
-Probability = Annotated[float, Field(ge=0, le=1)]
 BLANK = "_"
 
 

@@ -156,13 +156,6 @@ class Masked(NamedTuple):
     spans: tuple[ProtectedSpan, ...] = ()
     number: int = 0
 
-    def verbatim(self) -> dict[str, deque[str]]:
-        """The spans of each mark in their order."""
-        found: dict[str, deque[str]] = {}
-        for span in self.spans:
-            found.setdefault(span.mark, deque()).append(span.text)
-        return found
-
 
 class Protection:
     """What is protected: all that these patterns find. Two are equal if they protect the same."""
