@@ -72,19 +72,19 @@ def align(options: Options) -> None:
     by_run = options.run
     one_stream(*options.files, options.gold)
     right = gold.read(options.gold, one_based=options.one_based)
-    every = _by_attention(options) if by_run else _by_counting(options)
-    found: list[Links] = []
+    batches = _by_attention(options) if by_run else _by_counting(options)
+    links: list[Links] = []
     count = 0
     with output(options.output) as lines:
-        for aligned in every:
-            lines.write(each.line for each in aligned)
-            for each, sentence in zip(aligned, right[count:], strict=False):
-                sentence.check(*each.words)
+        for aligned in batches:
+            lines.write(pair.line for pair in aligned)
+            for pair, sentence in zip(aligned, right[count:], strict=False):
+                sentence.check(*pair.words)
             count += len(aligned)
-            found += [each.links for each in aligned] if right else []
+            links += [row.links for row in aligned] if right else []
     if options.gold:
         _check_numbers(right, options.gold, count, options.files[-2:][0])
-        typer.echo(_agreement(found, right, confidence=options.confidence), err=True)
+        typer.echo(_agreement(links, right, confidence=options.confidence), err=True)
 
 
 def _by_attention(options: Options) -> Iterator[list[Aligned]]:
@@ -96,7 +96,7 @@ def _by_attention(options: Options) -> Iterator[list[Aligned]]:
     run, source, target = options.files
     outputs.check([("--output", options.output)], (source, target, options.gold), [run])
     translator = load(run, weights=options.weights)
-    every = pairs.scored(translator, source, target, given=options.arrays or (), to=options.to)
+    batches = pairs.scored(translator, source, target, assignments=options.arrays or (), to=options.to)
     if options.gold and not only_text(translator.sources):
         raise UserError(f"--gold has links between two sentences, and {run} reads more than one text, or numbers")
 
@@ -105,7 +105,7 @@ def _by_attention(options: Options) -> Iterator[list[Aligned]]:
         line = pairs.line(scored) if options.json else " ||| ".join(map(pharaoh, links))
         return Aligned(line, links[0], (len(scored.source_words), len(scored.words)))
 
-    return ([aligned(each) for each in scored] for scored in every)
+    return ([aligned(pair) for pair in scored] for scored in batches)
 
 
 def _by_counting(options: Options) -> Iterator[list[Aligned]]:
@@ -113,14 +113,14 @@ def _by_counting(options: Options) -> Iterator[list[Aligned]]:
     from dragoman.corpus import aligners
 
     words = aligners.lower_words(options.pretokenizer or "punctuation")
-    given: Iterable[Pair]
-    given, also = counting.corpora(options.files, options.columns, options.also, options.output, [options.gold])
+    texts: Iterable[Pair]
+    texts, also = counting.corpora(options.files, options.columns, options.also, options.output, [options.gold])
     if options.gold and options.pretokenizer is None:
-        given = list(given)
-        _tell_pretokenizer(given, words)
-    pairs, more = ([aligners.Words(*map(words, pair)) for pair in each] for each in (given, also))
-    every = counting.links(pairs, more, options.method, options.symmetrise)
-    both = (Aligned(pharaoh(links), links, pair.counts) for pair, links in zip(pairs, every, strict=True))
+        texts = list(texts)
+        _tell_pretokenizer(texts, words)
+    pairs, more = ([aligners.Words(*map(words, pair)) for pair in corpus] for corpus in (texts, also))
+    all_links = counting.links(pairs, more, options.method, options.symmetrise)
+    both = (Aligned(pharaoh(links), links, pair.counts) for pair, links in zip(pairs, all_links, strict=True))
     return (portion.lines for portion in portions(both, PORTION))
 
 
@@ -128,8 +128,10 @@ def _tell_pretokenizer(pairs: "Sequence[Pair]", words: Callable[[str], str]) -> 
     """Tell where the words that are aligned are not those between spaces, which gold links usually count."""
     apart = sum(any(len(words(text).split()) != len(text.split()) for text in pair) for pair in pairs)
     if apart:
-        told = "have other words than those between spaces; if its links count these, choose --pretokenizer whitespace"
-        tell(f"--gold: {apart:,} of {len(pairs):,} pairs {told}")
+        remark = (
+            "have other words than those between spaces; if its links count these, choose --pretokenizer whitespace"
+        )
+        tell(f"--gold: {apart:,} of {len(pairs):,} pairs {remark}")
 
 
 def _links(scored: "Scored", threshold: float | None) -> list[Links]:
@@ -147,13 +149,13 @@ def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) 
         raise UserError(f"{path} has {len(right):,} lines, but there are {pairs:,} pairs in {source}")
 
 
-def _agreement(found: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
+def _agreement(links: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
     """Tell how well the links found agree with the gold links."""
     from dragoman.cli.comparison import margin
     from dragoman.evaluation.alignment import AlignmentScore, agreements
     from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 
-    counts = agreements(found, right)
+    counts = agreements(links, right)
     score = AlignmentScore.of(counts.sum(axis=0).tolist())
     if not confidence:
         return str(score)

@@ -59,7 +59,7 @@ def forward(
     """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
     translator = _of_one_source(run)
     names = translator.source.name, translator.target.name
-    pairs = ((_tagged(tag, text), found) for text, found in _translated(translator, source, beam))
+    pairs = ((_tagged(tag, text), translation) for text, translation in _translated(translator, source, beam))
     _write(output, names, pairs, (source,), run)
 
 
@@ -95,9 +95,9 @@ def noise(options: NoiseOptions) -> None:
     noisy = Noise(options.drop, options.blank, options.shuffle)
     one_stream(options.source, options.target)
     pairs = _whole(parallel(options.source, options.target), options.source)
-    found = ((_tagged(options.tag, noisy(pair[0], (options.seed, number))), pair[1]) for number, pair in pairs)
+    noisy_pairs = ((_tagged(options.tag, noisy(pair[0], (options.seed, number))), pair[1]) for number, pair in pairs)
     names = options.source_name, options.target_name
-    _write(options.output, names, found, (options.source, options.target))
+    _write(options.output, names, noisy_pairs, (options.source, options.target))
 
 
 def _tagged(tag: str, text: str) -> str:
@@ -127,11 +127,11 @@ def _translated(translator: "Translator", path: Path, beam: int | None) -> Itera
     search = in_place_of(translator.search, Spec("greedy")) if beam == 1 else None
     left = Counter[str]()
     for portion in portions(_worded(read_lines(path, LONGEST_TEXT), left), PORTION):
-        found = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
-        for line, each in zip(portion.lines, found, strict=True):
-            if each.left_out:
+        translations = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
+        for line, translation in zip(portion.lines, translations, strict=True):
+            if translation.left_out:
                 left[CUT] += 1
-            elif (text := one_line(each.text)).strip():
+            elif (text := one_line(translation.text)).strip():
                 yield line, text
             else:
                 left[UNTRANSLATED] += 1

@@ -36,7 +36,7 @@ def average(
     loaded = Run.load(run)
     devices.use_threads(loaded.config.device)
     model = loaded.model()
-    paths = files or _kept(loaded, last, best)
+    paths = files or _choose_weights(loaded, last, best)
     tensors = mean(paths)
     fill(model, tensors, paths[0])  # fails if they belong to another run
     names = [path.name if path.parent == paths[0].parent else str(path) for path in paths]
@@ -44,7 +44,7 @@ def average(
     tell(f"{output}: the mean of {', '.join(names)}")
 
 
-def _kept(run: "Run", last: int | None, best: int | None) -> list[Path]:
+def _choose_weights(run: "Run", last: int | None, best: int | None) -> list[Path]:
     """Return the weights of validations that are still there, `training.average_checkpoints.count` if all are."""
     from dragoman.training import checkpoint
     from dragoman.training.selection import Selection

@@ -50,20 +50,20 @@ def calibrate(
             return measure(translator.scorer, batches, temperature)
 
     first = measured(1.0)
-    temperature, found = fit(measured, first)
-    known = Calibration(
+    temperature, fitted = fit(measured, first)
+    calibration = Calibration(
         temperature=temperature,
         weights=used.name,
         sha256=compute_sha256(used),
         sentences=len(references),
-        symbols=int(found.reliability.counts.sum()),
+        symbols=int(fitted.reliability.counts.sum()),
         before=Fit.of(first),
-        after=Fit.of(found),
+        after=Fit.of(fitted),
     )
-    known.write(path)
+    calibration.write(path)
     if first.loss > math.log(len(translator.target.vocabulary)):
         tell(f"{run}: says these translations no better than by chance; are they of these sources?")
-    typer.echo(_table(known))
+    typer.echo(_table(calibration))
     replaced = f", in place of {before.temperature:.4f} for {before.weights}" if before else ""
     tell(f"{path}: temperature {temperature:.4f} for {used.name}{replaced}")
 
@@ -73,24 +73,24 @@ def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tup
     from dragoman.cli import sources
     from dragoman.evaluation.significance import FEWEST
 
-    given, (lines,) = sources.with_references(source, translator, [reference])
-    found = [
+    inputs, (lines,) = sources.with_references(source, translator, [reference])
+    pairs = [
         (texts, line)
-        for texts, line in zip(given.lines, lines.lines, strict=True)
+        for texts, line in zip(inputs.lines, lines.lines, strict=True)
         if line.strip() and any(not isinstance(text, str) or text.strip() for text in texts)
     ]
-    if len(found) < FEWEST:
-        count = f"{len(found)} pair{'s are' if len(found) != 1 else ' is'}"
+    if len(pairs) < FEWEST:
+        count = f"{len(pairs)} pair{'s are' if len(pairs) != 1 else ' is'}"
         raise UserError(f"{shown(reference)}: {count} too few to calibrate with; expected at least {FEWEST}")
-    return [texts for texts, _ in found], [line for _, line in found]
+    return [texts for texts, _ in pairs], [line for _, line in pairs]
 
 
-def _table(known: "Calibration") -> str:
+def _table(calibration: "Calibration") -> str:
     """Return -log P of a symbol in nats, and the expected calibration error in percent, before and after."""
     from dragoman.evaluation.calibration import BINS
 
-    rows = ((1.0, known.before), (known.temperature, known.after))
-    figures = [[f"{at:.4f}", f"{each.loss:.4f}", f"{100 * each.error:.2f}"] for at, each in rows]
+    rows = ((1.0, calibration.before), (calibration.temperature, calibration.after))
+    figures = [[f"{at:.4f}", f"{reliability.loss:.4f}", f"{100 * reliability.error:.2f}"] for at, reliability in rows]
     head = ["temperature", "-log P", f"ECE in %, {BINS} bins"]
-    counts = f"{known.symbols:,} symbols of {known.sentences:,} sentences"
+    counts = f"{calibration.symbols:,} symbols of {calibration.sentences:,} sentences"
     return f"{counts}\n{aligned([head, *figures])}"

@@ -44,11 +44,11 @@ class Corpus(NamedTuple):
     ) -> list[Row]:
         """A row for each system, by the counts of each metric for each system."""
         named = len(self.systems) > 1
-        compared = [self._compared(metric, each) for metric, each in zip(metrics, counts, strict=True)]
-        found = [[signed(cell, self.further) for cell in cells] for cells in compared]
+        compared = [self._compared(metric, of_systems) for metric, of_systems in zip(metrics, counts, strict=True)]
+        columns = [[signed(cell, self.further) for cell in cells] for cells in compared]
         return [
             Row({**of, "system": shown(system.path)} if named else of, list(cells))
-            for system, *cells in zip(self.systems, *found, strict=True)
+            for system, *cells in zip(self.systems, *columns, strict=True)
         ]
 
     def counts(self, metric: Metric) -> "list[Counts]":
@@ -107,7 +107,7 @@ def grouped(
     corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
     of_sentences = not {EDITS, FREQUENCY}.issuperset(options.by or ())
     counts = [corpus.counts(metric) for metric in metrics if of_sentences]
-    tables = list[list[Row]]()
+    tables: list[list[Row]] = []
     for kind in options.by or ():
         if kind == FREQUENCY and options.corpus:
             tables.append(list(_by_frequency(corpus, options.corpus)))
@@ -116,8 +116,8 @@ def grouped(
         elif kind == LENGTH:
             tables.append(_of_groups(corpus, metrics, counts, *_by_length(options, references, run)))
         else:
-            found = _by_tags(Path(kind), len(references[0].lines), {*OWN, *(metric.name for metric in metrics)})
-            tables += [_of_groups(corpus, metrics, counts, *named) for named in found]
+            groupings = _by_tags(Path(kind), len(references[0].lines), {*OWN, *(metric.name for metric in metrics)})
+            tables += [_of_groups(corpus, metrics, counts, *named) for named in groupings]
         if not all(tables):
             raise UserError(f"--by {kind}: there is nothing to score")
     if options.json:
@@ -130,12 +130,12 @@ def _of_groups(
     metrics: Sequence[Metric],
     counts: "Sequence[Sequence[Counts]]",
     name: str,
-    found: Sequence[groups.Group],
+    sentence_groups: Sequence[groups.Group],
 ) -> list[Row]:
     """Return the rows of groups of sentences, under the heading of how they were grouped."""
-    rows = list[Row]()
-    for group in found:
-        chosen = [[each[group.sentences] for each in of_systems] for of_systems in counts]
+    rows: list[Row] = []
+    for group in sentence_groups:
+        chosen = [[of_system[group.sentences] for of_system in of_systems] for of_systems in counts]
         rows += corpus.rows({name: group.name, "sentences": len(group.sentences)}, metrics, chosen)
     return rows
 
@@ -145,7 +145,7 @@ def _by_length(
 ) -> tuple[str, list[groups.Group]]:
     if run:
         longest = (
-            max((text for text in given if isinstance(text, str)), key=len, default="") for given in run.sources.lines
+            max((text for text in texts if isinstance(text, str)), key=len, default="") for texts in run.sources.lines
         )
         return "source length", groups.by_length(longest)
     if not options.source:
@@ -155,11 +155,11 @@ def _by_length(
     return "source length", groups.by_length(source.lines)
 
 
-def _by_tags(path: Path, sentences: int, others: Container[str]) -> Iterator[tuple[str, list[groups.Group]]]:
-    """Yield groups by each column of a table with a header. `others` are the names of other columns of the output."""
+def _by_tags(path: Path, sentences: int, reserved: Container[str]) -> Iterator[tuple[str, list[groups.Group]]]:
+    """Yield groups by each column of a table with a header. `reserved` are the names of other columns of the output."""
     header, *rows = [line.split("\t") for line in read(path).lines] or [[]]
     for name in header:
-        if name in others:
+        if name in reserved:
             raise UserError(f"{shown(path)}:1: '{name}' is the name of another column of the scores; call it otherwise")
     if len(rows) != sentences:
         raise UserError(f"{shown(path)} has {len(rows):,} rows below its header, but there are {sentences:,} sentences")
@@ -177,7 +177,7 @@ def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
         metric = groups.Words(frequency, bucket)
         counts = corpus.counts(metric)
         words = sum(map(metric.number, corpus.references))
-        if words or any(each.any() for each in counts):
+        if words or any(array.any() for array in counts):
             yield from corpus.rows({"frequency": metric.group, "words": words}, [metric], [counts])
 
 
@@ -253,16 +253,16 @@ def as_object(row: Row) -> dict[str, Any]:
 
 def _value(cell: Cell) -> dict[str, Any]:
     score = score_of(cell)
-    found = {"score": round(score.value, 2), "signature": score.signature}
+    value = {"score": round(score.value, 2), "signature": score.signature}
     if isinstance(cell, Score):
-        return found
-    known = {
+        return value
+    interval = {
         "mean": round(cell.mean, 2),
         "ci": round(cell.margin, 2),
         "low": round(cell.low, 2),
         "high": round(cell.high, 2),
     }
-    return {**found, "p_value": cell.p, **known}
+    return {**value, "p_value": cell.p, **interval}
 
 
 def written(value: Any) -> str:

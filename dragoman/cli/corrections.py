@@ -70,19 +70,19 @@ def corrections(options: Options) -> None:
         raise UserError(f"{output}: expected the name to end in .tmx or .tsv")
     outputs.check([("-o", outputs.named(output))], [database])
     entries = [
-        each
-        for each in Corrections.existing(database).entries(translations=options.history)
-        if source in (None, each.pair[0]) and target in (None, each.pair[1])
+        entry
+        for entry in Corrections.existing(database).entries(translations=options.history)
+        if source in (None, entry.pair[0]) and target in (None, entry.pair[1])
     ]
-    pairs = sorted({each.pair for each in entries})
+    pairs = sorted({entry.pair for entry in entries})
     if not pairs:
         raise UserError(f"{shown(database)}: has nothing of these languages")
     if ending == ".tsv" and len(pairs) > 1:
-        known = ", ".join(" to ".join(pair) for pair in pairs)
-        raise UserError(f"{shown(database)}: has {known}; name one with --source and --target")
+        languages = ", ".join(" to ".join(pair) for pair in pairs)
+        raise UserError(f"{shown(database)}: has {languages}; name one with --source and --target")
     with write_atomically(output) as file:
         file.writelines(exporting.tmx(entries) if ending == ".tmx" else exporting.table(entries, pairs[0]))
-    left = 0 if ending == ".tmx" else sum(not exporting.fits_a_row(each) for each in entries)
+    left = 0 if ending == ".tmx" else sum(not exporting.fits_a_row(entry) for entry in entries)
     remark = f"; {left:,} of several lines {'is' if left == 1 else 'are'} left out" if left else ""
     count = len(entries) - left
     tell(f"{output}: {count:,} pair{'s' * (count != 1)} of {shown(database)}{remark}")

@@ -83,15 +83,15 @@ def corpora(
     own: list[Path]
     if len(files) == 2 and not formats.of_one_language(*files):
         source, target = own = files
-        given = parallel(source, target)
+        pairs = parallel(source, target)
         names = names or (side_by_side(source, target).names if more else ())
     else:
         places, names, _ = named_corpora(files, names)
-        given, own = read_pairs(places, *names), corpus_files(places, *names)
+        pairs, own = read_pairs(places, *names), corpus_files(places, *names)
     also = read_pairs(more, *names) if more else iter(())
     own = [*own, *(corpus_files(more, *names) if more else [])]
     outputs.check([("--output", output)], (*own, *read))
-    return given, also
+    return pairs, also
 
 
 def _by_network() -> "Find":
@@ -115,7 +115,7 @@ def links(
     method, symmetrisation = method or Method.hmm, symmetrisation or Symmetrisation.grow_diag_final_and
     find = _by_network() if method is Method.mask_align else None
     with passes(aligners.passes(method, symmetrisation)) as passed:
-        found = aligners.links(
+        links_of_pairs = aligners.links(
             pairs,
             also,
             method=method,
@@ -127,4 +127,4 @@ def links(
     long = sum(max(pair.counts) > LONGEST for pair in pairs)
     if long:
         tell(f"{long:,} pairs have no links: a sentence has more than {LONGEST} words")
-    return found
+    return links_of_pairs

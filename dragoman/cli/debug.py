@@ -34,26 +34,26 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
     """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
     training will take here; or of a corpus: a file with both languages, or two texts.
     """
-    files, given = files_and_overrides(config)
+    files, changes = files_and_overrides(config)
     names = columns or ()
     from dragoman.corpus import formats
 
     if len(files) == 2 or (len(files) == 1 and (names or files[0].endswith(formats.ENDINGS))):
         if names and files[0].endswith((".yaml", ".yml")):
             raise typer.BadParameter(f"--columns: is for a corpus, and {files[0]} is a configuration")
-        if given:
-            raise typer.BadParameter(f"--{next(iter(given))}: is for a configuration, and {files[0]} is a corpus")
+        if changes:
+            raise typer.BadParameter(f"--{next(iter(changes))}: is for a configuration, and {files[0]} is a corpus")
         _tell_corpus(files, names)
         return
-    file, given = overrides(config)
+    file, changes = overrides(config)
     from dragoman.corpus import statistics
     from dragoman.corpus.examples import feature_files, read_examples
     from dragoman.corpus.features import FeatureFile
     from dragoman.text.protection import Protection
 
-    found = _load(file, given)  # the parts of the model, which need torch, are checked after the corpora
-    protection = Protection.of(found.text.protect)
-    data, pretokenizers = found.data, (found.text.source.pretokenizer, found.text.target.pretokenizer)
+    checked = _load(file, changes)  # the parts of the model, which need torch, are checked after the corpora
+    protection = Protection.of(checked.text.protect)
+    data, pretokenizers = checked.data, (checked.text.source.pretokenizer, checked.text.target.pretokenizer)
     for pair in data.language_pairs:
         texts = tuple(name for name in pair.sources if name not in data.features)
         for name, where in (("train", pair.train), ("dev", (pair.dev,))):
@@ -65,7 +65,7 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
                 _tell("\n".join([f"data.{name}: {', '.join(where)}{about}", str(described), *again]) + "\n")
                 if protection and name == "train":
                     _tell(f"{statistics.describe_spans(where, source, pair.target, protection, sources=texts)}\n")
-            for path in (path for each in data.features for path in feature_files(where, each)):
+            for path in (path for feature in data.features for path in feature_files(where, feature)):
                 _tell(f"data.{name}: {path}\n{statistics.describe_features(FeatureFile(path))}\n")
             if data.features:
                 count = sum(1 for _ in read_examples(where, pair.sources, pair.target, data.features))
@@ -74,7 +74,7 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
         _tell(str(statistics.describe_links(data.train, data.source[0], data.target, pretokenizers=pretokenizers)))
     from dragoman.training import checks
 
-    for line in init.outlook(checks.load_config(file, given)):
+    for line in init.outlook(checks.load_config(file, changes)):
         _tell(line)
 
 
@@ -82,18 +82,18 @@ def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[st
     """What of the development pairs the training data have, too."""
     from dragoman.corpus.repeats import describe_repeats
 
-    found = describe_repeats(pair.dev, pair.train, source, pair.target, sources=texts) if pair.train else []
-    return list(map(str, found))
+    repeats = describe_repeats(pair.dev, pair.train, source, pair.target, sources=texts) if pair.train else []
+    return list(map(str, repeats))
 
 
-def _load(file: Path, given: Mapping[str, str]) -> "Config":
+def _load(file: Path, changes: Mapping[str, str]) -> "Config":
     """A configuration. What seems to be no name of one may be meant for a corpus."""
     from dragoman.configuration import document
     from dragoman.corpus.presence import missing_files
 
     RunFolder.check_config(file)
     try:
-        return document.load(file, given, [missing_files])
+        return document.load(file, changes, [missing_files])
     except UserError as error:
         if file.suffix in (".yaml", ".yml") or str(file) == "-":
             raise
@@ -119,11 +119,11 @@ def _tell_corpus(files: Sequence[str], columns: Sequence[str]) -> None:
 
     if columns and len(files) != 1:
         raise typer.BadParameter(f"--columns: is for one file, and here are {' and '.join(files)}")
-    places, names, told = corpora(files, columns) if len(files) == 1 else side_by_side(*map(Path, files))
+    places, names, remarks = corpora(files, columns) if len(files) == 1 else side_by_side(*map(Path, files))
     if not places:
         raise UserError(f"{' and '.join(files)}: {EXPECTED}")
     (place,) = places
-    for line in told:
+    for line in remarks:
         _tell(one_line(line))
     _tell(str(statistics.describe(place, *names)))
 
@@ -151,23 +151,23 @@ def debug_config(
     ] = False,
 ) -> None:
     """Check a configuration; show all its options, those that it leaves out too, and the size of the model."""
-    file, given = overrides(config)
+    file, changes = overrides(config)
     from dragoman.configuration import document
     from dragoman.model.inputs import Regions
     from dragoman.model.parameters import count_parameters
     from dragoman.training import checks
 
-    found = checks.complete(checks.load_config(file, given))
-    typer.echo(document.commented(found, checks.PARTS), nl=False)
-    data, symbols, target = found.data, _symbols(found.text.source), _symbols(found.text.target)
-    regions = {name: Regions(NUMBERS, name not in found.model.initial_state_only) for name in data.features}
-    others = dict.fromkeys(data.recalled, target) | regions
-    sources = [others.get(name, symbols) for name in (data.inputs or data.sides)]
-    parts = count_parameters(found.model, data.sequences(sources), target)
-    known = [each for each in sources if isinstance(each, int)]
-    told = f"{' and '.join(f'{size:,}' for size in (*known, target))} symbols (the data may give fewer)"
-    told += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""
-    typer.echo(f"\n# With {told}, {sum(parts.values()):,} parameters:")
+    complete = checks.complete(checks.load_config(file, changes))
+    typer.echo(document.commented(complete, checks.PARTS), nl=False)
+    data, symbols, target = complete.data, _symbols(complete.text.source), _symbols(complete.text.target)
+    regions = {name: Regions(NUMBERS, name not in complete.model.initial_state_only) for name in data.features}
+    special = dict.fromkeys(data.recalled, target) | regions
+    sources = [special.get(name, symbols) for name in (data.inputs or data.sides)]
+    parts = count_parameters(complete.model, data.sequences(sources), target)
+    sizes = [source for source in sources if isinstance(source, int)]
+    inputs = f"{' and '.join(f'{size:,}' for size in (*sizes, target))} symbols (the data may give fewer)"
+    inputs += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""
+    typer.echo(f"\n# With {inputs}, {sum(parts.values()):,} parameters:")
     for part, count in parts.items():
         typer.echo(f"# {part:<20}{count:>12,}")
 

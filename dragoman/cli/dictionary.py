@@ -71,10 +71,10 @@ def _by_attention(options: Options) -> Iterator[Linked]:
     run, source, target = options.files
     outputs.check([("--output", options.output)], (source, target), [run])
     translator = load(run, weights=options.weights)
-    texts = [number for number, each in enumerate(translator.sources) if isinstance(each, Language)]
+    texts = [number for number, language in enumerate(translator.sources) if isinstance(language, Language)]
     if not (texts and translator.codec.attends):
         raise UserError(f"{run}: attends to no words, by which translations could be found")
-    for portion in pairs.scored(translator, source, target, given=options.arrays or (), to=options.to):
+    for portion in pairs.scored(translator, source, target, assignments=options.arrays or (), to=options.to):
         for scored in portion:
             seen = scored.sources[texts[0]]
             yield Linked(seen.words, scored.words, seen.alignment)
@@ -85,8 +85,8 @@ def _by_counting(options: Options) -> Iterator[Linked]:
     from dragoman.corpus import aligners
 
     words = aligners.written_words(options.pretokenizer or "punctuation")
-    every = counting.corpora(options.files, options.columns, options.also, options.output)
-    given, also = ([Words(*map(words, pair)) for pair in each] for each in every)
-    low, more = ([Words(*map(lowered, pair)) for pair in each] for each in (given, also))
-    for pair, links in zip(given, counting.links(low, more, options.method, options.symmetrise), strict=True):
+    corpora = counting.corpora(options.files, options.columns, options.also, options.output)
+    written, also = ([Words(*map(words, pair)) for pair in corpus] for corpus in corpora)
+    low, more = ([Words(*map(lowered, pair)) for pair in corpus] for corpus in (written, also))
+    for pair, links in zip(written, counting.links(low, more, options.method, options.symmetrise), strict=True):
         yield Linked(*pair.lists, links)

@@ -43,7 +43,7 @@ def distil(
     """Distil (Kim and Rush 2016): RUN, or an ensemble of several, translates the training text, and a model learns from
     that. The same command again continues where it stopped.
     """
-    files, given = files_and_overrides([*words, *(["--device.threads", str(threads)] if threads else [])])
+    files, changes = files_and_overrides([*words, *(["--device.threads", str(threads)] if threads else [])])
     *runs, file = map(Path, files)
     if not runs:
         raise UserError("distil: expected a run and a configuration: dragoman distil RUN student.yaml")
@@ -53,27 +53,27 @@ def distil(
     from dragoman.corpus.examples import corpus_files
     from dragoman.training import checks
 
-    config = checks.load_config(file, {**given, "data.temperature": "1", "data.weights": "[]"})
+    config = checks.load_config(file, {**changes, "data.temperature": "1", "data.weights": "[]"})
     data, folder = config.data, data_folder(str(config.run))
     _check(runs, file, data)
     (source,) = data.source
     train = [str(folder / PAIRS), *(data.train if references else ())]
-    learnt = checks.load_config(file, {**given, "data.train": json.dumps(train, ensure_ascii=False)})
-    asked = {
+    learnt = checks.load_config(file, {**changes, "data.train": json.dumps(train, ensure_ascii=False)})
+    provenance = {
         "command": "distil",
         "RUN": digests([RunFolder(run).weights() for run in runs]),
         "--beam": beam,
         "--engine": engine,
         "data.train": digests(corpus_files(data.train, source, data.target)),
     }
-    with noted_folder(folder, asked, "distilled text"):
-        texts, made = (folder / f"{PAIRS}.{name}" for name in (source, data.target))
+    with noted_folder(folder, provenance, "distilled text"):
+        texts, translations = (folder / f"{PAIRS}.{name}" for name in (source, data.target))
         if not texts.exists():
             _write(data, texts)
-        if not made.exists():
-            tell(f"{made}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
-            resume = partial(made).exists()
-            translate(Options([*runs, texts], output=made, resume=resume, beam=beam, engine=engine))
+        if not translations.exists():
+            tell(f"{translations}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
+            resume = partial(translations).exists()
+            translate(Options([*runs, texts], output=translations, resume=resume, beam=beam, engine=engine))
     if run := trained(learnt):
         tell_next(learnt, run)
 
@@ -82,14 +82,14 @@ def _check(runs: Sequence[Path], file: Path, data: "DataConfig") -> None:
     """Raises UserError unless all translate one text from the same language to the same other one."""
     from dragoman.run.run import Run
 
-    others = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.alignments)
-    if any(others) or data.denoises:
+    unsupported = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.alignments)
+    if any(unsupported) or data.denoises:
         raise UserError(f"{file}: a model that is distilled reads one text, and learns from no word links")
     for run in runs:
-        known = Run.load(run).config.data
-        if known.pairs or (known.source, known.target) != (data.source, data.target):
+        teacher = Run.load(run).config.data
+        if teacher.pairs or (teacher.source, teacher.target) != (data.source, data.target):
             wanted = f"{data.source[0]} to {data.target}"
-            raise UserError(f"{run}: translates {known.languages}, and {file} is of {wanted}")
+            raise UserError(f"{run}: translates {teacher.languages}, and {file} is of {wanted}")
 
 
 def _write(data: "DataConfig", path: Path) -> None:

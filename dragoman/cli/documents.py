@@ -95,16 +95,16 @@ def fill(
         raise UserError(f"{shown(path)}: name the file to write with -o")
     passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
     if exact and (recall := translator.codec.reading.recall):
-        passages = [_as_remembered(each, recall.memory) for each in passages]
-    found = iter(_translated([each for passage in passages for each in passage.sentences], translate))
-    done = [Translated(passage, tuple(next(found) for _ in passage.sentences)) for passage in passages]
+        passages = [_as_remembered(passage, recall.memory) for passage in passages]
+    translations = iter(_translated([sentence for passage in passages for sentence in passage.sentences], translate))
+    done = [Translated(passage, tuple(next(translations) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)
     if target is None or str(target) == "-":
         typer.echo(written, nl=False)
     else:
         with write_atomically(target, "wb") as file:
             file.write(written)
-    tell(f"{shown(path)}: {sum(each.complete for each in done):,} of {len(done):,} {kind.done}")
+    tell(f"{shown(path)}: {sum(passage.complete for passage in done):,} of {len(done):,} {kind.done}")
 
 
 def _as_remembered(passage: Passage, memory: Nearest) -> Passage:
@@ -116,7 +116,7 @@ def _as_remembered(passage: Passage, memory: Nearest) -> Passage:
 def _translated(sentences: Sequence[str], translate: Translate) -> list[Sentence]:
     """Translate sentences, each different one once."""
     texts = list(dict.fromkeys(sentences))
-    translations = dict[str, Translation]()
+    translations: dict[str, Translation] = {}
     with progress(len(texts)) as advance:
         for first in range(0, len(texts), MOST):
             portion = texts[first : first + MOST]

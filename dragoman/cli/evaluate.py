@@ -60,10 +60,10 @@ def evaluate(options: Options) -> None:
         scores.check_texts(metrics)
 
         run = evaluate_run.translated(options, metrics)
-        typer.echo(_told([run.text], run.references, metrics, options, run))
+        typer.echo(_format_scores([run.text], run.references, metrics, options, run))
     else:
         systems, references = _read(options)
-        typer.echo(_told(systems, references, metrics, options, None))
+        typer.echo(_format_scores(systems, references, metrics, options, None))
 
 
 def _read(options: Options) -> "tuple[list[Text], list[Text]]":
@@ -81,7 +81,7 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
     return systems, [read(path) for path in options.references]
 
 
-def _told(
+def _format_scores(
     systems: "Sequence[Text]",
     references: "Sequence[Text]",
     metrics: "Sequence[Metric]",
@@ -96,7 +96,7 @@ def _told(
         from dragoman.cli import evaluate_downstream
 
         scores.tell_forms([] if run else systems, references, metrics)
-        return evaluate_downstream.told(systems, references, options, run)
+        return evaluate_downstream.format_accuracies(systems, references, options, run)
     for system in systems:
         scores.check(len(system.lines), system.path, references)
     scores.check_forms(systems, references, metrics)
@@ -106,7 +106,7 @@ def _told(
         return comparison.grouped(systems, references, metrics, options, run)
     if len(systems) > 1 or options.confidence:
         return comparison.compared(systems, references, metrics, options, run)
-    found = scores.scores(systems[0], references, metrics)
+    values = scores.scores(systems[0], references, metrics)
     if run:
-        found = [*scores.named(found, run.signature), *map(score_of, run.further)]
-    return scores.told(found, as_json=options.json)
+        values = [*scores.named(values, run.signature), *map(score_of, run.further)]
+    return scores.format_scores(values, as_json=options.json)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import Translated
 
 
-def told(systems: Sequence[Text], references: Sequence[Text], options: Options, run: "Translated | None" = None) -> str:
+def format_accuracies(
+    systems: Sequence[Text], references: Sequence[Text], options: Options, run: "Translated | None" = None
+) -> str:
     """Return the accuracy of a classifier on references and translations (of files, or of a run), with the drop from
     the first reference, and that of always saying the commonest label.
     """
@@ -34,13 +36,15 @@ def told(systems: Sequence[Text], references: Sequence[Text], options: Options, 
         tell(f"{shown(labels.path)}: '{label}' is no label in {shown(options.downstream)}, so it is never found")
     names = [shown(path) for path, _ in references]
     names += [", ".join(map(str, options.run or ()))] if run else [shown(path) for path, _ in systems]
-    found = [(name, classifier(text.lines)) for name, text in zip(names, [*references, *systems], strict=True)]
-    found.append((f"(always {classifier.commonest})", [classifier.commonest] * len(wanted)))
+    predictions = [(name, classifier(text.lines)) for name, text in zip(names, [*references, *systems], strict=True)]
+    predictions.append((f"(always {classifier.commonest})", [classifier.commonest] * len(wanted)))
     metric = Accuracy(classifier)
-    counts = [metric.counts(labelled, [wanted]) for _, labelled in found]
+    counts = [metric.counts(labelled, [wanted]) for _, labelled in predictions]
     tell_if_few(len(wanted))
     cells = judged(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
-    rows = [Row({"text": name}, [cell, _drop(cell, cells[0])]) for (name, _), cell in zip(found, cells, strict=True)]
+    rows = [
+        Row({"text": name}, [cell, _drop(cell, cells[0])]) for (name, _), cell in zip(predictions, cells, strict=True)
+    ]
     if run:
         place = len(references)
         rows[place] = rows[place]._replace(cells=[signed(cell, run.signature) for cell in rows[place].cells])
@@ -56,5 +60,5 @@ def _drop(cell: Cell, reference: Cell) -> Cell:
     return cell._replace(score=lower, mean=reference.mean - cell.mean, low=-high, high=-low, p=None)
 
 
-def _lower(found: Score, reference: Score) -> Score:
-    return Score("drop", reference.value - found.value, found.signature)
+def _lower(score: Score, reference: Score) -> Score:
+    return Score("drop", reference.value - score.value, score.signature)

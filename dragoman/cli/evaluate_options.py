@@ -125,8 +125,8 @@ class Options(NamedTuple):
 
     def beside(self) -> list[Path]:
         """The files that are read beside translations and their sources."""
-        others = (self.edited, self.downstream, self.labels, self.corpus, *map(Path, self.by or ()))
-        return [*self.references, *(each for each in others if each is not None)]
+        optional = (self.edited, self.downstream, self.labels, self.corpus, *map(Path, self.by or ()))
+        return [*self.references, *(path for path in optional if path is not None)]
 
     def of_metrics(self) -> dict[str, Any]:
         """What goes to every metric that has such an option; None for what nobody gave."""

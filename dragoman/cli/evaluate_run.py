@@ -46,18 +46,18 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     references = [read(path) for path in options.references]
     check(len(sources.lines), sources.path, references)
     narrowed = load_runs(candidates=options.candidates) if options.candidates else None
-    found = _translated(translator, sources, options)
-    further = list["Compared | Score"]()
+    translations = _translated(translator, sources, options)
+    further: list[Compared | Score] = []
     if options.by:
-        return Translated(found, references, [], _signature(options), sources)
+        return Translated(translations, references, [], _signature(options), sources)
     if len(references) == 1:  # comparable only between runs with the same symbols
         further += _prediction(translator, sources, references[0], options)
     if translator.marks:
-        wrong = _wrong_language(runs[0], found, references, options.to or translator.targets[0])
+        wrong = _wrong_language(runs[0], translations, references, options.to or translator.targets[0])
         further += named(wrong, _signature(options))
     if narrowed:
         further += _with_candidates(narrowed, sources, references, options, metrics)
-    return Translated(found, references, further, _signature(options), sources)
+    return Translated(translations, references, further, _signature(options), sources)
 
 
 def _translated(translator: "Translator", sources: "Sources", options: Options) -> "Text":
@@ -65,10 +65,10 @@ def _translated(translator: "Translator", sources: "Sources", options: Options) 
     from dragoman.cli.sources import search_of
 
     search = search_of(translator, options.search, options.beam)
-    found = translator.translate(
+    translations = translator.translate(
         sources.lines, to=options.to, beam_size=options.beam, search=search, exact=options.exact
     )
-    return Text(sources.path, [translation.text for translation in found])
+    return Text(sources.path, [translation.text for translation in translations])
 
 
 def _signature(options: Options) -> str:
@@ -90,17 +90,17 @@ def _prediction(
 
     counts = likelihoods(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
     likely = Likelihood.of(counts.sum(axis=0).tolist())
-    found = inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
+    scores = inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
     if not options.confidence:
-        return found
+        return scores
     return [
-        each
-        for score in found
-        for each in judged(Predicted(score), [counts], 1, samples=options.samples, seed=options.seed)
+        interval
+        for score in scores
+        for interval in judged(Predicted(score), [counts], 1, samples=options.samples, seed=options.seed)
     ]
 
 
-def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
+def _wrong_language(run: Path, translations: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
     """Return the share of lines in another language than the one wanted, as far as the run's can be told apart."""
     from dragoman.evaluation.languages import wrong_language
     from dragoman.run.run import Run
@@ -108,7 +108,7 @@ def _wrong_language(run: Path, found: "Text", references: "Sequence[Text]", want
     pairs = Run.load(run).config.data.language_pairs
     among = [name for pair in pairs for name in (*pair.sources, pair.target)]
     try:
-        return [wrong_language(found.lines, [lines for _, lines in references], wanted, among)]
+        return [wrong_language(translations.lines, [lines for _, lines in references], wanted, among)]
     except UserError as error:
         tell(f"wrong language: not measured, {error}")
         return []
@@ -127,11 +127,11 @@ def _with_candidates(
     from dragoman.evaluation.metrics.metric import Score
 
     assert translator.generator.candidates is not None
-    batches = (each for _, lines in references for each in translator.pairs(sources.lines, lines, to=options.to))
-    found = translator.generator.candidates.coverage(batches)
-    percentage = 100 * found.covered / max(1, found.symbols)
-    mean = f"{found.candidates / max(1, found.sentences):.0f}"
-    signature = f"symbols:{found.symbols}|mean:{mean}|of:{translator.generator.candidates.symbols}"
+    batches = (batch for _, lines in references for batch in translator.pairs(sources.lines, lines, to=options.to))
+    coverage = translator.generator.candidates.coverage(batches)
+    percentage = 100 * coverage.covered / max(1, coverage.symbols)
+    mean = f"{coverage.candidates / max(1, coverage.sentences):.0f}"
+    signature = f"symbols:{coverage.symbols}|mean:{mean}|of:{translator.generator.candidates.symbols}"
     scores = [
         *measured(_translated(translator, sources, options), references, metrics),
         Score("Covered", percentage, signature),

@@ -32,7 +32,7 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with _reported(), _told_apart():
+        with _reported(), _tell_apart():
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
@@ -44,7 +44,7 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        error.message = printable(_told(error))
+        error.message = printable(_describe(error))
         raise
     except UserError as error:
         raise _ended(1, str(error)) from error
@@ -65,7 +65,7 @@ def _reported() -> Iterator[None]:
 
 
 @contextmanager
-def _told_apart() -> Iterator[None]:
+def _tell_apart() -> Iterator[None]:
     """Turn signals that ask the process to end into an exception, as Ctrl-C is, so that nothing is left half-written. A
     signal that is ignored (nohup) stays ignored.
     """
@@ -87,7 +87,7 @@ def _told_apart() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _told(error: Any) -> str:
+def _describe(error: Any) -> str:
     """Return the message for a usage error; for a value of the wrong type, in this project's words."""
     from pydantic import ValidationError
 

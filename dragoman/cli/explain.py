@@ -96,22 +96,22 @@ def explain(options: Options) -> None:
     translator = load(runs, weights=options.weights, memory=options.memory)
     if sentence:
         text = "\t".join(sentence)
-        given = (
+        inputs = (
             sources.text_of(text, Path("SENTENCE"), 1, translator)
             if len(sentence) == 1
-            else _each(sentence, translator)
+            else _check_sources(sentence, translator)
         )
-        (found,) = _explained(translator, [given], options)
-        _write(found, options)
+        (translation,) = _explained(translator, [inputs], options)
+        _write(translation, options)
         for name, path in exports:
-            _export(found, name, path)
+            _export(translation, name, path)
         return
     lines = sources.texts(STDIN, translator)
     for portion in portions(lines, SENTENCES, typed=is_typed(STDIN)):
-        for number, found in enumerate(_explained(translator, portion.lines, options)):
+        for number, translation in enumerate(_explained(translator, portion.lines, options)):
             if not options.json and (portion.first, number) != (1, 0):
                 typer.echo()
-            _write(found, options)
+            _write(translation, options)
 
 
 def _split(words: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -124,7 +124,7 @@ def _split(words: Sequence[str]) -> tuple[list[Path], list[str]]:
     return [Path(word) for word in words[:count]], sentence
 
 
-def _each(sentence: Sequence[str], translator: "Translator") -> "tuple[Given, ...]":
+def _check_sources(sentence: Sequence[str], translator: "Translator") -> "tuple[Given, ...]":
     """Return a text for each source. Raises UserError for another number of them."""
     names = [source.name for source in translator.asked]
     if len(sentence) != len(names):
@@ -135,7 +135,7 @@ def _each(sentence: Sequence[str], translator: "Translator") -> "tuple[Given, ..
 
 def _exports(options: Options) -> list[tuple[str, Path]]:
     """Return the maps to write, with their files. Raises BadParameter if one is not called as MAPS and FORMATS are."""
-    found = list[tuple[str, Path]]()
+    files: list[tuple[str, Path]] = []
     for text in options.export or ():
         from dragoman.visualisation import exports
 
@@ -146,69 +146,78 @@ def _exports(options: Options) -> list[tuple[str, Path]]:
             raise typer.BadParameter(f"--export {text}: there is a contrast with --contrast TEXT")
         exports.form(Path(path))
         file = outputs.named(Path(path))
-        if file.resolve() in (each.resolve() for _, each in found):
+        if file.resolve() in (other.resolve() for _, other in files):
             raise typer.BadParameter(f"--export {text}: {path} is already the file of another map")
-        found.append((name, file))
-    return found
+        files.append((name, file))
+    return files
 
 
-def _explained(translator: "Translator", given: "Sequence[tuple[Given, ...]]", options: Options) -> "list[Translation]":
+def _explained(
+    translator: "Translator", inputs: "Sequence[tuple[Given, ...]]", options: Options
+) -> "list[Translation]":
     """Return the translations of some lines with their explanations."""
-    _check_lengths(translator, given, options)
+    _check_lengths(translator, inputs, options)
     if options.target is None:
         from dragoman.cli import sources
 
         search = sources.search_of(translator, options.search, options.beam)
-        found = translator.translate(given, to=options.to, search=search, beam_size=options.beam)
+        translations = translator.translate(inputs, to=options.to, search=search, beam_size=options.beam)
     else:
-        scored = translator.score(given, [options.target], to=options.to, confidence=True)
-        found = [each.translation for each in scored]
+        scored = translator.score(inputs, [options.target], to=options.to, confidence=True)
+        translations = [pair.translation for pair in scored]
     contrasts = [] if options.contrast is None else [options.contrast]
     try:
-        every = translator.explain(found, contrasts, nearest=NEAREST if options.nearest is None else options.nearest)
+        explanations = translator.explain(
+            translations, contrasts, nearest=NEAREST if options.nearest is None else options.nearest
+        )
     except UserError as error:
         if options.nearest is not None:
             raise
         tell(f"without similar training pairs: {error}")
-        every = translator.explain(found, contrasts)
-    return [replace(each, explanation=explanation) for each, explanation in zip(found, every, strict=True)]
+        explanations = translator.explain(translations, contrasts)
+    return [
+        replace(translation, explanation=explanation)
+        for translation, explanation in zip(translations, explanations, strict=True)
+    ]
 
 
-def _check_lengths(translator: "Translator", given: "Sequence[tuple[Given, ...]]", options: Options) -> None:
+def _check_lengths(translator: "Translator", inputs: "Sequence[tuple[Given, ...]]", options: Options) -> None:
     """Raises UserError for a longer text than a search reads: time and memory grow with the square of its length."""
     from dragoman.translation.source_inputs import LONGEST
 
     encode, texts = translator.target.text.encode, {"--target": options.target, "--contrast": options.contrast}
     long = [name for name, text in texts.items() if text and len(encode(text[:LONGEST_TEXT])) > LONGEST]
-    if options.target is not None and any(map(translator.left_out, given)):  # a search would read its beginning
+    if options.target is not None and any(map(translator.left_out, inputs)):  # a search would read its beginning
         long.append("SENTENCE")
     for name in long:
         raise UserError(f"{name}: too long to be explained, more than {LONGEST} symbols")
 
 
-def _write(found: "Translation", options: Options) -> None:
+def _write(translation: "Translation", options: Options) -> None:
     """Print a translation with its explanation."""
     from dragoman.translation.result import Result
 
     if options.json:
-        typer.echo(Result(found).line())
+        typer.echo(Result(translation).line())
         return
     from rich.console import Console
 
     console = Console(highlight=False)
-    for source in found.sources:
-        console.print(f"{source.label + ' ' if len(found.sources) > 1 else ''}{printable(source.text)}", markup=False)
-    sure = f"    confidence {found.confidence.sentence:.2f}" if found.confidence else ""
-    console.print(f"{printable(found.text)}    log P {found.log_prob:.2f}{sure}\n", markup=False)
-    assert found.explanation is not None
-    console.print(found.explanation)
-    for drawn in _drawn(found.explanation, options):
+    for source in translation.sources:
+        console.print(
+            f"{source.label + ' ' if len(translation.sources) > 1 else ''}{printable(source.text)}", markup=False
+        )
+    sure = f"    confidence {translation.confidence.sentence:.2f}" if translation.confidence else ""
+    console.print(f"{printable(translation.text)}    log P {translation.log_prob:.2f}{sure}\n", markup=False)
+    assert translation.explanation is not None
+    console.print(translation.explanation)
+    for drawn in _draw(translation.explanation, options):
         console.print()
         console.print(drawn)
 
 
-def _drawn(explanation: "Explanation", options: Options) -> "Iterator[object]":
-    """Yield what else is asked for."""
+def _draw(explanation: "Explanation", options: Options) -> "Iterator[object]":
+    """Yield the maps, beams and contrasts that the options select."""
     from dragoman.translation.explanation import METHODS
     from dragoman.visualisation import beam, heatmap
 
@@ -220,15 +229,15 @@ def _drawn(explanation: "Explanation", options: Options) -> "Iterator[object]":
         yield beam.terminal(explanation.beam)
 
 
-def _export(found: "Translation", name: str, path: Path) -> None:
+def _export(translation: "Translation", name: str, path: Path) -> None:
     """Write a map."""
     from dragoman.translation.explanation import METHODS
     from dragoman.visualisation import exports
     from dragoman.visualisation.exports import WordMap
 
-    explanation = found.explanation
+    explanation = translation.explanation
     assert explanation is not None
-    method = next((each for each in METHODS if each == name), None)
+    method = next((known_method for known_method in METHODS if known_method == name), None)
     seen = explanation.contrast_matrix() if method is None else explanation.matrix(method)
     rows = ["gradient", "erasure"] if method is None else explanation.words
     exports.write(path, WordMap(seen.attention, seen.columns, rows, signed=method != "attention"))

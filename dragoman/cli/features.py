@@ -61,7 +61,7 @@ def features(options: Options) -> None:
     console = Console(stderr=True)
     shape = extract(network, paths, track(batches, f"{len(paths):,} images", console=console), target)
     *regions, size = shape[1:]
-    told = f"{regions[0]:,} regions of {size:,} numbers" if regions else f"{size:,} numbers"
+    shape_text = f"{regions[0]:,} regions of {size:,} numbers" if regions else f"{size:,} numbers"
     missing = f" ({paths.count(None):,} lines without)" if None in paths else ""
-    order = f"{told} each, in the order of {names or 'their names'}"
+    order = f"{shape_text} each, in the order of {names or 'their names'}"
     tell(f"{target}: {len(paths) - paths.count(None):,} images{missing}, {order}")

@@ -32,9 +32,11 @@ def follow(
             deque(line, maxlen=0)  # a translation may end before its source
             warn(numbered(source, number), [translator.left_out(" ".join(arrived))])
             if read:
-                lagging.append([average_lagging(read, len(arrived), corrected=each) for each in (True, False)])
+                lagging.append(
+                    [average_lagging(read, len(arrived), corrected=correction) for correction in (True, False)]
+                )
     if lagging:
-        corrected, plain = (sum(each) / len(lagging) for each in zip(*lagging, strict=True))
+        corrected, plain = (sum(lags) / len(lagging) for lags in zip(*lagging, strict=True))
         typer.echo(f"average lagging {corrected:.2f} words ({plain:.2f} without correction for lengths)", err=True)
 
 

@@ -33,8 +33,8 @@ def gate(
     from dragoman.cli import sources
     from dragoman.translation.loading import load
 
-    given, (lines,) = sources.with_references(source, load(run), [reference])
-    judge(run, against, given.lines, lines.lines, to)
+    inputs, (lines,) = sources.with_references(source, load(run), [reference])
+    judge(run, against, inputs.lines, lines.lines, to)
 
 
 def judge(
@@ -54,18 +54,18 @@ def judge(
     one, other = load(against), load(run)
     if (one.languages, one.targets) != (other.languages, other.targets):
         raise UserError(f"{run}: translates other languages than {against}, so neither can serve for the other")
-    texts = [[found.text for found in each.translate(sources, to=to)] for each in (one, other)]
-    found = compared(new, old, texts, references, metrics)
-    found.write(new.folder.gate)
-    typer.echo(_table(found, against, run))
-    if not found.passed:
+    texts = [[translation.text for translation in translator.translate(sources, to=to)] for translator in (one, other)]
+    comparison = compared(new, old, texts, references, metrics)
+    comparison.write(new.folder.gate)
+    typer.echo(_table(comparison, against, run))
+    if not comparison.passed:
         raise UserError(f"{run}: is worse than {against}, so it does not serve")
-    tell(f"{run}: is not worse than {against} on {found.sentences:,} sentences")
+    tell(f"{run}: is not worse than {against} on {comparison.sentences:,} sentences")
 
 
-def _table(found: "Gate", against: Path, run: Path) -> str:
+def _table(comparison: "Gate", against: Path, run: Path) -> str:
     rows = [
-        [each.metric, figure(each.before), figure(each.after), f"{each.low:+.2f} to {each.high:+.2f}", f"{each.p:.3f}"]
-        for each in found.figures
+        [row.metric, figure(row.before), figure(row.after), f"{row.low:+.2f} to {row.high:+.2f}", f"{row.p:.3f}"]
+        for row in comparison.figures
     ]
     return aligned([["", str(against), str(run), "difference", "p"], *rows])

@@ -10,10 +10,10 @@ from dragoman.files.reading import shown
 
 def read(path: Path | None, *, one_based: bool) -> list[Gold]:
     """Return the links of `--gold`, none if it is not given. Tell if they seem to count words from 1."""
-    found = read_gold(path, one_based=one_based) if path else []
+    links = read_gold(path, one_based=one_based) if path else []
     if path:
-        tell_if_from_1(path, found, "--one-based")
-    return found
+        tell_if_from_1(path, links, "--one-based")
+    return links
 
 
 def tell_if_from_1(path: Path, gold: Sequence[Gold], option: str) -> None:

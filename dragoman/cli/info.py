@@ -42,8 +42,8 @@ def _of_run(folder: Path) -> Iterable[tuple[str, str]]:
 def _files(folder: "RunFolder") -> Iterable[tuple[str, str]]:
     yield "files", str(folder.path)
     for path in sorted(folder.path.iterdir()):
-        inside = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
-        size = sum(each.stat().st_size for each in inside)
+        inside = [path] if path.is_file() else [inner for inner in path.rglob("*") if inner.is_file()]
+        size = sum(file.stat().st_size for file in inside)
         yield f"  {path.name}{'/' if path.is_dir() else ''}", f"{size / 1000:,.1f} kB"
 
 

@@ -71,8 +71,8 @@ def outlook(config: "Config") -> Iterator[str]:
             dev, judged = read_development(data.dev, data.source, data.target, data.features)
             if judged.empty:
                 yield f"data.dev: {data.dev}: {judged}"
-            if found := baselines.measure(data, config.text, config.metrics, dev):
-                yield f"without a model: {found} (data.dev: {data.dev})"
+            if scores := baselines.measure(data, config.text, config.metrics, dev):
+                yield f"without a model: {scores} (data.dev: {data.dev})"
         yield f"training: {duration.measure(config)}"
     except UserError as error:
         yield f"training: would end with an error: {error}"

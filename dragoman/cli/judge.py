@@ -117,48 +117,48 @@ def read(
     from dragoman.evaluation.human.gathering import gather
     from dragoman.evaluation.significance import FEWEST
 
-    known = read_form(key, Key, "the key of a page of dragoman")
-    if baseline is not None and baseline not in known.systems:
-        raise UserError(f"--baseline {baseline}: no such system, {nearest(baseline, known.systems)}")
-    found = gather(known, shown(key), saved)
-    for unfinished in found.unfinished:
+    page = read_form(key, Key, "the key of a page of dragoman")
+    if baseline is not None and baseline not in page.systems:
+        raise UserError(f"--baseline {baseline}: no such system, {nearest(baseline, page.systems)}")
+    gathered = gather(page, shown(key), saved)
+    for unfinished in gathered.unfinished:
         tell(str(unfinished))
-    if found.sentences < FEWEST:
-        tell(f"{found.sentences} sentences are too few for intervals; these need {FEWEST}")
-    typer.echo(printable(judgements.told(known, found, baseline or known.systems[0], as_json=as_json)))
+    if gathered.sentences < FEWEST:
+        tell(f"{gathered.sentences} sentences are too few for intervals; these need {FEWEST}")
+    typer.echo(printable(judgements.format_judgements(page, gathered, baseline or page.systems[0], as_json=as_json)))
 
 
 def _names(systems: list[str]) -> dict[str, Path]:
     """Return the files of systems by their names, which are those of the files unless they are given."""
-    found: dict[str, Path] = {}
-    for given in systems:
-        name, equals, file = given.partition("=")
-        if not equals or Path(given).exists():
-            name, file = given, given
+    files: dict[str, Path] = {}
+    for system in systems:
+        name, equals, file = system.partition("=")
+        if not equals or Path(system).exists():
+            name, file = system, system
         if not name or not file:
-            raise typer.BadParameter(f"{given}: expected NAME=FILE, or a file")
+            raise typer.BadParameter(f"{system}: expected NAME=FILE, or a file")
         if any("\ud800" <= letter < "\ue000" for letter in name):  # a byte that is no character
-            raise typer.BadParameter(f"{printable(given)}: its name is not UTF-8; give it a name: NAME=FILE")
-        if name in found:
+            raise typer.BadParameter(f"{printable(system)}: its name is not UTF-8; give it a name: NAME=FILE")
+        if name in files:
             raise typer.BadParameter(f"{name}: is given twice")
-        found[name] = Path(file)
-    return found
+        files[name] = Path(file)
+    return files
 
 
 def _questions(options: MakeOptions, systems: int) -> list[str]:
     from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK
 
-    known = [*QUESTIONS, ERRORS, RANK]
+    questions = [*QUESTIONS, ERRORS, RANK]
     if options.questions is None:
         unasked = {RANK} if systems < 2 else set()
-        return [name for name in known if name not in unasked | (set() if options.reference else {HUMAN})]
-    asked = _listed(options.questions, "--questions")
-    for name in asked:
-        if name not in known:
-            raise typer.BadParameter(f"--questions: unknown question '{name}', {nearest(name, known)}")
-    if RANK in asked and systems < 2:
+        return [name for name in questions if name not in unasked | (set() if options.reference else {HUMAN})]
+    chosen = _listed(options.questions, "--questions")
+    for name in chosen:
+        if name not in questions:
+            raise typer.BadParameter(f"--questions: unknown question '{name}', {nearest(name, questions)}")
+    if RANK in chosen and systems < 2:
         raise typer.BadParameter("--questions: rank needs two systems, or one and --reference")
-    return [name for name in known if name in asked]
+    return [name for name in questions if name in chosen]
 
 
 def _listed(text: str, option: str) -> list[str]:

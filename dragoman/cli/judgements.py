@@ -10,36 +10,36 @@ from dragoman.evaluation.human.forms import ERRORS, RANK, SEVERITIES, Key
 from dragoman.evaluation.human.gathering import Gathered
 
 
-def told(key: Key, found: Gathered, baseline: str, *, as_json: bool) -> str:
+def format_judgements(key: Key, gathered: Gathered, baseline: str, *, as_json: bool) -> str:
     """Return all that the judgements of a page say."""
     if as_json:
-        return written(_object(key, found, baseline))
-    parts = [_heading(key, found), _means(key, found, baseline), _pairs(key, found)]
-    parts += [_errors(key, found), _agreement(key, found)]
+        return written(_object(key, gathered, baseline))
+    parts = [_heading(key, gathered), _means(key, gathered, baseline), _pairs(key, gathered)]
+    parts += [_errors(key, gathered), _agreement(key, gathered)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _rows(key: Key, found: Gathered, baseline: str) -> list[Row]:
-    means = statistics.means(key, found.judgements, baseline)
+def _rows(key: Key, gathered: Gathered, baseline: str) -> list[Row]:
+    means = statistics.means(key, gathered.judgements, baseline)
     return [Row({"system": name}, cells) for name, cells in means.items() if cells]
 
 
-def _heading(key: Key, found: Gathered) -> str:
-    by = ", ".join(f"{name} ({count:,})" for name, count in found.annotators.items())
-    return f"{found.sentences:,} sentences, judged by {by}"
+def _heading(key: Key, gathered: Gathered) -> str:
+    by = ", ".join(f"{name} ({count:,})" for name, count in gathered.annotators.items())
+    return f"{gathered.sentences:,} sentences, judged by {by}"
 
 
-def _means(key: Key, found: Gathered, baseline: str) -> str:
-    rows = _rows(key, found, baseline)
+def _means(key: Key, gathered: Gathered, baseline: str) -> str:
+    rows = _rows(key, gathered, baseline)
     penalties = ", ".join(f"{penalty} for a {severity} one" for severity, penalty in SEVERITIES.items())
     note = f"penalty: of the errors in a translation, {penalties}; less is better"
     return "\n".join([table(rows, "bootstrap"), *([note] if ERRORS in key.questions else [])]) if rows else ""
 
 
-def _pairs(key: Key, found: Gathered) -> str:
+def _pairs(key: Key, gathered: Gathered) -> str:
     rows = [
         [first, second, str(pair.better), str(pair.equal), str(pair.worse), _probability(pair.p)]
-        for pair in statistics.pairs(key, found.judgements)
+        for pair in statistics.pairs(key, gathered.judgements)
         for first, second in [pair.systems]
     ]
     heading = ["system", "against", "better", "equal", "worse", "p"]
@@ -51,13 +51,15 @@ def _probability(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _errors(key: Key, found: Gathered) -> str:
-    rows = [[each["error"], each["severity"], *map(str, each["systems"].values())] for each in _counted(key, found)]
+def _errors(key: Key, gathered: Gathered) -> str:
+    rows = [
+        [count["error"], count["severity"], *map(str, count["systems"].values())] for count in _counted(key, gathered)
+    ]
     return aligned([["error", "severity", *key.systems], *rows]) if rows else ""
 
 
-def _counted(key: Key, found: Gathered) -> Iterator[dict[str, Any]]:
-    counts = statistics.errors(found.judgements)
+def _counted(key: Key, gathered: Gathered) -> Iterator[dict[str, Any]]:
+    counts = statistics.errors(gathered.judgements)
     for category in key.categories:
         for severity in reversed(SEVERITIES):
             of_systems = {name: counts[category, severity, name] for name in key.systems}
@@ -65,21 +67,21 @@ def _counted(key: Key, found: Gathered) -> Iterator[dict[str, Any]]:
                 yield {"error": category, "severity": severity, "systems": of_systems}
 
 
-def _agreement(key: Key, found: Gathered) -> str:
+def _agreement(key: Key, gathered: Gathered) -> str:
     rows = [
         [f"{name} (of two)" if name == RANK else name, "-" if value is None else f"{value:.2f}"]
-        for name, value in statistics.agreement(key, found.judgements).items()
+        for name, value in statistics.agreement(key, gathered.judgements).items()
     ]
     note = "Krippendorff's alpha: 1 is agreement, 0 chance, - without a difference"
     return f"{aligned([['agreement', 'alpha'], *rows])}\n\n{note}" if rows else ""
 
 
-def _object(key: Key, found: Gathered, baseline: str) -> dict[str, Any]:
+def _object(key: Key, gathered: Gathered, baseline: str) -> dict[str, Any]:
     return {
         "page": key.page,
-        "annotators": found.annotators,
-        "sentences": found.sentences,
-        "systems": [as_object(row) for row in _rows(key, found, baseline)],
+        "annotators": gathered.annotators,
+        "sentences": gathered.sentences,
+        "systems": [as_object(row) for row in _rows(key, gathered, baseline)],
         "pairs": [
             {
                 "systems": list(pair.systems),
@@ -88,8 +90,8 @@ def _object(key: Key, found: Gathered, baseline: str) -> dict[str, Any]:
                 "worse": pair.worse,
                 "p_value": pair.p,
             }
-            for pair in statistics.pairs(key, found.judgements)
+            for pair in statistics.pairs(key, gathered.judgements)
         ],
-        "errors": list(_counted(key, found)),
-        "agreement": statistics.agreement(key, found.judgements),
+        "errors": list(_counted(key, gathered)),
+        "agreement": statistics.agreement(key, gathered.judgements),
     }

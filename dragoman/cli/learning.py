@@ -23,7 +23,7 @@ def learn(start: str, database: Path, words: list[str], train: "Callable[[Config
     """`train` a run with the corrections of a database, from another run; then compare both. UserError if the new one
     is worse.
     """
-    corpora, given = files_and_overrides(words)
+    corpora, changes = files_and_overrides(words)
     if corpora:
         raise typer.BadParameter(f"--from-memory: the pairs are those of the database, so '{corpora[0]}' has no place")
     from dragoman.cli import gate
@@ -33,7 +33,7 @@ def learn(start: str, database: Path, words: list[str], train: "Callable[[Config
         if process().leads:
             folder.check(RunFolder(Path(config.run)), config)
 
-    mixed = mixing.configure(start, _corrections(start, database), given, check)
+    mixed = mixing.configure(start, _corrections(start, database), changes, check)
     if process().leads:
         tell(mixed.description)
     train(mixed.config)
@@ -52,14 +52,14 @@ def _corrections(start: str, database: Path) -> "list[Corrected]":
 
     (source, *_), target, machine = mixing.names(start)
     entries = Corrections.existing(database).entries()
-    pairs = {each.pair for each in entries}
+    pairs = {entry.pair for entry in entries}
     pair = (source, target)
     if pair not in pairs and machine is not None and len(pairs) == 1:
         (pair,) = pairs
     if pair not in pairs:
         raise UserError(f"{shown(database)}: has no corrections of translations from {source} to {target}")
     return [
-        mixing.Corrected(each.correction.source, each.correction.machine, each.correction.correction)
-        for each in entries
-        if each.pair == pair
+        mixing.Corrected(entry.correction.source, entry.correction.machine, entry.correction.correction)
+        for entry in entries
+        if entry.pair == pair
     ]

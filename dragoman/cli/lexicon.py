@@ -45,11 +45,11 @@ def lexicon(
         read_tensors(path)  # fails if the file is not ours to replace
     columns = _read(loaded, source, target) if source and target else _prepared(loaded)
     sizes = len(loaded.source.vocabulary), len(loaded.target.vocabulary)
-    found = estimate(*columns, sizes)
-    candidates.write(found, path)
-    known = (found.probabilities[:, 0] > 0).sum()
+    table = estimate(*columns, sizes)
+    candidates.write(table, path)
+    translated = (table.probabilities[:, 0] > 0).sum()
     pairs = len(columns[0].lengths)
-    tell(f"{path}: translations of {known:,} of {sizes[0]:,} symbols, from {pairs:,} pairs")
+    tell(f"{path}: translations of {translated:,} of {sizes[0]:,} symbols, from {pairs:,} pairs")
 
 
 def _prepared(run: "Run") -> "tuple[Column, Column]":

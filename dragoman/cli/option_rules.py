@@ -20,18 +20,18 @@ class Rule:
 
     verb = ""
 
-    def __init__(self, *others: str, because: str = "", value: str = "") -> None:
-        self.others = others
+    def __init__(self, *options: str, because: str = "", value: str = "") -> None:
+        self.options = options
         self.because = because
         self.value = value
 
-    def is_broken(self, given: Iterable[bool]) -> bool:
+    def is_broken(self, present: Iterable[bool]) -> bool:
         raise NotImplementedError
 
     def message(self, subject: str) -> str:
-        *first, last = self.others
-        others = f"{', '.join(first)} or {last}" if first else last
-        return f"{subject} {self.verb} {others}" + (f": {self.because}" if self.because else "")
+        *first, last = self.options
+        options = f"{', '.join(first)} or {last}" if first else last
+        return f"{subject} {self.verb} {options}" + (f": {self.because}" if self.because else "")
 
 
 class Conflicts(Rule):
@@ -39,8 +39,8 @@ class Conflicts(Rule):
 
     verb = "cannot be combined with"
 
-    def is_broken(self, given: Iterable[bool]) -> bool:
-        return any(given)
+    def is_broken(self, present: Iterable[bool]) -> bool:
+        return any(present)
 
 
 class Requires(Rule):
@@ -48,8 +48,8 @@ class Requires(Rule):
 
     verb = "requires"
 
-    def is_broken(self, given: Iterable[bool]) -> bool:
-        return not any(given)
+    def is_broken(self, present: Iterable[bool]) -> bool:
+        return not any(present)
 
 
 class Recorded(NamedTuple):
@@ -71,7 +71,7 @@ def _declarations(command: Any) -> Mapping[str, Declared]:
     declarations = {}
     for field, hint in get_type_hints(command, include_extras=True).items():
         marks = getattr(hint, "__metadata__", ())
-        metadata = [each for mark in marks for each in (mark if type(mark) is tuple else (mark,))]
+        metadata = [item for mark in marks for item in (mark if type(mark) is tuple else (mark,))]
         for option in metadata:
             if isinstance(option, OptionInfo):
                 # Within Annotated, typer keeps the first name of an option as its default.
@@ -88,7 +88,7 @@ def check(options: tuple[Any, ...]) -> None:
         for rule in metadata:
             if isinstance(rule, Rule):
                 subject = f"{name} {rule.value}".rstrip()
-                if is_given(options, subject) and rule.is_broken(is_given(options, other) for other in rule.others):
+                if is_given(options, subject) and rule.is_broken(is_given(options, other) for other in rule.options):
                     raise typer.BadParameter(rule.message(subject))
 
 

@@ -186,8 +186,8 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], No
         taken: Callable[..., Taken] = parameter.annotation
 
         @functools.wraps(function)
-        def call(**given: Any) -> None:
-            options = taken(**given)
+        def call(**values: Any) -> None:
+            options = taken(**values)
             option_rules.check(options)
             function(options)
 
@@ -200,17 +200,17 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], No
 
 def overrides(words: Sequence[str]) -> tuple[Path, dict[str, str]]:
     """Return the configuration file and the overrides (`--section.key VALUE` or `--section.key=VALUE`) of a command."""
-    files, found = files_and_overrides(words)
+    files, changes = files_and_overrides(words)
     if len(files) != 1:
-        taken = "".join(f"; {value} is taken for the value of --{key}" for key, value in found.items() if not files)
+        taken = "".join(f"; {value} is taken for the value of --{key}" for key, value in changes.items() if not files)
         raise typer.BadParameter(f"expected one configuration file, found {' and '.join(files) or 'none'}{taken}")
-    return Path(files[0]), found
+    return Path(files[0]), changes
 
 
 def files_and_overrides(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """The same with any number of files."""
     files: list[str] = []
-    found: dict[str, str] = {}
+    changes: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
         if not word.startswith("--") or word == "--":
@@ -221,5 +221,5 @@ def files_and_overrides(words: Sequence[str]) -> tuple[list[str], dict[str, str]
             value = next(rest, "--")
         if value.startswith("--") and not equals:
             raise typer.BadParameter(f"--{key} needs a value: --{key} VALUE")
-        found[key] = value
-    return files, found
+        changes[key] = value
+    return files, changes

@@ -54,7 +54,7 @@ def check_distinct(option: str, path: Path | None, target: Path | None) -> None:
         raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
     if path is None:
         return
-    one, other = (Path("/dev/stdout" if str(each) == "-" else each) for each in (path, target or "-"))
+    one, other = (Path("/dev/stdout" if str(name) == "-" else name) for name in (path, target or "-"))
     taken = set(map(os.path.realpath, all_written(other)))
     if not (taken.isdisjoint(map(os.path.realpath, all_written(one))) or one.is_char_device()):
         raise UserError(f"{option} {path}: the lines go there; name another file")
@@ -70,15 +70,15 @@ def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None
     for option, path in outputs:
         if path is None or str(path) == "-":
             continue
-        for each in files:
-            if _same(path, each):
+        for file in files:
+            if _same(path, file):
                 raise UserError(f"{option} {path}: is read, and would be replaced; name another file")
         for folder in folders:
             if folder.has_part(path):
                 raise UserError(f"{option} {path}: is a part of the run {folder.path}; name another file")
-    for each in files:
-        if str(each) != "-" and _is_stdout(each):
-            raise UserError(f"{each}: is read, and standard output goes there; write to another file")
+    for read_file in files:
+        if str(read_file) != "-" and _is_stdout(read_file):
+            raise UserError(f"{read_file}: is read, and standard output goes there; write to another file")
 
 
 @contextmanager
@@ -105,6 +105,6 @@ def _same(path: Path, read: Path) -> bool:
 
 def _is_stdout(path: Path) -> bool:
     with suppress(OSError, ValueError):
-        found = os.fstat(sys.stdout.fileno())
-        return stat.S_ISREG(found.st_mode) and os.path.samestat(found, path.stat())
+        status = os.fstat(sys.stdout.fileno())
+        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, path.stat())
     return False

@@ -17,10 +17,10 @@ LONGEST = 5_000  # the most characters of a line that is scored or aligned: time
 
 
 def scored(
-    translator: Translator, source: Path, target: Path, *, given: Sequence[str], to: str | None
+    translator: Translator, source: Path, target: Path, *, assignments: Sequence[str], to: str | None
 ) -> Iterator[list[Scored]]:
-    """Yield the scored pairs of two files, of which several sources are columns; `given` are NAME=FILE of arrays."""
-    files = arrays(given, translator)
+    """Yield the scored pairs of two files. Several sources are columns; `assignments` names files of arrays."""
+    files = arrays(assignments, translator)
     return (
         translator.score(
             [text_of(pair.source, source, number, translator, files) for number, pair in enumerate(pairs, start=first)],

@@ -12,7 +12,7 @@ import typer
 from dragoman.cli import outputs
 from dragoman.cli.option_rules import Recorded, record
 from dragoman.cli.options import Json, OutputFile, Resume, RunPath, Threads, Weights, command
-from dragoman.cli.resuming import done_before, kept, left_behind, noting
+from dragoman.cli.resuming import done_before, left_behind, lines_done, noting
 from dragoman.cli.streams import PORTION, numbered, one_line, one_stream, output, portions, warn
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
@@ -55,17 +55,19 @@ class Changes:
         self._edited, self._keep = edited, keep
         self._lines = self._changed = 0
 
-    def add(self, given: Iterable[tuple[str, ...]], after: Iterable[str]) -> "list[Revision]":
+    def add(self, lines: Iterable[tuple[str, ...]], after: Iterable[str]) -> "list[Revision]":
         """Add further lines and their post-edited translations."""
         from dragoman.visualisation.changes import Revision
 
-        every = zip(given, after, strict=True)
+        edits = zip(lines, after, strict=True)
         edited = self._edited
-        found = [Revision(each[1 - edited] if len(each) > 1 else "", each[edited], text) for each, text in every]
-        self._lines += len(found)
-        self._changed += sum(each.changed for each in found)
-        self.seen += found if self._keep else []
-        return found
+        revisions = [
+            Revision(texts[1 - edited] if len(texts) > 1 else "", texts[edited], text) for texts, text in edits
+        ]
+        self._lines += len(revisions)
+        self._changed += sum(revision.changed for revision in revisions)
+        self.seen += revisions if self._keep else []
+        return revisions
 
     def __str__(self) -> str:
         return f"{self._changed:,} of {self._lines:,} lines changed"
@@ -79,11 +81,11 @@ def postedit(options: Options) -> None:
 
     target = options.output
     _check(options)
-    asked = {"command": "postedit", "RUN": os.path.realpath(options.run), **record(options)}
-    done = kept(target, asked, PORTION, resume=options.resume)
+    settings = {"command": "postedit", "RUN": os.path.realpath(options.run), **record(options)}
+    done = lines_done(target, settings, PORTION, resume=options.resume)
     old = list(islice(_texts(partial(target), options.json), done)) if target and done else []
     translator = load(options.run, weights=options.weights)
-    changes = _edit(translator, options, asked, done, old)
+    changes = _edit(translator, options, settings, done, old)
     if options.html:
         with output(options.html) as file:
             file.say(page(f"{options.run}: {changes}", changes.seen))
@@ -101,7 +103,7 @@ def _check(options: Options) -> None:
 
 
 def _edit(
-    translator: "Translator", options: Options, asked: Mapping[str, Any], done: int | None, old: Sequence[str]
+    translator: "Translator", options: Options, settings: Mapping[str, Any], done: int | None, old: Sequence[str]
 ) -> Changes:
     """Write a post-edited line for each line, after the `done` lines that are already written.
 
@@ -119,7 +121,7 @@ def _edit(
     translation, target = options.translation, options.output
     changes, console = Changes(edited, keep=bool(options.html)), Console(stderr=True, highlight=False)
     with ExitStack() as stack:
-        note = stack.enter_context(noting(target, done, asked))
+        note = stack.enter_context(noting(target, done, settings))
         lines, texts = stack.enter_context(output(target, done)), side_by_side(paths)
         if target and old:
             changes.add(done_before(texts, len(old), translation, target), old)
@@ -127,14 +129,14 @@ def _edit(
         advance = stack.enter_context(progress(translation, target, len(old)))
         for portion in portions(texts, PORTION, done=len(old)):
             edits = translator.translate(portion.lines)
-            warn(numbered(translation, portion.first), (each.left_out for each in edits))
-            found = [one_line(each.text) for each in edits]
+            warn(numbered(translation, portion.first), (edit.left_out for edit in edits))
+            edited_lines = [one_line(edit.text) for edit in edits]
             note(portion.lines)
-            lines.write((Result(each, edited=name).line() for each in edits) if options.json else found)
-            for each in changes.add(portion.lines, found):
+            lines.write((Result(edit, edited=name).line() for edit in edits) if options.json else edited_lines)
+            for revision in changes.add(portion.lines, edited_lines):
                 if options.show:
-                    console.print(terminal(each), soft_wrap=True)
-            advance(len(found))
+                    console.print(terminal(revision), soft_wrap=True)
+            advance(len(edited_lines))
     return changes
 
 
@@ -144,7 +146,7 @@ def _texts(path: Path, as_json: bool) -> Iterator[str]:
         return read_lines(path)
     from dragoman.translation import result
 
-    return (one_line(each.translation.text) for each in result.read(path))
+    return (one_line(edit.translation.text) for edit in result.read(path))
 
 
 def _paths(translator: "Translator", edited: int, options: Options) -> list[Path]:
@@ -157,7 +159,7 @@ def _paths(translator: "Translator", edited: int, options: Options) -> list[Path
     names = [language.name for language in translator.sources]
     if translator.marks:
         raise UserError(f"{run}: translates to {', '.join(translator.targets)}; post-editing is of one language")
-    if any(isinstance(each, FeatureSource) for each in translator.sources):
+    if any(isinstance(language, FeatureSource) for language in translator.sources):
         raise UserError(f"{run}: has a source of numbers ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) > 2:
         raise UserError(f"{run}: has {len(names)} sources ({', '.join(names)}); use translate --source NAME=FILE")

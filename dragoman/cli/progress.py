@@ -33,8 +33,8 @@ def progress(source: Path, target: Path | None, done: int = 0) -> Iterator[Calla
     terminal, nobody types the lines, and none are written there.
     """
     written = (target is not None and str(target) != "-") or not sys.stdout.isatty()
-    told = sys.stderr.isatty() and written and not is_typed(source)
-    with _shown(_Counts("lines"), told, _count(source) if told else None, done) as advance:
+    visible = sys.stderr.isatty() and written and not is_typed(source)
+    with _shown(_Counts("lines"), visible, _count(source) if visible else None, done) as advance:
         yield advance
 
 
@@ -53,8 +53,8 @@ def sentences(total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def _shown(column: ProgressColumn, told: bool, total: int | None, done: int = 0) -> Iterator[Callable[[int], None]]:
-    with Progress(column, console=Console(stderr=True), transient=True, disable=not told) as bar:
+def _shown(column: ProgressColumn, visible: bool, total: int | None, done: int = 0) -> Iterator[Callable[[int], None]]:
+    with Progress(column, console=Console(stderr=True), transient=True, disable=not visible) as bar:
         task = bar.add_task("", total=total, completed=done)
         yield lambda more: bar.advance(task, more)
 

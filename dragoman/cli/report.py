@@ -134,7 +134,7 @@ def _development_pairs(run: "Run", gold: Path) -> Pairs:
         examples = list(read_examples(data.dev, data.source, data.target, data.features))
     except UserError as error:  # a run may have been moved away from its training data
         raise UserError(f"{folder}: its development sentences are gone ({error}); name --sentences") from error
-    return [(each.sources, each.target) for each in examples]
+    return [(example.sources, example.target) for example in examples]
 
 
 def _sentence(line: str, where: str, run: "Run") -> "tuple[Text, str | None]":

@@ -24,7 +24,7 @@ Options: TypeAlias = Mapping[str, Any]  # by name, as values of JSON
 Texts = TypeVar("Texts", bound="tuple[Given, ...]")
 
 
-def kept(target: Path | None, options: Options | None, size: int, *, resume: bool) -> int | None:
+def lines_done(target: Path | None, options: Options | None, size: int, *, resume: bool) -> int | None:
     """Return how many lines an unfinished command has left of this file, in whole portions of at most `size`; None if
     it is no file that can keep any, such as standard output. `options` are those that the lines depend on; None if the
     command cannot be resumed.
@@ -41,16 +41,16 @@ def kept(target: Path | None, options: Options | None, size: int, *, resume: boo
         with held(path):
             pass
     begun = part.exists() and part.stat().st_size > 0
-    different = others(noted, options)
+    different = changed_options(noted, options)
     if there and not resume:
         way = "" if options is None or (begun and different) else "continue after them with --resume, or "
-        found = f"{there[0]}: has {_counted(lines_in(there[0]))} of a command that did not end"
-        raise UserError(f"{found}; {way}remove it")
+        fault = f"{there[0]}: has {_counted(lines_in(there[0]))} of a command that did not end"
+        raise UserError(f"{fault}; {way}remove it")
     if not begun:
         return 0
     if different:
-        told = f"{part} was written with another {', '.join(different)}"
-        raise UserError(f"--resume: {told}; give those of the first time, or remove it")
+        difference = f"{part} was written with another {', '.join(different)}"
+        raise UserError(f"--resume: {difference}; give those of the first time, or remove it")
     return whole_portions(min(lines_in(noted) - 1, lines_in(part)), size)
 
 
@@ -59,7 +59,7 @@ def head(options: Options) -> str:
     return json.dumps({"version of dragoman": __version__, **options})
 
 
-def others(noted: Path, options: Options | None) -> list[str]:
+def changed_options(noted: Path, options: Options | None) -> list[str]:
     """Return the names of the options, and of the version, that differ from the note."""
     if options is None or not noted.exists():
         return ["command"]
@@ -80,16 +80,16 @@ def noted_folder(path: Path, options: Options, what: str) -> Iterator[None]:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as above:
-            made = Path(above) / path.name
-            made.mkdir()
-            with write_atomically(made / NOTE) as file:
+            folder = Path(above) / path.name
+            folder.mkdir()
+            with write_atomically(folder / NOTE) as file:
                 file.write(head(options) + "\n")
-            made.rename(path)
+            folder.rename(path)
     elif not noted.is_file():
         raise UserError(f"{path}: is no folder of {what}; move it away")
-    elif found := others(noted, options):
-        told = f"{path}: was written with another {', '.join(found)}"
-        raise UserError(f"{told}; give those of the first time, or remove it")
+    elif changed := changed_options(noted, options):
+        fault = f"{path}: was written with another {', '.join(changed)}"
+        raise UserError(f"{fault}; give those of the first time, or remove it")
     with held(noted):
         yield
 
@@ -102,17 +102,17 @@ def noting(
     digest of each beside the target, until all are written.
     """
     if target is None or done is None:
-        yield lambda given: None
+        yield lambda lines: None
         return
     path = note(target)
     with held(path):
         try:
             with appended(path, done + 1 if done else 0) as file:
 
-                def add(given: "Iterable[tuple[Given, ...]]") -> None:
+                def add(lines: "Iterable[tuple[Given, ...]]") -> None:
                     if not file.tell():
                         file.write(head(options) + "\n")
-                    file.writelines(_digest(each) + "\n" for each in given)
+                    file.writelines(_digest(line) + "\n" for line in lines)
                     file.flush()
 
                 yield add
@@ -121,12 +121,12 @@ def noting(
                 path.unlink(missing_ok=True)
 
 
-def _digest(given: "tuple[Given, ...]") -> str:
-    found = blake2b(digest_size=8)
-    for each in given:
-        data = str(each).encode(errors="surrogateescape") if isinstance(each, str | Path) else each.tobytes()
-        found.update(b"%d:" % len(data) + data)
-    return found.hexdigest()
+def _digest(line: "tuple[Given, ...]") -> str:
+    digest = blake2b(digest_size=8)
+    for part in line:
+        data = str(part).encode(errors="surrogateescape") if isinstance(part, str | Path) else part.tobytes()
+        digest.update(b"%d:" % len(data) + data)
+    return digest.hexdigest()
 
 
 def _counted(lines: int) -> str:
@@ -141,18 +141,18 @@ def left_behind(path: Path | None, *, resumable: bool) -> Iterator[None]:
     except (UserError, KeyboardInterrupt) as error:
         if path and (part := partial(path)).is_file() and (count := lines_in(part)):
             more = ", and --resume goes on from them" if resumable else ""
-            found = f"{_counted(count)} {'is' if count == 1 else 'are'} in {part}{more}"
-            error.args = ("; ".join([*map(str, error.args), found]),)
+            remark = f"{_counted(count)} {'is' if count == 1 else 'are'} in {part}{more}"
+            error.args = ("; ".join([*map(str, error.args), remark]),)
         raise
 
 
 def done_before(lines: Iterator[Texts], count: int, source: Path, target: Path) -> Iterator[Texts]:
     """Yield the first lines. Raises UserError if they differ from those noted: something else was translated then."""
-    found = 0
+    number = 0
     for digest, line in zip(islice(read_lines(note(target)), 1, count + 1), lines, strict=False):
-        found += 1
+        number += 1
         if _digest(line) != digest:
-            raise UserError(f"--resume: {shown(source)}:{found}: is not the line that {partial(target)} translates")
+            raise UserError(f"--resume: {shown(source)}:{number}: is not the line that {partial(target)} translates")
         yield line
-    if found < count:
-        raise UserError(f"--resume: {partial(target)} has {_counted(count)}, but {shown(source)} has {found:,}")
+    if number < count:
+        raise UserError(f"--resume: {partial(target)} has {_counted(count)}, but {shown(source)} has {number:,}")

@@ -58,17 +58,17 @@ def score(options: Options) -> None:
 
     outputs.check((), (options.source, options.target))
     translator = load(options.run, weights=options.weights, memory=options.memory)
-    portions = pairs.scored(translator, options.source, options.target, given=options.arrays or (), to=options.to)
+    portions = pairs.scored(translator, options.source, options.target, assignments=options.arrays or (), to=options.to)
     count = symbols = 0
     total = 0.0
-    counts = list[tuple[float, int]]()  # of each pair, if they are to be resampled
+    counts: list[tuple[float, int]] = []  # of each pair, if they are to be resampled
     with output(None) as lines:
-        for found in portions:
-            lines.write(pairs.line(each) if options.json else _columns(each, options.per_symbol) for each in found)
-            count += len(found)
-            symbols += sum(each.symbols for each in found)
-            total += sum(each.log_prob for each in found)
-            counts += [(-each.log_prob, each.symbols) for each in found if options.confidence]
+        for portion in portions:
+            lines.write(pairs.line(pair) if options.json else _columns(pair, options.per_symbol) for pair in portion)
+            count += len(portion)
+            symbols += sum(pair.symbols for pair in portion)
+            total += sum(pair.log_prob for pair in portion)
+            counts += [(-pair.log_prob, pair.symbols) for pair in portion if options.confidence]
     perplexity = f", perplexity {_perplexity(total, symbols, counts)} a symbol" if symbols else ""
     typer.echo(f"{count:,} pairs, {symbols:,} symbols, log P {total:.2f}{perplexity}", err=True)
 

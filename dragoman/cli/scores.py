@@ -45,11 +45,11 @@ def read(path: Path) -> Text:
     return Text(path, lines)
 
 
-def check(found: int, where: Path, references: Sequence[Text]) -> None:
+def check(count: int, where: Path, references: Sequence[Text]) -> None:
     """Raises UserError if a reference has a different number of lines."""
     for path, lines in references:
-        if len(lines) != found:
-            raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {found:,}")
+        if len(lines) != count:
+            raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {count:,}")
 
 
 def check_forms(systems: Sequence[Text], references: Sequence[Text], metrics: Sequence[Metric]) -> None:
@@ -68,9 +68,9 @@ def tell_forms(texts: Sequence[Text], references: Sequence[Text], metrics: Seque
     to count words from 1.
     """
     if not all(isinstance(metric, Recorded) for metric in metrics):
-        for path, lines in {each.path: each.lines for each in (*texts, *references)}.items():
-            if others := sum(not unicodedata.is_normalized("NFC", line) for line in lines):
-                tell(f"{shown(path)}: {others:,} of {len(lines):,} lines are not in NFC, but are compared in it")
+        for path, lines in {text.path: text.lines for text in (*texts, *references)}.items():
+            if count := sum(not unicodedata.is_normalized("NFC", line) for line in lines):
+                tell(f"{shown(path)}: {count:,} of {len(lines):,} lines are not in NFC, but are compared in it")
     if any(isinstance(metric, AlignmentErrorRate) and not metric.one_based for metric in metrics):
         for path, lines in references:
             tell_if_from_1(path, list(map(read_pharaoh, lines)), "--metrics '{kind: aer, one_based: true}'")
@@ -79,30 +79,30 @@ def tell_forms(texts: Sequence[Text], references: Sequence[Text], metrics: Seque
 def tell_unspaced(references: Sequence[Text], metrics: Sequence[Metric]) -> None:
     """Tell which references are mostly in a script without spaces, of which a metric takes a clause for a word."""
     kinds = {part for metric in metrics for part in _BETWEEN.split(metric.signature(1))}
-    for path, lines in {each.path: each.lines for each in references}.items():
+    for path, lines in {text.path: text.lines for text in references}.items():
         tokenise = bleu_tokenisation(Counter("".join(lines[:LOOKED])))
         if tokenise is None or any(" " in line.strip() for line in lines[:LOOKED]):
             continue
         options = [f"--tokenise {tokenise}"] if "tok:13a" in kinds else []
         options += ["--metrics '{kind: ter, asian_support: true}'"] if "asian:no" in kinds else []
         if options:
-            told = "; ".join(options)
-            tell(f"{shown(path)}: has no spaces between words, so that each clause is scored as one ({told})")
+            advice = "; ".join(options)
+            tell(f"{shown(path)}: has no spaces between words, so that each clause is scored as one ({advice})")
 
 
 def check_texts(metrics: Sequence[Metric]) -> None:
     """Raises UserError if a metric is not about texts, which are what a run writes."""
-    for kind in (kind for kind, metric in RECORDED.items() if any(isinstance(each, metric) for each in metrics)):
+    for kind in (kind for kind, metric in RECORDED.items() if any(isinstance(chosen, metric) for chosen in metrics)):
         raise UserError(f"--metrics {kind}: scores the lines of a file (--input), and not the translations of --run")
 
 
-def scores(found: Text, references: Sequence[Text], metrics: Sequence[Metric]) -> list[Score]:
+def scores(translations: Text, references: Sequence[Text], metrics: Sequence[Metric]) -> list[Score]:
     """Return the scores by the metrics. Raises UserError if numbers of lines differ."""
-    check(len(found.lines), found.path, references)
-    return [metric.corpus(found.lines, [lines for _, lines in references]) for metric in metrics]
+    check(len(translations.lines), translations.path, references)
+    return [metric.corpus(translations.lines, [lines for _, lines in references]) for metric in metrics]
 
 
-def measures(text: str, given: Mapping[str, Any]) -> list[Metric]:
+def measures(text: str, settings: Mapping[str, Any]) -> list[Metric]:
     """Return the metrics of `--metrics`: names, and mappings with a kind and options, separated by commas.
 
     Each takes those of the given options that it has, if they are not None and it has none of its own.
@@ -116,23 +116,23 @@ def measures(text: str, given: Mapping[str, Any]) -> list[Metric]:
         raise UserError(f"--metrics: {error}") from error
     if not specs:
         raise UserError("--metrics: no metric is named")
-    found = [_measure(spec, given) for spec in specs]
-    for option, value in given.items():
+    metrics = [_measure(spec, settings) for spec in specs]
+    for option, value in settings.items():
         if value is not None and not any(option in components.options(KINDS[spec.kind]) for spec in specs):
             raise UserError(f"--{option}: no metric of --metrics has it")
-    return found
+    return metrics
 
 
-def _measure(spec: Spec, given: Mapping[str, Any]) -> Metric:
+def _measure(spec: Spec, settings: Mapping[str, Any]) -> Metric:
     if spec.kind not in KINDS:
         raise UserError(f"--metrics: unknown metric '{spec.kind}', {nearest(spec.kind, KINDS)}")
     has = components.options(KINDS[spec.kind])
-    chosen = {option: value for option, value in given.items() if option in has and value is not None}
+    chosen = {option: value for option, value in settings.items() if option in has and value is not None}
     try:
         metric = components.build(KINDS, Spec(spec.kind, {**chosen, **spec.options}))
     except UserError as error:
         raise UserError(f"--metrics: {spec.kind}: {error}") from error
-    if given["lowercase"] and "case:lc" not in metric.signature(1):
+    if settings["lowercase"] and "case:lc" not in metric.signature(1):
         raise UserError(f"--lowercase: '{spec.kind}' does not ignore letter case")
     return metric
 
@@ -144,7 +144,7 @@ def distinct(metrics: Sequence[Metric]) -> None:
             raise UserError(f"--metrics: {count} are called '{name}', of which --json can have one")
 
 
-def told(scores: Sequence[Score], *, as_json: bool) -> str:
+def format_scores(scores: Sequence[Score], *, as_json: bool) -> str:
     """Return a line for each score, or JSON in the form of sacreBLEU: an object, or a list if there are several."""
     if not as_json:
         return "\n".join(map(str, scores))
@@ -154,7 +154,7 @@ def told(scores: Sequence[Score], *, as_json: bool) -> str:
 
 def entry(score: Score) -> dict[str, Any]:
     """A score as sacreBLEU writes it in JSON, with the parts of its signature."""
-    parts = (each.replace("\\|", "|").split(":", 1) for each in _BETWEEN.split(score.signature))
+    parts = (field.replace("\\|", "|").split(":", 1) for field in _BETWEEN.split(score.signature))
     return {"name": score.name, "score": round(score.value, 2), "signature": score.signature, **dict(parts)}
 
 

@@ -42,15 +42,15 @@ def table(configs: "Sequence[Config]") -> str:
     kinds = [*(spec.kind for spec in configs[0].metrics), "loss"]
     runs = [Run.load(Path(config.run)) for config in configs]
     finals = [metric_rows(run)[-1] for run in runs]
-    found = {
+    scores = {
         config.run: [row.get(f"final/{kind}") for kind in kinds] for config, row in zip(configs, finals, strict=True)
     }
-    columns = [[value for value in column if value is not None] for column in zip(*found.values(), strict=True)]
-    found["mean"] = [fmean(column) if column else None for column in columns]
-    found["standard deviation"] = [stdev(column) if len(column) > 1 else None for column in columns]
-    known = baselines.from_json(runs[0].folder.proof.get("baselines"))
-    for baseline in known.baselines if known else ():
-        found[baseline.name] = [baseline.scores[kind].value if kind in baseline.scores else None for kind in kinds]
+    columns = [[value for value in column if value is not None] for column in zip(*scores.values(), strict=True)]
+    scores["mean"] = [fmean(column) if column else None for column in columns]
+    scores["standard deviation"] = [stdev(column) if len(column) > 1 else None for column in columns]
+    measured = baselines.from_json(runs[0].folder.proof.get("baselines"))
+    for baseline in measured.baselines if measured else ():
+        scores[baseline.name] = [baseline.scores[kind].value if kind in baseline.scores else None for kind in kinds]
     rows = [["development data", *kinds]]
-    rows += [[name, *(NONE if value is None else figure(value) for value in values)] for name, values in found.items()]
+    rows += [[name, *(NONE if value is None else figure(value) for value in values)] for name, values in scores.items()]
     return aligned(rows)

@@ -100,11 +100,17 @@ def serve(options: Options) -> None:
     if not options.runs:
         raise UserError("RUN: expected the folder of a run, or of several")
     backend = _backend(options, options.runs)
-    made, service = application.create(backend), backend.service
+    server_app, service = application.create(backend), backend.service
     unprotected = options.keys is None and not server.is_local(options.host)
     try:
         server.run(
-            made, options.host, options.port, backend.renew, service.stop, options.connections, unprotected=unprotected
+            server_app,
+            options.host,
+            options.port,
+            backend.renew,
+            service.stop,
+            options.connections,
+            unprotected=unprotected,
         )
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Terminated) else signal.SIGINT

@@ -50,11 +50,11 @@ class Folder:
         self.note = self.path / NOTE
 
     @contextmanager
-    def opened(self, asked: Mapping[str, Any]) -> Iterator[None]:
+    def opened(self, settings: Mapping[str, Any]) -> Iterator[None]:
         """Make the folder, or go on with it; it is removed if no shard is in it at the end. UserError if it is no such
         folder, was written with other options, or another process writes there.
         """
-        with noted_folder(self.path, asked, "shards of this output"):
+        with noted_folder(self.path, settings, "shards of this output"):
             try:
                 yield
             finally:
@@ -73,20 +73,20 @@ class Folder:
     def joined(self, target: Path, shards: Sequence[Shard]) -> None:
         """Write the output, and remove the shards."""
         with write_atomically(target, "wb") as file:
-            for each in shards:
-                with each.path.open("rb") as part:
+            for shard in shards:
+                with shard.path.open("rb") as part:
                     shutil.copyfileobj(part, file)
         self._removed(shards)
 
     def _removed(self, shards: Sequence[Shard]) -> None:
-        killed = [left for each in shards for left in self.path.glob(f".{each.path.name}.*.part")]
-        for path in (*(each.path for each in shards), *killed, self.note):
+        killed = [left for shard in shards for left in self.path.glob(f".{shard.path.name}.*.part")]
+        for path in (*(shard.path for shard in shards), *killed, self.note):
             path.unlink()
         with suppress(OSError):  # something else may be in it
             self.path.rmdir()
 
 
-def in_shards(options: Options, source: Path, count: int, asked: Mapping[str, Any]) -> None:
+def in_shards(options: Options, source: Path, count: int, settings: Mapping[str, Any]) -> None:
     """Translate all lines in shards, those that are not done yet, and join them in their order."""
     ray = _library()
     target = options.output
@@ -95,12 +95,12 @@ def in_shards(options: Options, source: Path, count: int, asked: Mapping[str, An
     source, lines = sources.read(source, options.source or (), options.prefix, pipeline.translator)
     total = sum(1 for _ in lines)
     models = [RunFolder(run).weights(*filter(None, [options.weights])) for run in options.runs]
-    told = {**asked, "--shards": count, "FILE": digests(options.line_files), "model": digests(models)}
+    provenance = {**settings, "--shards": count, "FILE": digests(options.line_files), "model": digests(models)}
     folder = Folder(target)
-    with folder.opened(told):
+    with folder.opened(provenance):
         shards = folder.shards(total, count)
-        missing = [each for each in shards if not each.path.exists()]
-        done = total - sum(each.lines for each in missing)
+        missing = [shard for shard in shards if not shard.path.exists()]
+        done = total - sum(shard.lines for shard in missing)
         if missing:
             with progress(source, target, done) as advance, _cluster(ray, options) as workers:
                 for number in _translated(ray, options, missing, workers):
@@ -121,8 +121,8 @@ def _library() -> Any:
 @contextmanager
 def _cluster(ray: Any, options: Options) -> Iterator[int]:
     """Join the cluster that RAY_ADDRESS names, or start another on this machine, and yield how many workers it has."""
-    each = options.threads or 1
-    here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // each)) * each}
+    cores = options.threads or 1
+    here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // cores)) * cores}
     here |= {"address": "local", "include_dashboard": False, "object_store_memory": OBJECTS}
     address = os.environ.get("RAY_ADDRESS", "")
     if address:
@@ -136,7 +136,7 @@ def _cluster(ray: Any, options: Options) -> Iterator[int]:
             raise UserError(f"RAY_ADDRESS={address}: cannot join the cluster ({why})") from error
         signal.signal(signal.SIGTERM, handler)
         try:
-            yield options.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // each)
+            yield options.workers or max(1, int(ray.cluster_resources().get("CPU", 1)) // cores)
         finally:
             ray.shutdown()
 
@@ -172,25 +172,25 @@ def _without_native_messages() -> Iterator[None]:
 
 
 def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: int) -> Iterator[int]:
-    """Yield the number of each shard as soon as its file is there. What its worker told is told here, once. Where a
-    worker was killed, Ray starts another, and its shard again. No worker is given a shard before it can begin it:
+    """Yield the number of each shard as soon as its file is there. Messages of its worker are repeated here, once.
+    Where a worker was killed, Ray starts another, and its shard again. No worker is given a shard before it can begin it:
     a shard would wait for a busy worker while another is idle.
     """
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     items = [
-        {"number": each.number, "shard": json.dumps({**each._asdict(), "path": os.path.realpath(each.path)})}
-        for each in shards
+        {"number": shard.number, "shard": json.dumps({**shard._asdict(), "path": os.path.realpath(shard.path)})}
+        for shard in shards
     ]
-    found = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
+    results = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
         Worker,
         fn_constructor_args=(options, os.getcwd()),
         batch_size=1,
         compute=ray.data.ActorPoolStrategy(size=min(workers, len(items)), max_tasks_in_flight_per_actor=1),
         num_cpus=options.threads or 1,
     )
-    for row in found.iter_rows():
+    for row in results.iter_rows():
         for line in row["told"].splitlines():
             tell(line)
         if row["error"]:
@@ -211,28 +211,28 @@ class Worker:
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Translate a shard. A user's error is returned as its line."""
         shard = json.loads(batch["shard"][0])
-        told, error = io.StringIO(), ""
-        with redirect_stderr(told), threads.asked(self.options.threads or 1):
+        messages, error = io.StringIO(), ""
+        with redirect_stderr(messages), threads.asked(self.options.threads or 1):
             try:
                 self._write(Shard(**{**shard, "path": Path(shard["path"])}))
             except UserError as refused:
                 error = str(refused)
-        return {"number": [shard["number"]], "told": [told.getvalue()], "error": [error]}
+        return {"number": [shard["number"]], "told": [messages.getvalue()], "error": [error]}
 
     def _write(self, shard: Shard) -> None:
         options = self.options
-        source, every = sources.read(options.file, options.source or (), options.prefix, self.pipeline.translator)
-        lines = self._lines(shard, every)
+        source, all_lines = sources.read(options.file, options.source or (), options.prefix, self.pipeline.translator)
+        lines = self._lines(shard, all_lines)
         with write_atomically(shard.path) as file:
             for portion in portions(lines, options.batch_lines or PORTION):
                 first = shard.before + portion.first
-                found = translated(self.pipeline, portion._replace(first=first), source, options)
-                for number, translation in enumerate(found, start=first - 1):
+                translations = translated(self.pipeline, portion._replace(first=first), source, options)
+                for number, translation in enumerate(translations, start=first - 1):
                     file.writelines(f"{line}\n" for line in written(number, translation, options))
 
-    def _lines(self, shard: Shard, every: "Iterator[tuple[Given, ...]]") -> "Iterator[tuple[Given, ...]]":
-        """Yield the lines of a shard: those behind the shard before it, or some of `every` line."""
-        read, rest = self._rest if self._rest and self._rest[0] <= shard.before else (0, every)
+    def _lines(self, shard: Shard, lines: "Iterator[tuple[Given, ...]]") -> "Iterator[tuple[Given, ...]]":
+        """Yield the lines of a shard: those behind the shard before it, or some of `lines` line."""
+        read, rest = self._rest if self._rest and self._rest[0] <= shard.before else (0, lines)
         self._rest = None
         yield from islice(rest, shard.before - read, shard.before - read + shard.lines)
         self._rest = shard.before + shard.lines, rest

@@ -23,12 +23,12 @@ TABLES = (".tsv", ".tsv.gz")
 
 
 def read(
-    path: Path, given: Sequence[str], prefix: Path | None, translator: Translator
+    path: Path, assignments: Sequence[str], prefix: Path | None, translator: Translator
 ) -> tuple[Path, Iterator[tuple[Given, ...]]]:
     """Return the file to name in messages about a line, and the lines of `path` or of the given `NAME=FILE`. A line has
     the text or array of every source and, if there is a file of prefixes, the prefix of its translation.
     """
-    files = named(given, translator)
+    files = named(assignments, translator)
     if files and str(path) != "-":
         raise UserError(f"{path}: sources are named with --source; leave out one")
     lines = texts_by_name(files, translator) if files else texts(path, translator)
@@ -46,24 +46,24 @@ class Sources(NamedTuple):
     lines: list[tuple[Given, ...]]
 
 
-def whole(given: Sequence[str], translator: Translator, beside: Sequence[Path]) -> Sources:
+def whole(assignments: Sequence[str], translator: Translator, beside: Sequence[Path]) -> Sources:
     """Return the lines of a file, or of the given `NAME=FILE`. Raises UserError if standard input is both a source and
     one of the files `beside` it.
     """
     names = {source.name for source in translator.sources}
-    if len(given) == 1 and given[0].partition("=")[0] not in names:
-        one_stream(Path(given[0]), *beside)
-        return Sources(Path(given[0]), list(texts(Path(given[0]), translator)))
-    files = named(given, translator)
+    if len(assignments) == 1 and assignments[0].partition("=")[0] not in names:
+        one_stream(Path(assignments[0]), *beside)
+        return Sources(Path(assignments[0]), list(texts(Path(assignments[0]), translator)))
+    files = named(assignments, translator)
     one_stream(*files.values(), *beside)
     return Sources(first(files, translator), list(texts_by_name(files, translator)))
 
 
 def with_references(
-    given: Sequence[str], translator: Translator, paths: Sequence[Path]
+    assignments: Sequence[str], translator: Translator, paths: Sequence[Path]
 ) -> tuple[Sources, list[scores.Text]]:
     """Return the lines of a file or of `NAME=FILE`, and their references. UserError if their numbers differ."""
-    sources = whole(given, translator, paths)
+    sources = whole(assignments, translator, paths)
     references = [scores.read(path) for path in paths]
     scores.check(len(sources.lines), sources.path, references)
     return sources, references
@@ -83,31 +83,31 @@ def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[t
         raise UserError(f"{path}: has more lines than there are to translate")
 
 
-def named(given: Sequence[str], translator: Translator) -> dict[str, Path]:
+def named(assignments: Sequence[str], translator: Translator) -> dict[str, Path]:
     """Return the files of `NAME=FILE`. Raises UserError if the form is wrong or NAME is not a source of the run."""
-    if given and translator.marks:
-        raise UserError(f"--source {given[0]}: this run has one source; name the file alone, and --to LANGUAGE")
-    known = [source.name for source in translator.sources]
-    found: dict[str, Path] = {}
-    for text in given:
+    if assignments and translator.marks:
+        raise UserError(f"--source {assignments[0]}: this run has one source; name the file alone, and --to LANGUAGE")
+    names = [source.name for source in translator.sources]
+    files: dict[str, Path] = {}
+    for text in assignments:
         name, equals, path = text.partition("=")
-        if not equals or name not in known or name in found:
-            raise UserError(f"--source {text}: expected NAME=FILE once for each of {', '.join(known)}")
-        found[name] = Path(path)
-    one_stream(*found.values())
-    return found
+        if not equals or name not in names or name in files:
+            raise UserError(f"--source {text}: expected NAME=FILE once for each of {', '.join(names)}")
+        files[name] = Path(path)
+    one_stream(*files.values())
+    return files
 
 
 def memory_files(memory: str | None, runs: Sequence[Path]) -> list[Path]:
     """Return the files that runs read as their translation memory. UserError if one is missing."""
-    asked = [data for data in _data(runs if memory else ()) if data.recalled]
-    return [path for data in asked for path in corpus_files(str(memory), data.asked, data.target)]
+    readers = [data for data in _data(runs if memory else ()) if data.recalled]
+    return [path for data in readers for path in corpus_files(str(memory), data.asked, data.target)]
 
 
 def languages(runs: Sequence[Path]) -> tuple[str, ...]:
     """Return the names of all sources and targets of runs."""
-    every = (name for data in _data(runs) for pair in data.language_pairs for name in (*pair.sources, pair.target))
-    return tuple(dict.fromkeys(every))
+    names = (name for data in _data(runs) for pair in data.language_pairs for name in (*pair.sources, pair.target))
+    return tuple(dict.fromkeys(names))
 
 
 def _data(runs: Sequence[Path]) -> Iterator[DataConfig]:
@@ -131,27 +131,29 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     """
     sources = translator.asked if files.keys() <= {source.name for source in translator.asked} else translator.sources
     named = [source for source in sources if source.name in files]
-    arrays = {each.name: each.opened(files[each.name]) for each in named if isinstance(each, FeatureSource)}
-    paths = {each.name: files[each.name] for each in named if each.name not in arrays}
+    arrays = {source.name: source.opened(files[source.name]) for source in named if isinstance(source, FeatureSource)}
+    paths = {source.name: files[source.name] for source in named if source.name not in arrays}
     where = next(iter(paths.values()), next(iter(files.values())))
     lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()), "sources need as many lines")
     if not paths:
         lines = repeat((), len(next(iter(arrays.values()))))
     for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
-        found: dict[str, Given] = dict(zip(paths, texts, strict=True))
-        found |= {name: file[number] for name, file in arrays.items()}
-        yield tuple(found.get(source.name, "") for source in sources)
+        inputs: dict[str, Given] = dict(zip(paths, texts, strict=True))
+        inputs |= {name: file[number] for name, file in arrays.items()}
+        yield tuple(inputs.get(source.name, "") for source in sources)
 
 
 def first(files: Mapping[str, Path], translator: Translator) -> Path:
     """Return the file to name in messages about a line: that of the first text."""
-    texts = (files[each.name] for each in translator.sources if isinstance(each, Language) and each.name in files)
+    texts = (
+        files[source.name] for source in translator.sources if isinstance(source, Language) and source.name in files
+    )
     return next(texts, next(iter(files.values())))
 
 
-def arrays(given: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
+def arrays(assignments: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
     """Return the files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
-    files = named(given, translator)
+    files = named(assignments, translator)
     numbers = {source.name: source for source in translator.asked if isinstance(source, FeatureSource)}
     for name in files:
         if name not in numbers:
@@ -181,6 +183,6 @@ def text_of(
         counted = f"{len(names)} columns separated by tabs" if len(names) > 1 else "one column"
         wanted = f"{counted} ({', '.join(names)})"
         raise UserError(f"{shown(path)}:{number}: expected {wanted}, found {len(columns)}")
-    found: dict[str, Given] = dict(zip(names, columns, strict=True))
-    found |= {name: file[number - 1] for name, file in beside.items()}
-    return tuple(found[source.name] for source in translator.asked)
+    inputs: dict[str, Given] = dict(zip(names, columns, strict=True))
+    inputs |= {name: file[number - 1] for name, file in beside.items()}
+    return tuple(inputs[source.name] for source in translator.asked)

@@ -109,11 +109,11 @@ def trained(config: "Config") -> "RunFolder | None":
     if not process().leads:
         return None
     both = OBJECTIVES[config.training.objective.kind].both_directions
-    for each in (folder, folder.reverse) if both else (folder,):
-        if not (before and _is_newer(each.report, each.validation)):
-            loaded = Run.load(each.path)
-            found = Translated(loaded, *inspection.development(loaded))
-            reporting.write_page(each.report, [found])
+    for part in (folder, folder.reverse) if both else (folder,):
+        if not (before and _is_newer(part.report, part.validation)):
+            loaded = Run.load(part.path)
+            translated = Translated(loaded, *inspection.development(loaded))
+            reporting.write_page(part.report, [translated])
     return None if before else folder
 
 
@@ -129,27 +129,27 @@ def _several(configs: "list[Config]") -> None:
 
 
 def _configured(words: list[str]) -> "Config":
-    file, given = overrides(words)
+    file, changes = overrides(words)
     from dragoman.training import checks
 
-    return checks.load_config(file, given, files=True)
+    return checks.load_config(file, changes, files=True)
 
 
 def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     """The configuration of a run that starts from another, told in a line."""
-    corpora, given = files_and_overrides(words)
+    corpora, changes = files_and_overrides(words)
     if not corpora:
         raise typer.BadParameter("--start needs sentence pairs: dragoman train --start RUN corpus.tsv")
     from dragoman.training import folder, starting
 
     def check(config: "Config") -> None:
-        for each in configurations(config, seeds) if seeds else [config]:
-            folder.check(RunFolder(Path(each.run)), each)
+        for seeded in configurations(config, seeds) if seeds else [config]:
+            folder.check(RunFolder(Path(seeded.run)), seeded)
 
     leads = process().leads  # who alone opens the folder
-    config, told = starting.configure(start, corpora, given, *([check] if leads else []))
+    config, message = starting.configure(start, corpora, changes, *([check] if leads else []))
     if leads:
-        tell(told)
+        tell(message)
     return config
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dragoman.cli.options import command
-from dragoman.cli.resuming import done_before, kept, left_behind, noting
+from dragoman.cli.resuming import done_before, left_behind, lines_done, noting
 from dragoman.cli.streams import PORTION, Output, is_typed, output, portions, tell
 from dragoman.cli.translate_checks import check, output_options
 from dragoman.cli.translate_options import Options
@@ -32,14 +32,14 @@ def translate(options: Options) -> None:
     fills = documents.is_document(source, runs)
     memory = sources.memory_files(options.memory, runs)
     check(options, memory)
-    asked = output_options(options, memory)
+    settings = output_options(options, memory)
     if options.shards is not None:
         from dragoman.cli.shards import in_shards
 
-        in_shards(options, source, options.shards, asked)
+        in_shards(options, source, options.shards, settings)
         return
     size = 1 if is_typed(source) else options.batch_lines or PORTION
-    done = kept(options.output, asked if options.resumable else None, size, resume=options.resume)
+    done = lines_done(options.output, settings if options.resumable else None, size, resume=options.resume)
     if options.follows:
         from dragoman.cli.following import follow
         from dragoman.translation.loading import load
@@ -54,17 +54,19 @@ def translate(options: Options) -> None:
         translate = partial(translated, pipeline, source=source, options=options, whole=True)
         documents.fill(source, options.output, pipeline.translator, options.to, translate, exact=options.exact)
         return
-    _translate(pipeline, source, options, done, asked)
+    _translate(pipeline, source, options, done, settings)
 
 
-def _translate(pipeline: Pipeline, source: Path, options: Options, done: int | None, asked: Mapping[str, Any]) -> None:
+def _translate(
+    pipeline: Pipeline, source: Path, options: Options, done: int | None, settings: Mapping[str, Any]
+) -> None:
     """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
     from dragoman.cli.progress import progress
 
     target, counts = options.output, Counter[str]()
     with ExitStack() as stack:
-        noted = stack.enter_context(noting(target, done if options.resumable else None, asked))
+        noted = stack.enter_context(noting(target, done if options.resumable else None, settings))
         texts = stack.enter_context(output(target, done))
         source, lines = sources.read(source, options.source or (), options.prefix, pipeline.translator)
         if target and done:
@@ -72,13 +74,13 @@ def _translate(pipeline: Pipeline, source: Path, options: Options, done: int | N
         stack.enter_context(left_behind(target, resumable=options.resumable))
         advance = stack.enter_context(progress(source, target, done or 0))
         for portion in portions(lines, options.batch_lines or PORTION, typed=is_typed(source), done=done or 0):
-            found = translated(pipeline, portion, source, options)
+            translations = translated(pipeline, portion, source, options)
             noted(portion.lines)
-            for number, translation in enumerate(found, start=portion.first - 1):
+            for number, translation in enumerate(translations, start=portion.first - 1):
                 _write(texts, number, translation, options)
-                counts["similar" if any(each.match for each in translation.sources) else "new"] += 1
+                counts["similar" if any(source_text.match for source_text in translation.sources) else "new"] += 1
                 counts["withheld"] += translation.withheld is not None
-            advance(len(found))
+            advance(len(translations))
     lines_done = counts["similar"] + counts["new"]
     if options.memory:
         tell(f"{options.memory}: has a similar sentence to {counts['similar']:,} of {lines_done:,} lines")

@@ -116,18 +116,18 @@ def translated(
 
     rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
     translate = partial(pipeline.translator.translate, beam_size=options.beam)
-    given = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
+    inputs = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
     places = list(islice(numbered(source, portion.first), len(portion.lines)))
     if whole:
         places = [f"{shown(source)}: {SHORT.repr(str(line[0]))}" for line in portion.lines]
     if options.via:
         # There are no terms (`translate_checks`), only spans that are protected in both translations.
-        between = translate(given, to=options.via, search=pipeline.search, constraints=pipeline.constraints)
+        between = translate(inputs, to=options.via, search=pipeline.search, constraints=pipeline.constraints)
         warn(places, (translation.left_out for translation in between))
-        given = [(translation.text,) for translation in between]
-    found = translate(
-        given,
+        inputs = [(translation.text,) for translation in between]
+    translations = translate(
+        inputs,
         to=options.to,
         n_best=options.n_best or 1,
         search=None if (pipeline.risk or rerank) and options.search is None else pipeline.search,
@@ -137,22 +137,22 @@ def translated(
         risk=pipeline.risk,
         rerank=rerank,
     )
-    warn(places, (translation.left_out for translation in found))
+    warn(places, (translation.left_out for translation in translations))
     if options.min_confidence is not None:
-        found = [each.trusted(options.min_confidence) for each in found]
-    for place, translation in zip(places, found, strict=True):
+        translations = [result.trusted(options.min_confidence) for result in translations]
+    for place, translation in zip(places, translations, strict=True):
         if translation.withheld is not None and (confidence := translation.confidence):
             tell(f"{place}: left empty, its confidence is {confidence.sentence:.3f}")
         elif translation.withheld is not None and translation.doubt:
             tell(f"{place}: left empty, {translation.doubt}")
-        missing = [each.text for each in translation.spans if each.target is None]
+        missing = [span.text for span in translation.spans if span.target is None]
         if options.glossary_weight is None:
-            missing += [each.text for each in translation.terms if each.target is None]
+            missing += [term.text for term in translation.terms if term.target is None]
         if translation.proved is False:
             tell(f"{place}: not proved to be the most probable within the steps of the search")
         if missing:
             tell(f"{place}: not in the translation: {', '.join(missing)}")
-    return found
+    return translations
 
 
 def written(number: int, translation: "Translation", options: Options) -> Iterator[str]:
@@ -167,11 +167,11 @@ def written(number: int, translation: "Translation", options: Options) -> Iterat
     if options.n_best is None:
         fields = [one_line(translation.text), *_alignment(translation, options)]
         yield " ||| ".join(fields)
-    for found in translation.n_best if options.n_best else ():
-        fields = [str(number), one_line(found.text), *_alignment(found, options)]
-        figures = {"F0": found.log_prob, **found.criteria}
-        told = " ".join(f"{name}= {value:.4f}" for name, value in figures.items())
-        yield " ||| ".join([*fields, told, f"{found.score:.4f}"])
+    for hypothesis in translation.n_best if options.n_best else ():
+        fields = [str(number), one_line(hypothesis.text), *_alignment(hypothesis, options)]
+        figures = {"F0": hypothesis.log_prob, **hypothesis.criteria}
+        criteria = " ".join(f"{name}= {value:.4f}" for name, value in figures.items())
+        yield " ||| ".join([*fields, criteria, f"{hypothesis.score:.4f}"])
 
 
 def _alignment(translation: "Translation", options: Options) -> list[str]:

@@ -75,22 +75,22 @@ def tune(options: Options) -> None:
     metric = components.build(METRICS, components.read(METRICS, options.metric))
     lists = Lists(options.criteria) if options.criteria else None
     translator = load(options.runs, weights=options.weights)
-    given, references = sources.with_references(options.source, translator, options.reference)
-    if not any(reference.strip() for each in references for reference in each.lines):
+    inputs, references = sources.with_references(options.source, translator, options.reference)
+    if not any(reference.strip() for text in references for reference in text.lines):
         raise UserError(f"{options.reference[0]}: has no text to rank translations by")
-    begun = _begun(options, translator, given, references[0], lists)
+    begun = _begun(options, translator, inputs, references[0], lists)
     criteria = begun.reranker(translator, options.to, lists).criteria
-    candidates = listed(translator, given.lines, options.n_best, options.to)
-    found = tuned(begun, candidates, [each.lines for each in references], metric, criteria, seed=options.seed)
-    count = sum(len(each.translations) for each in candidates) / len(candidates)
-    told = _told(found, metric, len(references))
+    candidates = listed(translator, inputs.lines, options.n_best, options.to)
+    tuning = tuned(begun, candidates, [text.lines for text in references], metric, criteria, seed=options.seed)
+    count = sum(len(candidate.translations) for candidate in candidates) / len(candidates)
+    scores = _format_scores(tuning, metric, len(references))
     with output(options.output) as lines:
-        lines.write([f"# dragoman tune, on {given.path}: {told}", *found.weighted.text().splitlines()])
-    tell(f"{len(candidates):,} sentences, {count:.1f} translations of each\n{_table(found)}\n{told}")
+        lines.write([f"# dragoman tune, on {inputs.path}: {scores}", *tuning.weighted.text().splitlines()])
+    tell(f"{len(candidates):,} sentences, {count:.1f} translations of each\n{_table(tuning)}\n{scores}")
 
 
 def _begun(
-    options: Options, translator: "Translator", given: "Sources", reference: "Text", lists: "Lists | None"
+    options: Options, translator: "Translator", inputs: "Sources", reference: "Text", lists: "Lists | None"
 ) -> "Weighted":
     """Return the weights to begin with: 1 for the model, 0 for all others. Raises UserError for names that are unknown,
     taken twice, or of what the run does not have.
@@ -100,60 +100,60 @@ def _begun(
     from dragoman.translation.reranking.nbest import LOG_PROB
     from dragoman.translation.tuning import Lengths, Weighted, own_alpha
 
-    known = [*OWN, LENGTH_MODEL]
-    texts = [number for number, each in enumerate(translator.sources) if isinstance(each, Language)]
+    criteria = [*OWN, LENGTH_MODEL]
+    texts = [number for number, source in enumerate(translator.sources) if isinstance(source, Language)]
     lacking = {"coverage": not translator.codec.attends, LENGTH_MODEL: not texts}
     names = [
         name
-        for name in _names(DEFAULT if options.use is None else options.use, known)
+        for name in _names(DEFAULT if options.use is None else options.use, criteria)
         if options.use or not lacking.get(name)
     ]
     for name in filter(lacking.get, names):
         raise UserError(f"--use {name}: is of runs that read a text with attention, and this one does not")
-    runs = _runs(options.other or [], [*known, REVERSE])
-    own = [name for name in (lists.names if lists else []) if name not in (*known, REVERSE, *runs, LOG_PROB)]
+    runs = _runs(options.other or [], [*criteria, REVERSE])
+    own = [name for name in (lists.names if lists else []) if name not in (*criteria, REVERSE, *runs, LOG_PROB)]
     fitted = None
     if LENGTH_MODEL in names:
-        pairs = [(str(line[texts[0]]), text) for line, text in zip(given.lines, reference.lines, strict=True)]
+        pairs = [(str(line[texts[0]]), text) for line, text in zip(inputs.lines, reference.lines, strict=True)]
         fitted = LengthModel.fitted(pairs)
-    every = [MODEL, *names, *([REVERSE] if options.reverse else []), *runs, *own]
+    weighted = [MODEL, *names, *([REVERSE] if options.reverse else []), *runs, *own]
     return Weighted(
         candidates=options.n_best,
         alpha=own_alpha(translator),
-        weights={name: float(name == MODEL) for name in every},
+        weights={name: float(name == MODEL) for name in weighted},
         length_model=Lengths(ratio=fitted.ratio, variance=fitted.variance) if fitted else None,
         reverse=str(options.reverse) if options.reverse else None,
         runs=runs,
     )
 
 
-def _names(text: str, known: list[str]) -> list[str]:
+def _names(text: str, criteria: list[str]) -> list[str]:
     """Return the names of `--use`."""
     names = [name.strip() for name in text.split(",")]
     for number, name in enumerate(names):
-        if name not in known:
-            raise UserError(f"--use: unknown criterion {shown(name)}, {nearest(name, known)}")
+        if name not in criteria:
+            raise UserError(f"--use: unknown criterion {shown(name)}, {nearest(name, criteria)}")
         if name in names[:number]:
             raise UserError(f"--use: {name} is there twice")
     return names
 
 
-def _runs(given: list[str], taken: list[str]) -> dict[str, str]:
+def _runs(assignments: list[str], taken: list[str]) -> dict[str, str]:
     """Return the runs of `--with`, by name."""
-    found = dict[str, str]()
-    for text in given:
+    runs: dict[str, str] = {}
+    for text in assignments:
         name, equals, run = text.partition("=")
-        if not (equals and name.isidentifier() and run) or name in taken or name in found:
+        if not (equals and name.isidentifier() and run) or name in taken or name in runs:
             raise UserError(f"--with {text}: expected NAME=RUN, with a name that no other criterion has")
-        found[name] = run
-    return found
+        runs[name] = run
+    return runs
 
 
-def _table(found: "Tuned") -> str:
-    rows = [[name, f"{weight:.4f}"] for name, weight in found.weighted.weights.items()]
-    return aligned([["criterion", "weight"], *rows, ["alpha", f"{found.weighted.alpha:.4f}"]])
+def _table(tuning: "Tuned") -> str:
+    rows = [[name, f"{weight:.4f}"] for name, weight in tuning.weighted.weights.items()]
+    return aligned([["criterion", "weight"], *rows, ["alpha", f"{tuning.weighted.alpha:.4f}"]])
 
 
-def _told(found: "Tuned", metric: "Metric", references: int) -> str:
-    scores = f"{figure(found.before)} as the search ranks them, {figure(found.after)} reranked"
+def _format_scores(tuning: "Tuned", metric: "Metric", references: int) -> str:
+    scores = f"{figure(tuning.before)} as the search ranks them, {figure(tuning.after)} reranked"
     return f"{metric.name} {scores} ({metric.signature(references)})"

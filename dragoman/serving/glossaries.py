@@ -26,7 +26,7 @@ class Glossaries:
     @classmethod
     def named(cls, given: Sequence[str]) -> "Glossaries":
         """Those of a command: each is `SOURCE,TARGET=FILE`."""
-        files = list[tuple[Languages, Path]]()
+        files: list[tuple[Languages, Path]] = []
         for each in given:
             pair, _, path = each.partition("=")
             source, _, target = pair.partition(",")

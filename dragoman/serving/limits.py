@@ -56,7 +56,7 @@ class Keys:
 
     def renew(self) -> None:
         """Read the file again. UserError if it cannot be read; then the keys from before hold."""
-        names = dict[str, str]()
+        names: dict[str, str] = {}
         for number, line in enumerate(read_lines(self._path), start=1):
             entry = ENTRY.fullmatch(line)
             if line and not entry:

@@ -175,7 +175,7 @@ class Model:
         scored = self.translator.score(texts, given, to=options.to, confidence=options.work == "explain")
         if options.work == "score":
             return [each.translation for each in scored]
-        found = list[Translation]()
+        found: list[Translation] = []
         for item, each in zip(items, scored, strict=True):
             deadline.check()
             contrasts = [] if item.contrast is None else [item.contrast]

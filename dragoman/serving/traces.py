@@ -5,7 +5,7 @@ from traceback import extract_tb
 
 def trace_of(error: BaseException | None) -> str:
     """The kinds of an error, and of those that it came from, with the file, line and function of each frame."""
-    lines = list[str]()
+    lines: list[str] = []
     while error is not None:
         frames = [
             f'  File "{each.filename}", line {each.lineno}, in {each.name}' for each in extract_tb(error.__traceback__)

@@ -73,7 +73,7 @@ def test_what_resume_compares_is_declared(tmp_path: Any) -> None:
 
 
 def test_every_rule_names_what_the_command_has() -> None:
-    checked = set[str]()
+    checked: set[str] = set()
     for module in iter_modules(dragoman.cli.__path__, "dragoman.cli."):
         for name, options in vars(import_module(module.name)).items():
             if name.endswith("Options") and options.__module__ == module.name:
@@ -86,7 +86,7 @@ def _checked(options: Any) -> Iterator[str]:
     values = options(*[None] * len(options._fields))
     for name, (_, marks) in _declarations(options).items():
         for rule in (mark for mark in marks if isinstance(mark, Rule)):
-            for other in rule.others:
+            for other in rule.options:
                 condition = other.replace("--", "").replace("-", "_").replace(" ", "_").lower()
                 if not isinstance(vars(options).get(condition), property):
                     is_given(values, other)  # KeyError for a name that is not there

@@ -16,7 +16,7 @@ RUNS = [Path("runs/toy")]
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The options of the service that is made."""
-    options = dict[str, Any]()
+    options: dict[str, Any] = {}
     monkeypatch.setattr(models.Model, "load", lambda *arguments, **given: options.update(given))
     monkeypatch.setattr(service, "Service", lambda models, **given: options.update(given))
     return options

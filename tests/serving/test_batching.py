@@ -315,7 +315,7 @@ def simulated(clients: int, overhead: float, each: float, seconds: float) -> tup
 
 @pytest.mark.slow
 def test_many_clients_have_the_throughput_of_one_batch_of_all() -> None:
-    rates = list[float]()
+    rates: list[float] = []
     while len(rates) < 3 and max(rates, default=0) < 70:  # again, as the machine may be busy with something else
         rates.append(simulated(32, 0.25, 0.005, 6.0)[0])
     assert max(rates) >= 70, rates  # 32 / 0.41 s = 78 at most
@@ -331,7 +331,7 @@ def test_a_text_that_takes_long_keeps_short_ones_waiting_for_one_batch() -> None
     """A long request has texts of 500 symbols for characters that the model spells in bytes; short ones come all the
     time.
     """
-    finished = list[str]()
+    finished: list[str] = []
 
     def search(items: Sequence[Item], _: RequestOptions, deadline: Deadline) -> list[str]:
         texts = [str(item.text) for item in items]
@@ -344,7 +344,7 @@ def test_a_text_that_takes_long_keeps_short_ones_waiting_for_one_batch() -> None
         for symbols, seconds in [(500, 0.3), (10, 0.001)] * 10:
             batcher.times[RequestOptions().timed].learn(symbols, seconds)
         long = asyncio.create_task(batcher.translate(items(*["long"] * 30), RequestOptions(), 100.0))
-        waited = list[float]()
+        waited: list[float] = []
 
         async def client() -> None:
             for _ in range(6):
@@ -410,7 +410,7 @@ def test_a_batch_that_is_stopped_tells_that_it_takes_as_long_at_least() -> None:
 
 
 def test_many_texts_are_measured_beside_the_event_loop() -> None:
-    threads = set[int]()
+    threads: set[int] = set()
 
     def measure(item: Item) -> int:
         threads.add(threading.get_ident())

@@ -111,7 +111,7 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By other servers, too, and where a new correction takes the number of one that was removed."""
-    built = list[int]()
+    built: list[int] = []
 
     def counted(pairs: list[Pair], *rest: Any, **options: Any) -> Nearest:
         built.extend([len(pairs)] if pairs else [])
@@ -186,7 +186,7 @@ def test_a_new_correction_among_many_keeps_nobody_waiting(tmp_path: Path) -> Non
     began = time.monotonic()
     kept = Corrections(tmp_path / "db", threshold=0.9)
     made = time.monotonic() - began
-    times = list[float]()
+    times: list[float] = []
     for number in range(10):
         kept.add(PAIR, Correction(f"something new {number}", "x"))
         began = time.monotonic()
@@ -263,7 +263,7 @@ def test_what_was_acknowledged_is_on_the_disk(name: str, tmp_path: Path) -> None
 def test_changes_are_transactions(tmp_path: Path) -> None:
     """Begun at once, so that no other process writes in between, and undone as a whole if one of them fails."""
     kept = Corrections(tmp_path / "db")
-    statements = list[str]()
+    statements: list[str] = []
     kept._database.set_trace_callback(statements.append)
     kept.add(PAIR, Correction("one", "un"), Correction("two", "deux"))
     kept.note(PAIR, [TranslationRecord("three", "trois", "m")])
@@ -284,7 +284,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     """The database may not grow by more than so many pages."""
     kept = Corrections(tmp_path / "db")
     kept._database.execute("pragma max_page_count = 20")
-    known = list[str]()
+    known: list[str] = []
 
     def fill() -> None:
         for number in range(1_000):

@@ -289,7 +289,7 @@ def test_the_last_document_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = list[WriteJob]()
+    jobs: list[WriteJob] = []
 
     async def answer(self: DocumentProcess, job: WriteJob, until: float) -> bytes:
         jobs.append(job)
@@ -319,7 +319,7 @@ def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.Monkey
 
 
 def test_limits_grow_with_the_document_and_are_lifted(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = dict[int, list[int]]()
+    limits: dict[int, list[int]] = {}
     monkeypatch.setattr(resource, "setrlimit", lambda kind, soft_hard: limits.setdefault(kind, []).append(soft_hard[0]))
     for size in (0, 1_000_000):
         document_worker.limit(size)

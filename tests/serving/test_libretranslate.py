@@ -51,7 +51,7 @@ def test_a_list_is_answered_with_a_list(client: TestClient) -> None:
 
 def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long ones would keep all other clients waiting."""
-    threads = list[str]()
+    threads: list[str] = []
 
     def split(text: str, language: str, *, sentences: bool) -> Passage:
         threads.append(threading.current_thread().name)

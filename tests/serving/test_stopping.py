@@ -121,7 +121,7 @@ def test_the_log_has_no_message_of_an_error(
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None:
-    sent = list[Message]()
+    sent: list[Message] = []
 
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:
         if begun:
@@ -149,7 +149,7 @@ def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None
 
 def test_a_server_may_have_as_many_files_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
-    made = list[tuple[int, int]]()
+    made: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: made.append(limits))
     for limits in ((1024, 4096), (1024, resource.RLIM_INFINITY), (1024, 1500), (4096, 4096)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, limits=limits: limits)

@@ -100,7 +100,7 @@ def test_two_files_of_keys_are_a_corpus(shell: Shell) -> None:
 def test_every_seed_is_a_choice_of_its_own(shell: Shell) -> None:
     """0 too; 1 if none is given."""
     shell.write("mine.tsv", "en\tfr\n" + "".join(f"{source}\t{target}\n" for source, target in toy.pairs(60, 1)))
-    chosen = list[str]()
+    chosen: list[str] = []
     for number, seed in enumerate(["--seed=0", "--seed=0", "--seed=2", "--seed=1", ""]):
         assert shell("corpus", "mine.tsv", "-o", f"c{number}", "--dev=9", *filter(None, [seed])).code == 0
         chosen.append((shell.folder / f"c{number}.dev.tsv").read_text("utf-8"))

@@ -154,7 +154,7 @@ def test_a_page_without_its_key_does_not_stay(
 
 def test_seeds(folder: Shell) -> None:
     """The same page again only if a seed is given; nobody can guess the order of another."""
-    pages = list[bytes]()
+    pages: list[bytes] = []
     for options in ([], [], ["--seed=3"], ["--seed=3"], ["--seed=0"], ["--seed=0"], ["--seed=1"]):
         folder("judge", "make", "source", "old", "new", "-o", "page.html", *options)
         pages.append((folder.folder / "page.html").read_bytes())

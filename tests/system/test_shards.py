@@ -37,7 +37,7 @@ def many(copied: Shell) -> Shell:
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One worker in this process, without Ray; the shards that it has translated."""
-    done = list[int]()
+    done: list[int] = []
 
     def translated(_: Any, options: Options, missing: Sequence[Shard], workers: int) -> Iterator[int]:
         worker = Worker(options, os.getcwd())
