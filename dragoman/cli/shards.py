@@ -173,8 +173,8 @@ def _without_native_messages() -> Iterator[None]:
 
 def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: int) -> Iterator[int]:
     """Yield the number of each shard as soon as its file is there. Messages of its worker are repeated here, once.
-    Where a worker was killed, Ray starts another, and its shard again. No worker is given a shard before it can begin it:
-    a shard would wait for a busy worker while another is idle.
+    Where a worker was killed, Ray starts another, and its shard again. No worker is given a shard before it can begin
+    it: a shard would wait for a busy worker while another is idle.
     """
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()

@@ -69,8 +69,8 @@ def create(backend: Backend) -> FastAPI:
     app.add_middleware(
         LimitedBody, most=backend.limits.body, paths={"/translate_file": file}, seconds=backend.limits.seconds
     )
-    app.add_middleware(Headed)
-    app.add_middleware(Measured, metrics=backend.metrics)
+    app.add_middleware(HeadRequests)
+    app.add_middleware(RequestMeter, metrics=backend.metrics)
     app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     app.exception_handler(HTTPException)(_http)
     app.exception_handler(RequestValidationError)(_invalid)
@@ -83,7 +83,7 @@ class MetricsResponse(Response):
     media_type = KIND
 
 
-class Headed:
+class HeadRequests:
     """Answers HEAD as GET, without the body."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -102,7 +102,7 @@ class Headed:
         await self.app({**scope, "method": "GET"}, receive, without_body)
 
 
-class Measured:
+class RequestMeter:
     """Notes how long each answer took, and answers whatever happens, even where the server stops before the answer is
     found. No text of a user is written down.
     """
@@ -133,8 +133,8 @@ class Measured:
                 after = {"Retry-After": "1"}
                 await _error(503, "Service is busy: the service is stopping", after)(scope, receive, noted)
         except Exception:
-            told = {"method": scope["method"], "path": self._path(scope), "request_id": number}
-            log.exception("%s %s", scope["method"], self._path(scope), extra={"request": told})
+            fields = {"method": scope["method"], "path": self._path(scope), "request_id": number}
+            log.exception("%s %s", scope["method"], self._path(scope), extra={"request": fields})
             if status:
                 raise  # half of an answer is sent
             await _error(500, "Internal error")(scope, receive, noted)
@@ -142,14 +142,14 @@ class Measured:
             seconds = time.perf_counter() - began
             self.metrics.in_flight.dec()
             self.metrics.answered(self._path(scope), status, seconds)
-            told = {
+            fields = {
                 "method": scope["method"],
                 "path": self._path(scope),
                 "status": status,
                 "seconds": round(seconds, 3),
                 "request_id": number,
             }
-            log.info("%s %s %d %.3f", *list(told.values())[:4], extra={"request": told})
+            log.info("%s %s %d %.3f", *list(fields.values())[:4], extra={"request": fields})
 
     def _path(self, scope: Scope) -> str:
         """The path of an endpoint, or of a part of the page; clients may ask for any other."""
@@ -159,8 +159,8 @@ class Measured:
 
 def _request_id(scope: Scope) -> str:
     """The identifier by which a client or a proxy knows a request, or a new one."""
-    given = dict(scope.get("headers", ())).get(REQUEST_ID, b"").decode("ascii", "replace")
-    return given if IDENTIFIER.fullmatch(given) else uuid4().hex
+    identifier = dict(scope.get("headers", ())).get(REQUEST_ID, b"").decode("ascii", "replace")
+    return identifier if IDENTIFIER.fullmatch(identifier) else uuid4().hex
 
 
 async def _http(_: Request, error: Exception) -> Response:

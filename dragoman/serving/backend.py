@@ -49,8 +49,8 @@ class Backend(NamedTuple):
     metrics: Metrics
 
     async def renew(self) -> None:
-        """Read the keys again, and take in what has changed of glossaries and runs. What cannot be read is told in the
-        log, and what was there before holds.
+        """Read the keys again, and reload glossaries and runs that have changed. A file that cannot be read is
+        reported in the log, and its former content stays in use.
         """
         if self.access.keys is not None:
             try:
@@ -101,10 +101,12 @@ class Backend(NamedTuple):
         or takes too long. From a language to itself there is nothing to do, unless a model does it.
         """
         if source == target and not self.service.routes.find(source, target):
-            return [Translated(each, tuple(map(Sentence, each.sentences))) for each in passages]
-        found = await self.answer(request, self.service.translate_passages(passages, source, target, options))
-        self.metrics.translated(named(source), target, sum(len(each) for every in passages for each in every.sentences))
-        return found
+            return [Translated(passage, tuple(map(Sentence, passage.sentences))) for passage in passages]
+        translations = await self.answer(request, self.service.translate_passages(passages, source, target, options))
+        self.metrics.translated(
+            named(source), target, sum(len(sentence) for passage in passages for sentence in passage.sentences)
+        )
+        return translations
 
     async def answer(self, request: Request, work: Coroutine[Any, Any, Answer], kind: str = "text") -> Answer:
         """The result of some work of the service on a text or file, as long as the client is there. HTTPError if that

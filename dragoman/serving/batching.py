@@ -70,7 +70,7 @@ class _Request(Generic[Found]):
         )
         self._capacity = capacity
         capacity.size += sum(sizes)
-        self.found: dict[int, Found] = {}
+        self.results: dict[int, Found] = {}
         self.count = len(items)
         self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -95,9 +95,9 @@ class _Request(Generic[Found]):
         if not self.answer.done():
             self.answer.set_exception(error)
 
-    def put(self, place: int, found: Found) -> None:
-        self.found[place] = found
-        if not self.answer.done() and len(self.found) == self.count:
+    def put(self, place: int, result: Found) -> None:
+        self.results[place] = result
+        if not self.answer.done() and len(self.results) == self.count:
             self.answer.set_result(None)
 
 
@@ -171,12 +171,12 @@ class Batcher(Generic[Found]):
             raise BusyError("not translated in time", self._retry_after(options)) from None
         finally:
             self._forget(request)
-        return [request.found[place] for place in range(request.count)]
+        return [request.results[place] for place in range(request.count)]
 
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
         self._stopped = True
-        for request in [*self._queue, *(each.request for each in self._taken)]:
+        for request in [*self._queue, *(taken.request for taken in self._taken)]:
             request.fail(BusyError("the service is stopping"))
         self._running[1].cancel()
 
@@ -213,7 +213,7 @@ class Batcher(Generic[Found]):
         if not request.answer.done():
             request.answer.cancel()
         taken, deadline = self._running
-        if taken and all(each.request.answer.done() for each in taken):
+        if taken and all(text.request.answer.done() for text in taken):
             deadline.cancel()
 
     async def _run(self) -> None:
@@ -226,7 +226,7 @@ class Batcher(Generic[Found]):
             if self._taken:
                 began, before = time.monotonic(), self._arrivals
                 await self._translated(self._taken)
-                answered = sum(not request.left for request in {each.request for each in self._taken})
+                answered = sum(not request.left for request in {text.request for text in self._taken})
                 if self._queue:
                     await self._return(answered - (self._arrivals - before), RETURN * (time.monotonic() - began))
 
@@ -247,7 +247,10 @@ class Batcher(Generic[Found]):
         if not self._queue:
             return []
         leader = self._leader()
-        requests = [leader, *(each for each in self._queue if each.options == leader.options and each is not leader)]
+        requests = [
+            leader,
+            *(other for other in self._queue if other.options == leader.options and other is not leader),
+        ]
         time_of = self.times[leader.options.timed]
         usual = time_of.within(SECONDS)
         most = max(time_of.within(FIRST_TURNS), time_of.efficient(sum(request.next_size for request in requests)))
@@ -264,7 +267,7 @@ class Batcher(Generic[Found]):
                 taken.append(request.take())
                 size += taken[-1].size
                 again.extend([request] if request.left else ())
-        first = {id(each.request) for each in taken}
+        first = {id(text.request) for text in taken}
         waiting = (request for request in self._queue if request.left)
         self._queue = deque(sorted(waiting, key=lambda request: id(request) in first))
         return taken
@@ -283,26 +286,26 @@ class Batcher(Generic[Found]):
         deadline, began = Deadline(), time.monotonic()
         self._running = taken, deadline
         self.sizes[len(taken)] += 1
-        options, size = taken[0].request.options, sum(each.size for each in taken)
+        options, size = taken[0].request.options, sum(text.size for text in taken)
         time_of = self.times[options.timed]
         try:
-            found = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._search, [each.item for each in taken], options, deadline
+            results = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._search, [text.item for text in taken], options, deadline
             )
         except Exception as error:
             if deadline.passed and (seconds := time.monotonic() - began) > time_of.seconds(size):
                 time_of.learn(size, seconds)  # it would have taken longer still
             if len(taken) == 1 or deadline.passed:
-                for each in taken:
-                    each.request.fail(error)
+                for text in taken:
+                    text.request.fail(error)
             else:  # one text may be at fault
                 middle = len(taken) // 2
                 for part in (taken[:middle], taken[middle:]):
-                    if waiting := [each for each in part if not each.request.answer.done()]:
+                    if waiting := [entry for entry in part if not entry.request.answer.done()]:
                         await self._translated(waiting)
             return
         finally:
             self._running = [], deadline
         time_of.learn(size, time.monotonic() - began)
-        for each, one in zip(taken, found, strict=True):
-            each.request.put(each.place, one)
+        for entry, one in zip(taken, results, strict=True):
+            entry.request.put(entry.place, one)

@@ -69,7 +69,7 @@ class Body(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _given(cls, values: dict[str, Any]) -> dict[str, Any]:
+    def _drop_empty(cls, values: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in values.items() if value is not None and value != ""}
 
 

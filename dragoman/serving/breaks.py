@@ -11,11 +11,11 @@ def split_lines(text: str, language: str, *, sentences: bool) -> Passage:
     """Split a text as `split` does. `<br />` is a line break: Subtitle Edit writes the lines of subtitles so."""
     if not BREAK.search(text):
         return split(text, language, sentences=sentences)
-    found, between = list[str](), [""]
+    parts, between = list[str](), [""]
     for line, written in zip(BREAK.split(text), [*BREAK.findall(text), ""], strict=True):
         passage = split(line, language, sentences=sentences)
         between[-1] += passage.between[0]
-        found += passage.sentences
+        parts += passage.sentences
         between += passage.between[1:]
         between[-1] += written
-    return Passage(tuple(found), tuple(between))
+    return Passage(tuple(parts), tuple(between))

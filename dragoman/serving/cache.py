@@ -56,8 +56,8 @@ class TranslationCache:
 
 def without_model(translation: Translation) -> Translation:
     """The same without what `explain` needs, which is larger than all else."""
-    others = tuple(map(without_model, translation.alternatives))
-    return replace(translation, alternatives=others, explainer=None)
+    alternatives = tuple(map(without_model, translation.alternatives))
+    return replace(translation, alternatives=alternatives, explainer=None)
 
 
 def estimate_size(translation: Translation) -> int:

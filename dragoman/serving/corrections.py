@@ -175,8 +175,15 @@ class Corrections:
                 "insert into corrections (source_language, target_language, source, machine, correction, author, "
                 "first_id) values (?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (*pair, composed(each.source), each.machine, each.correction, each.author, first)
-                    for each in corrections
+                    (
+                        *pair,
+                        composed(correction.source),
+                        correction.machine,
+                        correction.correction,
+                        correction.author,
+                        first,
+                    )
+                    for correction in corrections
                 ],
             )
 
@@ -188,26 +195,26 @@ class Corrections:
         """
         source = source and composed(source)
         with self._changing() as database:
-            every = database.execute("select id, source, author, first_id from corrections order by id").fetchall()
-            found, rest, last = list[tuple[int]](), "", None  # what its sentences, which follow a text, have to be in
-            for number, sentence, by, together in every:
+            rows = database.execute("select id, source, author, first_id from corrections order by id").fetchall()
+            removed, rest, last = list[tuple[int]](), "", None  # what its sentences, which follow a text, have to be in
+            for number, sentence, by, together in rows:
                 whole = source in (None, sentence)
                 if author in (None, by) and (whole or (together == last and sentence in rest)):
-                    found.append((number,))
+                    removed.append((number,))
                     rest, last = (source or "") if whole else rest.partition(sentence)[2], together
                 else:
                     rest = ""
-            database.executemany("delete from corrections where id = ?", found)
-            gone = {number for (number,) in found}
-            texts = {(sentence,) for number, sentence, *_ in every if number in gone}
+            database.executemany("delete from corrections where id = ?", removed)
+            gone = {number for (number,) in removed}
+            texts = {(sentence,) for number, sentence, *_ in rows if number in gone}
             if source and author is None:
                 languages = database.execute("select distinct source_language from translations").fetchall()
                 parts = (split(source, language).sentences for (language,) in languages)
                 texts |= {(text,) for part in ([source], source.splitlines(), *parts) for text in part}
-            made = database.executemany("delete from translations where source = ?", sorted(texts)).rowcount
+            translations = database.executemany("delete from translations where source = ?", sorted(texts)).rowcount
         with self._lock, _writing():
             self._pragma("wal_checkpoint(truncate)")
-        return len(found) + max(made, 0)
+        return len(removed) + max(translations, 0)
 
     def note(self, pair: tuple[str, str], records: Sequence[TranslationRecord]) -> None:
         """Keep translations, each different one once. NotKeptError if that cannot be."""
@@ -215,7 +222,7 @@ class Corrections:
             database.executemany(
                 "insert or ignore into translations (source_language, target_language, source, translation, model) "
                 "values (?, ?, ?, ?, ?)",
-                [(*pair, composed(each.source), each.translation, each.model) for each in records],
+                [(*pair, composed(record.source), record.translation, record.model) for record in records],
             )
 
     @contextmanager
@@ -236,8 +243,8 @@ class Corrections:
         asked for, in the order of time.
         """
         with self._lock:
-            found = [row for item in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(item)]
-        return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in found]
+            rows = [row for item in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(item)]
+        return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in rows]
 
     def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
         """The number and text of the last correction of this sentence; characters may be composed or not."""
@@ -247,7 +254,7 @@ class Corrections:
                     return int(row[0]), str(row[1])
         return None
 
-    def found(self, pair: tuple[str, str], source: str) -> Match | None:
+    def find(self, pair: tuple[str, str], source: str) -> Match | None:
         """The correction of this sentence, or of the most similar one that reaches the threshold, those that other
         processes keep included.
         """

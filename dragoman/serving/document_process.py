@@ -162,7 +162,7 @@ def _write_job(content: Content, translated: Sequence[Translated], tagged: bool)
     """A job with texts, and with what places tags in them if there are any: the rest is most of a translation."""
     return WriteJob(
         content,
-        [Translated(each.passage, tuple(_needed(part, tagged) for part in each.sentences)) for each in translated],
+        [Translated(text.passage, tuple(_needed(part, tagged) for part in text.sentences)) for text in translated],
     )
 
 

@@ -79,7 +79,7 @@ class WriteJob:
     @property
     def size(self) -> int:
         """The bytes of the document and of its translation, with what attention it has."""
-        texts = (sentence for each in self.translated for sentence in each.sentences)
+        texts = (sentence for text in self.translated for sentence in text.sentences)
         return _size(self.content) + 10 * sum(len(sentence.text) for sentence in texts)
 
 

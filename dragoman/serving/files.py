@@ -69,14 +69,14 @@ class Store:
         """
         if len(done.data) > self._most:
             raise HTTPError(503, "Service is busy: there is no room for the translated file", retry_after=60)
-        while self._files and sum(len(each.data) for each in self._files.values()) + len(done.data) > self._most:
+        while self._files and sum(len(file.data) for file in self._files.values()) + len(done.data) > self._most:
             self._files.pop(next(iter(self._files)))
         name = secrets.token_urlsafe(24) + PurePosixPath(done.name).suffix
         self._files[name] = done
         asyncio.get_running_loop().call_later(self._seconds, self._files.pop, name, None)
         return name
 
-    def found(self, name: str) -> Done | None:
+    def find(self, name: str) -> Done | None:
         return self._files.get(name)
 
 
@@ -120,11 +120,11 @@ class Endpoints:
         """A file that was translated."""
         if not self.backend.limits.file:
             raise HTTPError(400, "Files translation are disabled on this server.")
-        done = self.store.found(name)
+        done = self.store.find(name)
         if done is None:
             raise HTTPError(404, "Invalid filename")
-        told = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
-        return Download(done.data, headers={**HEADERS, "Content-Disposition": told})
+        disposition = f"attachment; filename*=UTF-8''{quote(done.name, safe='')}"
+        return Download(done.data, headers={**HEADERS, "Content-Disposition": disposition})
 
     @asynccontextmanager
     async def _place(self, until: float) -> AsyncIterator[None]:

@@ -24,41 +24,41 @@ class Glossaries:
         self.renew()
 
     @classmethod
-    def named(cls, given: Sequence[str]) -> "Glossaries":
+    def named(cls, assignments: Sequence[str]) -> "Glossaries":
         """Those of a command: each is `SOURCE,TARGET=FILE`."""
         files: list[tuple[Languages, Path]] = []
-        for each in given:
-            pair, _, path = each.partition("=")
+        for assignment in assignments:
+            pair, _, path = assignment.partition("=")
             source, _, target = pair.partition(",")
             if not (source and target and path):
-                raise UserError(f"--glossary: expected SOURCE,TARGET=FILE, such as en,fr=terms.tsv, found {each}")
+                raise UserError(f"--glossary: expected SOURCE,TARGET=FILE, such as en,fr=terms.tsv, found {assignment}")
             files.append(((source, target), Path(path)))
         return cls(files)
 
     @property
     def pairs(self) -> list[Languages]:
-        return list(self._known)
+        return list(self._common)
 
     def renew(self) -> None:
         """Read the files again. UserError if one cannot be read; then what was known before stays."""
-        self._known = self._read()
+        self._common = self._read()
         self._of = lru_cache(MERGED)(self._merged)
 
     def _read(self) -> Mapping[Languages, Glossary]:
-        every: dict[Languages, list[Glossary]] = {}
+        by_pair: dict[Languages, list[Glossary]] = {}
         for pair, path in self._files:
-            every.setdefault(pair, []).append(glossary.read(path, pair))
-        return {pair: together(found) for pair, found in every.items()}
+            by_pair.setdefault(pair, []).append(glossary.read(path, pair))
+        return {pair: together(glossaries) for pair, glossaries in by_pair.items()}
 
     def of(self, pair: Languages, own: Glossary) -> Glossary:
         """The terms of a pair, and those of a request, which override them."""
         return self._of(pair, own)
 
     def _merged(self, pair: Languages, own: Glossary) -> Glossary:
-        known = self._known.get(pair)
-        if known is None:
+        common = self._common.get(pair)
+        if common is None:
             return own
-        return together([known, own]) if own.terms else known
+        return together([common, own]) if own.terms else common
 
 
 def missing_terms(glossary: Glossary, text: str, translation: str) -> tuple[FoundTerm, ...]:

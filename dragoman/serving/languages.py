@@ -31,9 +31,9 @@ def languages_of(backend: Backend, source: str, target: str, text: str) -> Langu
     source, target = AUTO if source.lower() == AUTO else routes.code(source), routes.code(target)
     guess = next(iter(backend.service.detect(text)), None) if source == AUTO else None
     source = guess.language if guess else source
-    for each in (source, target):
-        if each not in routes.languages:
-            raise HTTPError(400, f"{each} is not supported")
+    for language in (source, target):
+        if language not in routes.languages:
+            raise HTTPError(400, f"{language} is not supported")
     if source != target and not routes.find(source, target):
         raise HTTPError(
             400, f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})"

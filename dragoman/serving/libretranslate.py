@@ -52,21 +52,24 @@ class Endpoints:
             "en", "de"
         ):
             return {"translatedText": texts}
-        asked = await asyncio.to_thread(languages_of, self.backend, body.source, body.target, "\n".join(texts))
-        if asked.same:
+        languages = await asyncio.to_thread(languages_of, self.backend, body.source, body.target, "\n".join(texts))
+        if languages.same:
             answer: Answer = texts, [[] for _ in texts]
         else:
             work = self._pages if body.format == "html" else self._texts
-            answer = await work(request, texts, asked[:2], RequestOptions(alternatives, until=until))
-        return _answer(*answer, several=several, alternatives=alternatives, guess=asked.guess)
+            answer = await work(request, texts, languages[:2], RequestOptions(alternatives, until=until))
+        return _answer(*answer, several=several, alternatives=alternatives, guess=languages.guess)
 
     async def _texts(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
     ) -> Answer:
         passages = await self.backend.service.passages(texts, pair[0])
-        found = await self.backend.passages(request, passages, *pair, options)
-        given = [("", list[str]()) if each.withheld else (each.text, each.others) for each in found]
-        return [text for text, _ in given], [others for _, others in given]
+        translations = await self.backend.passages(request, passages, *pair, options)
+        answers = [
+            ("", list[str]()) if translation.withheld else (translation.text, translation.others)
+            for translation in translations
+        ]
+        return [text for text, _ in answers], [alternatives for _, alternatives in answers]
 
     async def _pages(
         self, request: Request, texts: Sequence[str], pair: tuple[str, str], options: RequestOptions
@@ -82,9 +85,9 @@ class Endpoints:
 
     async def languages(self) -> list[dict[str, Any]]:
         """All languages, and those that each is translated into; clients look up target languages here, too."""
-        known = self.backend.service.routes.targets
+        targets = self.backend.service.routes.targets
         return [
-            {"code": code, "name": name_of(code), "targets": sorted({code, *known.get(code, ())})}
+            {"code": code, "name": name_of(code), "targets": sorted({code, *targets.get(code, ())})}
             for code in self.backend.service.routes.languages
         ]
 
@@ -92,8 +95,8 @@ class Endpoints:
         """The languages that a text may be in, the most probable first."""
         body, *_ = await self.backend.admitted(request, DetectBody)
         self.backend.check_size(body.texts)
-        found = await asyncio.to_thread(self.backend.service.detect, "\n".join(body.texts))
-        return [guess_form(each) for each in found if each.probability >= 0.01]
+        guesses = await asyncio.to_thread(self.backend.service.detect, "\n".join(body.texts))
+        return [guess_form(guess) for guess in guesses if guess.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
         """Keep a better translation, s, of a text, q."""
@@ -145,7 +148,7 @@ def _is_settings_check(request: Request, texts: Sequence[str], source: str, targ
 
 def _answer(
     texts: Sequence[str],
-    others: Sequence[list[str]],
+    further: Sequence[list[str]],
     *,
     several: bool,
     alternatives: int,
@@ -156,5 +159,5 @@ def _answer(
     if guess:
         answer["detectedLanguage"] = [guess_form(guess)] * len(texts) if several else guess_form(guess)
     if alternatives:
-        answer["alternatives"] = list(others) if several else others[0]
+        answer["alternatives"] = list(further) if several else further[0]
     return answer

@@ -68,8 +68,10 @@ class Keys:
 
     def name(self, key: str) -> str | None:
         """Whose key this is."""
-        asked = _hash(key)
-        return next((name for known, name in self._names.items() if hmac.compare_digest(known, asked)), None)
+        digest = _hash(key)
+        return next(
+            (name for known_digest, name in self._names.items() if hmac.compare_digest(known_digest, digest)), None
+        )
 
     @staticmethod
     def make(name: str, path: Path) -> str:
@@ -80,12 +82,12 @@ class Keys:
             raise UserError(f"--make-key: expected a name without spaces, found '{name}'")
         if path.exists():
             Keys(path)
-        known = list(read_lines(path)) if path.exists() else []
+        lines = list(read_lines(path)) if path.exists() else []
         key = secrets.token_urlsafe(24)
         with write_atomically(path) as file:
             if not is_special(path):  # a device is not ours to change
                 os.chmod(file.name, 0o600)
-            file.writelines(f"{line}\n" for line in [*known, f"{name} {_hash(key)}"])
+            file.writelines(f"{line}\n" for line in [*lines, f"{name} {_hash(key)}"])
         return key
 
 
@@ -165,7 +167,7 @@ class LimitedBody:
             except TimeoutError:
                 raise HTTPError(408, f"Invalid request: the body took longer than {self.seconds:g} seconds") from None
             if not message.get("more_body"):
-                until = None  # what else comes is that the client leaves
+                until = None  # the next message is that the client disconnects
             read += len(message.get("body", b""))
             if read > most:
                 raise HTTPError(413, f"Invalid request: the body is larger than {most} bytes")

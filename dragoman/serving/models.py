@@ -54,13 +54,13 @@ class Model:
     def __init__(
         self, name: str, translator: Translator, pairs: Sequence[tuple[str, str]], *, cached: int = CACHED
     ) -> None:
-        if not all(isinstance(each, Language) for each in translator.asked):
-            named = " and ".join(each.name for each in translator.asked)
+        if not all(isinstance(language, Language) for language in translator.asked):
+            named = " and ".join(language.name for language in translator.asked)
             raise UserError(f"{name}: reads {named}, and a service takes texts alone, no numbers")
         self.name = name
         self.translator = translator
         several = bool(translator.marks)
-        read = tuple(each.name for each in translator.asked)
+        read = tuple(language.name for language in translator.asked)
         self.directions = [
             Direction(source if len(read) == 1 else read, target, target if several else None)
             for source, target in pairs
@@ -130,13 +130,13 @@ class Model:
         seconds = options.until - time.monotonic()
         if options.work != "translate":
             return await self.batcher.translate(items, options, seconds)
-        found = {item: self.cache.get((options, item)) for item in dict.fromkeys(items)}
-        new = [item for item, translation in found.items() if translation is None]
-        found |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
-        for item, translation in found.items():
+        translations = {item: self.cache.get((options, item)) for item in dict.fromkeys(items)}
+        new = [item for item, translation in translations.items() if translation is None]
+        translations |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
+        for item, translation in translations.items():
             if translation is not None and options.remembered:
                 self.cache.put((options, item), translation)
-        return [translation for item in items if (translation := found[item]) is not None]
+        return [translation for item in items if (translation := translations[item]) is not None]
 
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
@@ -154,7 +154,7 @@ class Model:
 
     def _search(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
         if options.work != "translate":
-            return self._given(items, options, deadline)
+            return self._score(items, options, deadline)
         own, n_best = self.translator.search, 1 + options.alternatives
         diverse = Spec("diverse", {"size": 1, "groups": n_best, "strength": DIFFERENT})
         return self.translator.translate(
@@ -167,25 +167,25 @@ class Model:
             timeout=deadline,
         )
 
-    def _given(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
+    def _score(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
         """The given translations with the attention to their texts, and with their explanations if these are asked for.
         UserError for a sentence that is too long to be explained.
         """
-        texts, given = [item.text for item in items], [item.translation or "" for item in items]
-        scored = self.translator.score(texts, given, to=options.to, confidence=options.work == "explain")
+        texts, translations = [item.text for item in items], [item.translation or "" for item in items]
+        scored = self.translator.score(texts, translations, to=options.to, confidence=options.work == "explain")
         if options.work == "score":
-            return [each.translation for each in scored]
-        found: list[Translation] = []
-        for item, each in zip(items, scored, strict=True):
+            return [pair.translation for pair in scored]
+        explained: list[Translation] = []
+        for item, pair in zip(items, scored, strict=True):
             deadline.check()
             contrasts = [] if item.contrast is None else [item.contrast]
-            others = self.translator.score([item.text] * len(contrasts), contrasts, to=options.to)
-            words = sum(len(source.words) for source in each.translation.sources)
-            if max(words, each.symbols, *(other.symbols for other in others)) > EXPLAINED:
+            contrasted = self.translator.score([item.text] * len(contrasts), contrasts, to=options.to)
+            words = sum(len(source.words) for source in pair.translation.sources)
+            if max(words, pair.symbols, *(other.symbols for other in contrasted)) > EXPLAINED:
                 raise UserError(f"only sentences of up to {EXPLAINED} words and symbols are explained")
-            (explanation,) = self.translator.explain([each.translation], contrasts)
-            found.append(replace(each.translation, explanation=explanation))
-        return found
+            (explanation,) = self.translator.explain([pair.translation], contrasts)
+            explained.append(replace(pair.translation, explanation=explanation))
+        return explained
 
 
 def names_of(folders: Sequence[Path]) -> list[str]:
@@ -207,9 +207,9 @@ Files: TypeAlias = tuple[tuple[str, int, int, int], ...]  # name, time, size and
 def _files(folder: RunFolder) -> Files:
     """What tells whether a run has changed: the files in its folder that a model is read from."""
     read = ("*.yaml", "*.json", "*.safetensors", "*.tsv", "*.gz", "onnx/*")
-    found = sorted(path for pattern in read for path in folder.path.glob(pattern))
-    told = ((str(path), path.stat()) for path in found)
-    return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in told)
+    paths = sorted(path for pattern in read for path in folder.path.glob(pattern))
+    stats = ((str(path), path.stat()) for path in paths)
+    return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in stats)
 
 
 class Hop(NamedTuple):
@@ -225,7 +225,7 @@ class Hop(NamedTuple):
     def item(self, item: Item) -> Item:
         """What the model reads of an item."""
         text = self.without(item.text) if isinstance(item.text, str) else tuple(map(self.without, item.text))
-        translation, contrast = (each and self.without(each) for each in (item.translation, item.contrast))
+        translation, contrast = (part and self.without(part) for part in (item.translation, item.contrast))
         return Item(text, translation=translation, contrast=contrast)
 
     def worded(self, item: Item) -> bool:
@@ -248,8 +248,8 @@ class Routes:
         self.models = tuple(models)
         self._routes: dict[tuple[Read, str], tuple[Hop, ...]] = {}
         for model in self.models:
-            for each in model.directions:
-                self._routes.setdefault((each.source, each.target), (Hop(model, each),))
+            for direction in model.directions:
+                self._routes.setdefault((direction.source, direction.target), (Hop(model, direction),))
         single = dict(self._routes)
         for (source, middle), first in single.items():
             for (start, target), second in single.items():
@@ -259,21 +259,27 @@ class Routes:
     @property
     def targets(self) -> dict[str, list[str]]:
         """The target languages by source language, in the order of their codes."""
-        found: dict[str, list[str]] = {}
+        targets: dict[str, list[str]] = {}
         for source, target in sorted((source, target) for source, target in self._routes if isinstance(source, str)):
-            found.setdefault(source, []).append(target)
-        return found
+            targets.setdefault(source, []).append(target)
+        return targets
 
     @property
     def languages(self) -> list[str]:
         """All languages that a text alone is translated from or into, in the order of their codes."""
         return sorted(
-            {each for pair in self._routes if isinstance(pair[0], str) for each in pair if isinstance(each, str)}
+            {
+                language
+                for pair in self._routes
+                if isinstance(pair[0], str)
+                for language in pair
+                if isinstance(language, str)
+            }
         )
 
     def code(self, name: str) -> str:
         """The code of a language, which may be written with other capitals (`EN`, `zh-cn`); others as they are."""
-        codes = {each.lower(): each for pair in self._routes for each in _names(pair)}
+        codes = {language.lower(): language for pair in self._routes for language in _names(pair)}
         return codes.get(name.lower(), name)
 
     @property

@@ -70,7 +70,7 @@ def _parameters(schema: dict[str, Any]) -> Iterator[str]:
     """Yield the rows of a table of parameters."""
     yield "<table><thead><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr></thead><tbody>"
     for name, value in schema["properties"].items():
-        types = " or ".join(each["type"] for each in value.get("oneOf", value.get("anyOf", [value])))
+        types = " or ".join(kind["type"] for kind in value.get("oneOf", value.get("anyOf", [value])))
         notes = [] if name in schema.get("required", ()) else ["optional"]
         notes += [value["description"]] if "description" in value else []
         notes += ["one of " + ", ".join(value["enum"])] if "enum" in value else []

@@ -21,7 +21,7 @@ class Metrics:
 
     def __init__(self, seconds: float = 60.0) -> None:
         self._all = CollectorRegistry()
-        buckets = (*(each for each in SECONDS if each < seconds), seconds)
+        buckets = (*(bound for bound in SECONDS if bound < seconds), seconds)
         self.requests = Counter("dragoman_requests", "Requests", ["path", "status"], registry=self._all)
         self.seconds = Histogram(
             "dragoman_request_seconds", "Seconds of requests", ["path"], buckets=buckets, registry=self._all

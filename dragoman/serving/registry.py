@@ -45,8 +45,8 @@ class ModelRegistry:
 
     async def renew(self) -> None:
         """Take in the runs whose folders have changed, and read the glossaries again. Requests that have begun end with
-        the models that they began with. What cannot be read, or a run that may not serve, is told in the log, and the
-        one before goes on.
+        the models that they began with. A file that cannot be read, or a run that may not serve, is reported in the
+        log, and the former one stays in use.
         """
         async with self._renewing:
             try:

@@ -20,14 +20,14 @@ async def translate_along(
     terms = options.constraints.glossary
     if len(route) < 2 or not terms:
         return await _in_turn(route, items, options, glossaries)
-    groups, found = dict[Glossary, list[int]](), dict[int, Sentence]()
+    groups, sentences = dict[Glossary, list[int]](), dict[int, Sentence]()
     for number, item in enumerate(items):
         groups.setdefault(terms.within([str(item.text)]), []).append(number)
     for glossary, numbers in groups.items():
         own = replace(options, constraints=options.constraints._replace(glossary=glossary))
         done = await _in_turn(route, [items[number] for number in numbers], own, glossaries)
-        found |= dict(zip(numbers, done, strict=True))
-    return [found[number] for number in range(len(items))]
+        sentences |= dict(zip(numbers, done, strict=True))
+    return [sentences[number] for number in range(len(items))]
 
 
 async def _in_turn(
@@ -52,7 +52,10 @@ async def _by(hop: Hop, items: Sequence[Item], options: RequestOptions, glossari
     """Translate by one model, with the terms of its languages. Translations with constraints are not remembered."""
     options = replace(options, remembered=not options.constraints)
     translations = await hop.model.translate(items, constrained(hop, options, glossaries))
-    return [Sentence(each.text, each, others=tuple(other.text for other in each.alternatives)) for each in translations]
+    return [
+        Sentence(translation.text, translation, others=tuple(other.text for other in translation.alternatives))
+        for translation in translations
+    ]
 
 
 def constrained(hop: Hop, options: RequestOptions, glossaries: Glossaries) -> RequestOptions:

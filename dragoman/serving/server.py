@@ -61,7 +61,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if hasattr(signal, "SIGHUP"):  # not on Windows
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._asked)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._renew_models)
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -72,7 +72,7 @@ class Server(uvicorn.Server):
         finally:
             timer.cancel()
 
-    def _asked(self) -> None:
+    def _renew_models(self) -> None:
         task = asyncio.ensure_future(self._renew())
         self._tasks.add(task)  # a task that nobody knows of may be collected
         task.add_done_callback(self._tasks.discard)
@@ -109,8 +109,8 @@ def run(
     handler.setFormatter(Lines())
     errors = logging.getLogger("uvicorn.error")
     log.setLevel(logging.INFO)
-    for each in (log, errors):
-        each.handlers, each.propagate = [handler], False
+    for logger in (log, errors):
+        logger.handlers, logger.propagate = [handler], False
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

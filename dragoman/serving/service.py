@@ -88,7 +88,7 @@ class Service:
     def detect(self, text: str) -> list[DetectedLanguage]:
         """The languages of the models that a text may be in, the most probable first."""
         identifier = self.registry.identifier
-        return [DetectedLanguage(*each) for each in identifier.ranked(text)] if identifier.languages else []
+        return [DetectedLanguage(*guess) for guess in identifier.ranked(text)] if identifier.languages else []
 
     async def translate(
         self, texts: Sequence[str], source: str, target: str, options: RequestOptions = DEFAULTS
@@ -102,7 +102,7 @@ class Service:
         self, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions = DEFAULTS
     ) -> list[Translated]:
         """Translate texts that are split into sentences, as `translate` does."""
-        passages = [await self.recalled(each, source, target, options) for each in passages]
+        passages = [await self.recalled(passage, source, target, options) for passage in passages]
         with self.route(source, target) as route:
             return await self.translate_by(route, passages, (source, target), options)
 
@@ -126,12 +126,12 @@ class Service:
         number, better = whole
         if missing_terms(glossary, text, better):
             return passage
-        parts = [corrections.same(pair, each) for each in passage.sentences]
-        if passage.body([each[1] if each else "" for each in parts]) == better:
+        parts = [corrections.same(pair, sentence) for sentence in passage.sentences]
+        if passage.body([part[1] if part else "" for part in parts]) == better:
             return passage
         count = len(split(better, pair[1], sentences=self.sentences).sentences)
         last = number + count if count == len(passage.sentences) else number  # those of its sentences follow it
-        return passage if any(each and each[0] > last for each in parts) else passage.whole
+        return passage if any(part and part[0] > last for part in parts) else passage.whole
 
     @contextmanager
     def route(self, source: Read, target: str) -> Iterator[tuple[Hop, ...]]:
@@ -215,17 +215,17 @@ class Service:
         (after,) = await self.passages([correction.correction], target)
         if not (before.sentences and after.sentences):
             raise UserError("there is no sentence to correct")
-        made = await self._made(source, target, before)
-        machine = before.body(made) if all(made) else ""
+        outputs = await self._translate_alone(source, target, before)
+        machine = before.body(outputs) if all(outputs) else ""
         same = before.between[0].strip() == after.between[0].strip()  # the number of an item, which stays
         better = after.whole.sentences[0] if same else correction.correction.strip()
         kept = [(before.whole.sentences[0], better, machine)]
         if len(before.sentences) == len(after.sentences) > 1:
-            kept += zip(before.sentences, after.sentences, made, strict=True)
-        every = [Correction(*each, correction.author) for each in kept]
-        await asyncio.to_thread(self.corrections.add, (source, target), *every)
+            kept += zip(before.sentences, after.sentences, outputs, strict=True)
+        records = [Correction(*fields, correction.author) for fields in kept]
+        await asyncio.to_thread(self.corrections.add, (source, target), *records)
 
-    async def _made(self, source: str, target: str, passage: Passage) -> list[str]:
+    async def _translate_alone(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
         items, options = [Item(text) for text in passage.sentences], RequestOptions(until=time.monotonic() + SUGGESTED)
         with suppress(BusyError, UserError), self.route(source, target) as route:
@@ -233,14 +233,16 @@ class Service:
             return [sentence.text for sentence in sentences]
         return [""] * len(items)
 
-    async def _note(self, pair: tuple[str, str], route: Sequence[Hop], made: Iterable[tuple[Item, Sentence]]) -> None:
+    async def _note(
+        self, pair: tuple[str, str], route: Sequence[Hop], translations: Iterable[tuple[Item, Sentence]]
+    ) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
         if self.corrections is None or not self.history:
             return
         model = "+".join(hop.model.name for hop in route)
-        found = [TranslationRecord(str(item.text), sentence.text, model) for item, sentence in made]
+        records = [TranslationRecord(str(item.text), sentence.text, model) for item, sentence in translations]
         try:
-            await asyncio.to_thread(self.corrections.note, pair, found)
+            await asyncio.to_thread(self.corrections.note, pair, records)
         except NotKeptError as error:
             log.error("translations are not kept: %s", error)
 
@@ -266,26 +268,30 @@ class Service:
                 raise BusyError("not translated in time")
             return self._match(pair, str(item.text))
 
-        found = await asyncio.to_thread(lambda: {item: look(item) for item in dict.fromkeys(items)})
-        return {item: match for item, match in found.items() if match}
+        matches = await asyncio.to_thread(lambda: {item: look(item) for item in dict.fromkeys(items)})
+        return {item: match for item, match in matches.items() if match}
 
-    async def _attended(self, route: Sequence[Hop], known: dict[Item, Sentence], until: float) -> dict[Item, Sentence]:
+    async def _attended(
+        self, route: Sequence[Hop], corrected: dict[Item, Sentence], until: float
+    ) -> dict[Item, Sentence]:
         """The same corrections with the attention of the model that translates directly, if it can be known in time."""
-        if len(route) > 1 or not known:
-            return known
+        if len(route) > 1 or not corrected:
+            return corrected
         (hop,) = route
-        short = [item for item, sentence in known.items() if item.characters + len(sentence.text) <= ATTENDED]
-        read = {item: hop.item(item._replace(translation=known[item].text)) for item in short if hop.worded(item)}
+        short = [item for item, sentence in corrected.items() if item.characters + len(sentence.text) <= ATTENDED]
+        read = {item: hop.item(item._replace(translation=corrected[item].text)) for item in short if hop.worded(item)}
         try:
             options = RequestOptions(work="score", to=hop.direction.to, until=until)
-            found = await hop.model.translate(list(read.values()), options)
+            translations = await hop.model.translate(list(read.values()), options)
         except (BusyError, UserError):
-            return known
-        return known | {item: known[item]._replace(whole=whole) for item, whole in zip(read, found, strict=True)}
+            return corrected
+        return corrected | {
+            item: corrected[item]._replace(whole=whole) for item, whole in zip(read, translations, strict=True)
+        }
 
     def _match(self, pair: tuple[str, str], text: str) -> Match | None:
         """The correction of a sentence, or of a similar one that has the same protected spans."""
-        match = self.corrections.found(pair, text) if self.corrections else None
+        match = self.corrections.find(pair, text) if self.corrections else None
         return match if match and (match.score == 1 or spans(match.source) == spans(text)) else None
 
 

@@ -81,12 +81,12 @@ class SimilarSources:
                     self._making = threading.Thread(target=self._make, args=(pair,), daemon=True)
                     self._making.start()
             indices = large, self._recent[pair]
-        found = [
+        matches = [
             match._replace(translation=index.written[match.source])
             for index in indices
             for match in index.nearest.matches(text)
         ]
-        return sorted(found, key=lambda match: -match.score)
+        return sorted(matches, key=lambda match: -match.score)
 
     def _make(self, pair: tuple[str, str]) -> None:
         """Make the large index of a pair of languages."""

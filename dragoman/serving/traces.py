@@ -8,7 +8,8 @@ def trace_of(error: BaseException | None) -> str:
     lines: list[str] = []
     while error is not None:
         frames = [
-            f'  File "{each.filename}", line {each.lineno}, in {each.name}' for each in extract_tb(error.__traceback__)
+            f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}'
+            for frame in extract_tb(error.__traceback__)
         ]
         lines[:0] = ["Traceback (most recent call last):", *frames, type(error).__qualname__]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

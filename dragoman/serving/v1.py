@@ -67,22 +67,24 @@ class Endpoints:
 
     async def translate(self, request: Request) -> dict[str, Any]:
         """Translate a text. Each sentence has the form of `dragoman translate --json`: words, attention, scores."""
-        asked = await self._asked(request)
-        (made,) = await self.backend.passages(request, [asked.passage], asked.source, asked.target, asked.options)
-        found = _trusted(made, asked.least)
+        question = await self._read_request(request)
+        (translated,) = await self.backend.passages(
+            request, [question.passage], question.source, question.target, question.options
+        )
+        trusted = _trusted(translated, question.least)
         answer = {
-            "text": found.text,
-            "alternatives": found.others,
-            "sentences": list(_sentences(found, found.passage, 0)),
+            "text": trusted.text,
+            "alternatives": trusted.others,
+            "sentences": list(_sentences(trusted, trusted.passage, 0)),
         }
-        return {**answer, **({"detectedLanguage": guess_form(asked.guess)} if asked.guess else {})}
+        return {**answer, **({"detectedLanguage": guess_form(question.guess)} if question.guess else {})}
 
     async def stream(self, request: Request) -> StreamingResponse:
         """Translate a text, and send its sentences in their order as they are done (server-sent events): `sentence` for
         each, then `end`, or `error`; before them `language`, if it was to be detected.
         """
-        asked = await self._asked(request)
-        return Events(self._events(asked), headers={"Cache-Control": "no-store"})
+        question = await self._read_request(request)
+        return Events(self._events(question), headers={"Cache-Control": "no-store"})
 
     async def explain(self, request: Request) -> dict[str, Any]:
         """Explain the translation of a sentence, and why it is not another one. The answer has the form of `dragoman
@@ -102,11 +104,11 @@ class Endpoints:
         """The sources that runs read together, and the target language of each such run."""
         return [{"sources": list(names), "target": target} for names, target in self.backend.service.routes.several]
 
-    async def _events(self, asked: TranslateRequest) -> AsyncIterator[str]:
-        if asked.guess:
-            yield _event("language", guess_form(asked.guess))
+    async def _events(self, question: TranslateRequest) -> AsyncIterator[str]:
+        if question.guess:
+            yield _event("language", guess_form(question.guess))
         try:
-            async for sentence in self._translated(asked):
+            async for sentence in self._translated(question):
                 yield _event("sentence", sentence)
         except (BusyError, UserError) as error:
             yield _event("error", {"error": str(error)})
@@ -114,13 +116,13 @@ class Endpoints:
             yield _event("error", {"error": "the service is stopping"})
             raise
         else:
-            size = sum(map(len, asked.passage.sentences))
-            self.backend.metrics.translated(named(asked.source), asked.target, size)
+            size = sum(map(len, question.passage.sentences))
+            self.backend.metrics.translated(named(question.source), question.target, size)
             yield _event("end", {})
 
-    async def _translated(self, asked: TranslateRequest) -> AsyncIterator[dict[str, Any]]:
+    async def _translated(self, question: TranslateRequest) -> AsyncIterator[dict[str, Any]]:
         """Yield the sentences of a translation as they are done."""
-        passage, source, target, options, least, _ = asked
+        passage, source, target, options, least, _ = question
         service = self.backend.service
         if source == target and not service.routes.find(source, target):
             for sentence in _sentences(Translated(passage, tuple(map(Sentence, passage.sentences))), passage, 0):
@@ -131,22 +133,22 @@ class Endpoints:
         with service.route(source, target) as route:
             while first < len(passage.sentences):
                 part = passage.part(first, first + count)
-                (found,) = await service.translate_by(route, [part], (source, target), options)
-                for sentence in _sentences(_trusted(found, least), passage, first):
+                (translated,) = await service.translate_by(route, [part], (source, target), options)
+                for sentence in _sentences(_trusted(translated, least), passage, first):
                     yield sentence
                 first, count, options = first + count, min(2 * count, MOST_TOGETHER), replace(options, prefix="")
 
-    async def _asked(self, request: Request) -> TranslateRequest:
+    async def _read_request(self, request: Request) -> TranslateRequest:
         body, _, until = await self.backend.admitted(request, PassageBody)
         self.backend.check_alternatives(body.alternatives)
-        asked = await self._texts(body)
+        question = await self._texts(body)
         constraints = LexicalConstraints(body.terms)
         options = RequestOptions(body.alternatives, body.diverse, constraints, prefix=body.prefix, until=until)
-        least, route = body.min_confidence, self.backend.service.routes.find(asked.source, asked.target)
+        least, route = body.min_confidence, self.backend.service.routes.find(question.source, question.target)
         if least is not None and (len(route) != 1 or route[0].model.translator.codec.temperature is None):
-            pair = f"{asked.source} to {asked.target}"
+            pair = f"{question.source} to {question.target}"
             raise HTTPError(400, f"Invalid request: min_confidence needs a calibrated run from {pair}")
-        return asked._replace(options=options, least=least)
+        return question._replace(options=options, least=least)
 
     async def _texts(self, body: SentencesBody) -> TranslateRequest:
         """The texts of a request. A list of one name is that name where a model reads it alone. HTTPError if there is
@@ -169,27 +171,30 @@ class Endpoints:
         sources = routes.reading(names, target) if isinstance(body.source, list) else ()
         if not sources:
             raise HTTPError(400, f"{named(tuple(names))} to {target} is not supported")
-        given = dict(zip(names, texts, strict=True))
+        by_name = dict(zip(names, texts, strict=True))
         try:
-            passage = await self.backend.service.beside([given.get(name, "") for name in sources], sources)
+            passage = await self.backend.service.beside([by_name.get(name, "") for name in sources], sources)
         except UserError as error:
             raise HTTPError(400, f"Invalid request: {error}") from None
         return TranslateRequest(passage, sources, target)
 
 
-def _trusted(found: Translated, least: float | None) -> Translated:
+def _trusted(translated: Translated, least: float | None) -> Translated:
     """The same without the sentences of which the model is less sure: their text is empty."""
     if least is None:
-        return found
-    return found._replace(sentences=tuple(each.trusted(least) for each in found.sentences))
+        return translated
+    return translated._replace(sentences=tuple(sentence.trusted(least) for sentence in translated.sentences))
 
 
-def _sentences(found: Translated, passage: Passage, first: int) -> Iterator[dict[str, Any]]:
+def _sentences(translated: Translated, passage: Passage, first: int) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a translation, from the one of this number in the whole passage on, with what stands in it
     before the first and behind each.
     """
-    before, behind = found.passage.between[0], passage.behind([each.text for each in found.sentences], first)
-    for read, done, space in zip(found.passage.read, found.sentences, behind, strict=True):
+    before, behind = (
+        translated.passage.between[0],
+        passage.behind([sentence.text for sentence in translated.sentences], first),
+    )
+    for read, done, space in zip(translated.passage.read, translated.sentences, behind, strict=True):
         sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "behind": space}
         if done.read is not None:
             sentence["read"] = done.read.text

@@ -29,10 +29,10 @@ def test_the_last_correction_of_a_sentence_counts(tmp_path: Path) -> None:
     kept.add(PAIR, Correction("one", "une", "deux", "bob"))
     kept.add(("en", "de"), Correction("one", "eins"))
     assert kept.all(PAIR) == [Correction("two", "deux"), Correction("one", "une", "deux", "bob")]
-    match = kept.found(PAIR, "one")
+    match = kept.find(PAIR, "one")
     assert match is not None
     assert (match.translation, match.score) == ("une", 1.0)
-    assert kept.found(("fr", "en"), "one") is None
+    assert kept.find(("fr", "en"), "one") is None
     kept.close()
     assert Corrections(tmp_path / "db").all(PAIR)[1].correction == "une"
 
@@ -43,7 +43,7 @@ def test_a_sentence_is_the_same_however_its_characters_are_composed(tmp_path: Pa
     for wanted in spellings:
         kept.add(PAIR, Correction(wanted, wanted))
         for each in spellings:
-            match = kept.found(PAIR, each)
+            match = kept.find(PAIR, each)
             assert match
             assert match.translation == wanted
     assert [each.correction for each in kept.all(PAIR)] == [spellings[1]]
@@ -82,27 +82,27 @@ def test_what_is_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:
 def test_similar_sentences_are_found_above_the_threshold(tmp_path: Path) -> None:
     Corrections(tmp_path / "db").add(PAIR, Correction("the red car stops here", "la voiture rouge s'arrête ici"))
     asked = "the red car stops there"
-    assert Corrections(tmp_path / "db").found(PAIR, asked) is None
-    match = Corrections(tmp_path / "db", threshold=0.7).found(PAIR, asked)
+    assert Corrections(tmp_path / "db").find(PAIR, asked) is None
+    match = Corrections(tmp_path / "db", threshold=0.7).find(PAIR, asked)
     assert match is not None
     assert 0.7 <= match.score < 1
-    assert Corrections(tmp_path / "db", threshold=0.7).found(PAIR, "something else") is None
+    assert Corrections(tmp_path / "db", threshold=0.7).find(PAIR, "something else") is None
 
 
 def test_a_new_correction_is_found_at_once(tmp_path: Path) -> None:
     kept = Corrections(tmp_path / "db")
     for number in range(3):
-        assert kept.found(PAIR, f"one {number}") is None
+        assert kept.find(PAIR, f"one {number}") is None
         kept.add(PAIR, Correction(f"one {number}", "x"))
-        assert kept.found(PAIR, f"one {number}") is not None
+        assert kept.find(PAIR, f"one {number}") is not None
 
 
 def test_servers_see_what_others_keep(tmp_path: Path) -> None:
     one, other = Corrections(tmp_path / "db", threshold=0.7), Corrections(tmp_path / "db", threshold=0.7)
-    assert other.found(PAIR, "the red car stops there") is None
+    assert other.find(PAIR, "the red car stops there") is None
     one.add(PAIR, Correction("the red car stops here", "la voiture"))
     for text in ("the red car stops there", "the red car stops here"):
-        match = other.found(PAIR, text)
+        match = other.find(PAIR, text)
         assert match is not None
         assert match.translation == "la voiture"
 
@@ -122,7 +122,7 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
     one.add(PAIR, Correction("the red car stops here", "la voiture"))
 
     def found() -> str | None:
-        match = one.found(PAIR, "the red car stops there")
+        match = one.find(PAIR, "the red car stops there")
         return match and match.translation
 
     assert found() == "la voiture"
@@ -159,7 +159,7 @@ def test_the_index_is_renewed_in_the_background(tmp_path: Path, monkeypatch: pyt
     kept = Corrections(tmp_path / "db", threshold=0.9)
 
     def found(number: int) -> str | None:
-        match = kept.found(PAIR, f"the car of number {number} stops at  house {number * 7919}!")
+        match = kept.find(PAIR, f"the car of number {number} stops at  house {number * 7919}!")
         return match and match.translation
 
     assert found(3) == "3"
@@ -190,7 +190,7 @@ def test_a_new_correction_among_many_keeps_nobody_waiting(tmp_path: Path) -> Non
     for number in range(10):
         kept.add(PAIR, Correction(f"something new {number}", "x"))
         began = time.monotonic()
-        assert kept.found(PAIR, f"something new {number}!")
+        assert kept.find(PAIR, f"something new {number}!")
         times.append(time.monotonic() - began)
     assert sorted(times)[5] < max(0.1, made / 10), (times, made)
 
@@ -205,7 +205,7 @@ def test_the_correction_of_the_very_text_comes_first(tmp_path: Path) -> None:
     kept = Corrections(tmp_path / "db")
     kept.add(PAIR, Correction("cafe\u0301", "older"))
     kept.add(PAIR, Correction("caf\u00e9", "newer"))
-    match = kept.found(PAIR, "caf\u00e9")
+    match = kept.find(PAIR, "caf\u00e9")
     assert match is not None
     assert match.translation == "newer"
 

@@ -185,16 +185,16 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
         store = Store(10, 0.05)
         name = store.keep(Done("a.txt", b"12345"))
         assert name.endswith(".txt")
-        assert store.found(name) == Done("a.txt", b"12345")
+        assert store.find(name) == Done("a.txt", b"12345")
         again = store.keep(Done("b.txt", b"12345"))
-        assert store.found(name)
+        assert store.find(name)
         last = store.keep(Done("c.txt", b"123"))
-        assert (store.found(name), bool(store.found(again)), bool(store.found(last))) == (None, True, True)
+        assert (store.find(name), bool(store.find(again)), bool(store.find(last))) == (None, True, True)
         with pytest.raises(HTTPError) as refused:
             store.keep(Done("d.txt", b"12345678901"))
-        assert (refused.value.status_code, bool(store.found(last))) == (503, True)
+        assert (refused.value.status_code, bool(store.find(last))) == (503, True)
         await asyncio.sleep(0.2)
-        assert store.found(again) is store.found(last) is None
+        assert store.find(again) is store.find(last) is None
 
     asyncio.run(test())
 

@@ -352,7 +352,7 @@ def test_corrections_are_looked_up_in_time(opened: Open, tmp_path: Path, monkeyp
         time.sleep(0.05)
 
     with opened(LIMITS._replace(seconds=0.2), kept=Corrections(tmp_path / "db")) as client:
-        monkeypatch.setattr(Corrections, "found", slow)
+        monkeypatch.setattr(Corrections, "find", slow)
         asked = {"q": "\n".join(f"one {number}" for number in range(50)), **PAIR}
         assert client.post("/translate", json=asked).status_code == 503
 

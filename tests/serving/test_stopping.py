@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
 from dragoman.search.decoding import Deadline
-from dragoman.serving.app import Measured, create
+from dragoman.serving.app import RequestMeter, create
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import Batcher
 from dragoman.serving.limits import AccessControl, Limits
@@ -136,7 +136,7 @@ def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None
 
     async def test() -> None:
         measures = Metrics()
-        work = asyncio.create_task(Measured(slow, measures)({"type": "http", "method": "GET"}, receive, send))
+        work = asyncio.create_task(RequestMeter(slow, measures)({"type": "http", "method": "GET"}, receive, send))
         await asyncio.sleep(0.01)
         work.cancel()
         await work

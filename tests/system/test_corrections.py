@@ -56,11 +56,11 @@ def test_corrections_are_removed_by_sentence_and_by_author(database: Path, copie
     kept = Corrections(database, threshold=0.75)
     for text, author in (("one two", "bob"), ("one two", "ann"), ("six two", "bob")):
         kept.add(PAIR, Correction(text, author, author=author))
-    assert kept.found(PAIR, "one two two") is not None
+    assert kept.find(PAIR, "one two two") is not None
     outcome = copied("corrections", database, "--forget", "one two")
     assert outcome.code == 0
     golden(outcome.err.replace(str(database.parent), "FOLDER"))
-    assert kept.found(PAIR, "one two two") is None  # as a server sees it
+    assert kept.find(PAIR, "one two two") is None  # as a server sees it
     assert copied("corrections", database, "--forget-author", "bob").err.endswith("1 text is removed\n")
     assert {each.author for each in kept.all(PAIR)} == {"", "Ann <ann@example.org>"}
     kept.close()
