@@ -147,7 +147,7 @@ def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
     """Translate strings with spans in each way that keeps them."""
     protected = LexicalConstraints(protection=PROTECTION)
     ways = {"nothing": UNCONSTRAINED, "`--protect`": protected}
-    if model.codec.reading.protection:
+    if model.processor.reading.protection:
         ways = {"marks": UNCONSTRAINED}
     found, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
     for name, constraints in ways.items():

@@ -29,7 +29,7 @@ from dragoman.training.stopping import SignalHandler
 from dragoman.training.workers import Workers
 from dragoman.translation.generator import Task
 from dragoman.translation.sentence import Sentence
-from dragoman.translation.transforms.placeholders import Marked
+from dragoman.translation.translator import Translator
 
 PRODUCTS = 8  # products in a round
 
@@ -92,8 +92,7 @@ def decode(job: Job) -> None:
     candidates = (job.candidates[0], job.candidates[1]) if job.candidates else None
     folder = Path(job.folder).parent / "run"
     translator = dragoman.load(folder, device=config.device, engine=job.engine, candidates=candidates)
-    symbols = [list[Symbol](line.split()) for line in job.sentences()]
-    sentences = [Sentence(number, (), Marked(()), [each]) for number, each in enumerate(symbols)]
+    sentences = [_sentence(translator, number, line) for number, line in enumerate(job.sentences())]
     batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
     length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol is added
     spec = Spec("greedy", length) if job.beam == 1 else Spec("beam", {"size": job.beam, **length})
@@ -106,6 +105,13 @@ def decode(job: Job) -> None:
             rounds.count(sum(len(best.symbols) + 1 for best, *_ in found), len(batch))
 
     rounds.repeat(work)
+
+
+def _sentence(translator: Translator, number: int, line: str) -> Sentence:
+    """A sentence that is these symbols, however its run segments text."""
+    sentence = translator.processor.sentence(number, (line,), transforms=())
+    vars(sentence)["encoded"] = [list[Symbol](line.split())]
+    return sentence
 
 
 def products(job: Job) -> None:

@@ -143,10 +143,10 @@ def work(name: str, table: Table, folder: Path, epochs: int) -> None:
             measure(f"one model{copies}", source, target, texts, references)
         else:
             measure(f"zero-shot{copies}", source, target, texts, references)
-            own, marks = model.codec.foreign, len(model.marks)
-            model.codec.foreign = {mark: numbers[:marks] for mark, numbers in own.items()}
+            own, marks = model.processor.foreign, len(model.marks)
+            model.processor.foreign = {mark: numbers[:marks] for mark, numbers in own.items()}
             measure(f"zero-shot, any symbol{copies}", source, target, texts, references)
-            model.codec.foreign = own
+            model.processor.foreign = own
             between = [translation.text for translation in model.translate(texts, to=PIVOT)]
             measure(f"by way of {PIVOT}{copies}", source, target, between, references)
     provenance.write(folder / f"{name.replace(' ', '-')}.json", found, made_with)

@@ -39,7 +39,7 @@ def calibrate(
     path, used = loaded.folder.calibration, loaded.weights(weights)
     before = Calibration.read(path) if path.exists() else None  # fails if the file is not ours to replace
     translator = load(run, weights=weights)
-    if translator.codec.surfaces.target:
+    if translator.processor.surfaces.target:
         raise UserError(f"{run}: spells words of its own (model.output: hybrid), which have no temperature")
     sources, references = _pairs(source, reference, translator)
     batches = list(translator.pairs(sources, references, to=to))

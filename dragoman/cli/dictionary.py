@@ -72,7 +72,7 @@ def _by_attention(options: Options) -> Iterator[Linked]:
     outputs.check([("--output", options.output)], (source, target), [run])
     translator = load(run, weights=options.weights)
     texts = [number for number, language in enumerate(translator.sources) if isinstance(language, Language)]
-    if not (texts and translator.codec.attends):
+    if not (texts and translator.processor.attends):
         raise UserError(f"{run}: attends to no words, by which translations could be found")
     for portion in pairs.scored(translator, source, target, assignments=options.arrays or (), to=options.to):
         for scored in portion:

@@ -94,7 +94,7 @@ def fill(
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: name the file to write with -o")
     passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
-    if exact and (recall := translator.codec.reading.recall):
+    if exact and (recall := translator.processor.reading.recall):
         passages = [_as_remembered(passage, recall.memory) for passage in passages]
     translations = iter(_translated([sentence for passage in passages for sentence in passage.sentences], translate))
     done = [Translated(passage, tuple(next(translations) for _ in passage.sentences)) for passage in passages]

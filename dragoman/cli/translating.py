@@ -40,6 +40,7 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     """
     from dragoman.cli import sources
     from dragoman.translation.loading import load
+    from dragoman.translation.transforms.unknown_words import UnknownWords
 
     runs = options.runs
     constraints, risk = _constraints(options, runs, whole=whole), _risk(options)
@@ -52,9 +53,10 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
         dictionary=options.dictionary or (),
         replace_unk=options.replace_unk,
     )
-    if options.min_confidence is not None and translator.codec.temperature is None:
+    if options.min_confidence is not None and not translator.is_calibrated:
         raise UserError(f"--min-confidence: {runs[0]} was calibrated with other weights; `dragoman calibrate` it again")
-    if options.via and translator.codec.unknown and translator.codec.unknown.dictionaries:
+    unknown_words = translator.processor.transform(UnknownWords)
+    if options.via and unknown_words and unknown_words.dictionaries:
         raise UserError("--via: a dictionary has words of two languages, and a third stands between; leave out one")
     if options.via and not translator.marks:
         raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")

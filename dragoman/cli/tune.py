@@ -102,7 +102,7 @@ def _begun(
 
     criteria = [*OWN, LENGTH_MODEL]
     texts = [number for number, source in enumerate(translator.sources) if isinstance(source, Language)]
-    lacking = {"coverage": not translator.codec.attends, LENGTH_MODEL: not texts}
+    lacking = {"coverage": not translator.processor.attends, LENGTH_MODEL: not texts}
     names = [
         name
         for name in _names(DEFAULT if options.use is None else options.use, criteria)

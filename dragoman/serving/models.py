@@ -97,7 +97,7 @@ class Model:
 
     def check_calibrated(self) -> None:
         """Raise UserError unless the model knows how sure it is."""
-        if self.translator.codec.temperature is None:
+        if not self.translator.is_calibrated:
             raise UserError(f"{self.name}: --min-confidence needs a calibrated run; `dragoman calibrate` it first")
 
     def renewed(self) -> "Model | None":
@@ -220,7 +220,7 @@ class Hop(NamedTuple):
 
     def without(self, text: str) -> str:
         """A text without its protected spans, but for those that the model has learnt marks for."""
-        return stripped_text.without(text, PROTECTED, self.model.translator.codec.reading.protection)
+        return stripped_text.without(text, PROTECTED, self.model.translator.processor.reading.protection)
 
     def item(self, item: Item) -> Item:
         """What the model reads of an item."""

@@ -145,7 +145,7 @@ class Endpoints:
         constraints = LexicalConstraints(body.terms)
         options = RequestOptions(body.alternatives, body.diverse, constraints, prefix=body.prefix, until=until)
         least, route = body.min_confidence, self.backend.service.routes.find(question.source, question.target)
-        if least is not None and (len(route) != 1 or route[0].model.translator.codec.temperature is None):
+        if least is not None and (len(route) != 1 or not route[0].model.translator.is_calibrated):
             pair = f"{question.source} to {question.target}"
             raise HTTPError(400, f"Invalid request: min_confidence needs a calibrated run from {pair}")
         return question._replace(options=options, least=least)

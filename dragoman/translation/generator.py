@@ -25,25 +25,19 @@ from dragoman.search.constraints import (
     ConstraintContext,
     FittingEdits,
     ForbiddenSymbols,
-    NoUnknownIn,
     Prefix,
     first_forbidden,
 )
 from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.phrase_bonus import PhraseBonus
-from dragoman.search.phrases import Phrases
 from dragoman.search.search import Search
-from dragoman.search.spans import Accepted, FilteredSpellings
-from dragoman.search.tempered import Tempered
+from dragoman.search.spans import Accepted
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
-from dragoman.text.unit import MARKS
 from dragoman.translation import source_inputs
-from dragoman.translation.processor import BATCH, ROWS, Codec, by_length
+from dragoman.translation.processor import BATCH, ROWS, Processor, by_length
 from dragoman.translation.sentence import Sentence
-from dragoman.translation.transforms import placeholders
 
 
 class Task(NamedTuple):
@@ -60,7 +54,7 @@ class Task(NamedTuple):
 
 
 class SequenceGenerator:
-    """A model or an ensemble on a device, the codec that prepares its input, and what its hypotheses keep to.
+    """A model or an ensemble on a device, the processor that prepares its input, and what its hypotheses keep to.
 
     With a `predictor`, the search uses that instead of the model. A `model` given as a function is loaded when it is
     first needed. `constraints` are those that the configuration names; `candidates` are the symbols that translations
@@ -68,10 +62,10 @@ class SequenceGenerator:
     """
 
     def __init__(
-        self, model: Seq2Seq | Ensemble | Callable[[], Seq2Seq | Ensemble], codec: Codec, device: Device
+        self, model: Seq2Seq | Ensemble | Callable[[], Seq2Seq | Ensemble], processor: Processor, device: Device
     ) -> None:
         self._given = model
-        self.codec = codec
+        self.processor = processor
         self.device = device
         self.predictor: Predictor[Any] | None = None
         self.candidates: CandidateList | None = None
@@ -80,7 +74,7 @@ class SequenceGenerator:
 
     @property
     def target(self) -> Language:
-        return self.codec.target
+        return self.processor.target
 
     @property
     def several(self) -> bool:
@@ -115,15 +109,13 @@ class SequenceGenerator:
 
     def generate(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence by its number, best first."""
-        found = self._in_batches(task, sentences)
-        if self.codec.reading.protection or any(each.constraints or each.detached for each in sentences):
-            # The best is rarely anything but faithful, and looking at each beginning takes time.
-            again = [each for each in sentences if not self.codec.faithful(each, found[each.number][0].symbols)]
-            found |= self._in_batches(task, again, checked=True)
-        return found
+        hypotheses = self._in_batches(task, sentences)
+        # The best is rarely unacceptable, and looking at each beginning takes time.
+        again = [sentence for sentence in sentences if not sentence.accepts(hypotheses[sentence.number][0].symbols)]
+        return hypotheses | self._in_batches(task, again, strict=True) if again else hypotheses
 
     def _in_batches(
-        self, task: Task, sentences: Sequence[Sentence], *, checked: bool = False
+        self, task: Task, sentences: Sequence[Sentence], *, strict: bool = False
     ) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence, from batches of similar length."""
         found: dict[int, list[Hypothesis]] = {}
@@ -131,30 +123,26 @@ class SequenceGenerator:
         width = task.search.rows(task.n_best)
         for places in by_length(range(len(sentences)), lengths, BATCH // width, max(1, ROWS // width)):
             batch = [sentences[place] for place in places]
-            every = zip(batch, self.hypotheses(task, batch, checked=checked), strict=True)
+            every = zip(batch, self.hypotheses(task, batch, strict=strict), strict=True)
             found.update((each.number, hypotheses) for each, hypotheses in every)
         return found
 
-    def hypotheses(self, task: Task, batch: Sequence[Sentence], *, checked: bool = False) -> list[list[Hypothesis]]:
-        """Search one batch of sentences. `checked`: every beginning is faithful to its sentence."""
-        batch = [each._replace(encoded=source_inputs.cut(each.encoded, source_inputs.LONGEST)) for each in batch]
-        encoded = [each.encoded for each in batch]
-        read = self.codec.reading.batch(encoded, self.codec.writing.vocabularies(encoded))
-        sources = tuple(each.to(self.device.torch_device) for each in read)
-        worded = [self.codec.attends and self.codec.has_word(each) for each in batch]
-        found = self.of_symbols(task.mark, worded) + self._of_sentences(batch, checked=checked)
+    def hypotheses(self, task: Task, batch: Sequence[Sentence], *, strict: bool = False) -> list[list[Hypothesis]]:
+        """Search one batch of sentences. `strict`: every beginning of a translation is acceptable."""
+        device = self.device.torch_device
+        encoded = [sentence.truncated for sentence in batch]
+        inputs = self.processor.reading.batch(encoded, self.processor.writing.vocabularies(encoded))
+        sources = tuple(source.to(device) for source in inputs)
+        noted = {transform for sentence in batch for transform in sentence.notes}
+        active = [transform for transform in batch[0].transforms if transform in noted]
+        constraints = self.constraints_of(task.mark, len(batch))
         model: Predictor[Any] = self.predictor or self.scorer
         if self.candidates:
-            model = shortlisted(model, self.candidates.allowed(sources, self._always(batch)))
-        if self.codec.temperature is not None:
-            model = Tempered(model, self.codec.temperature)
-        lexical = [each.constraints for each in batch if each.constraints]
-        if any(each.favoured.wanted for each in lexical):
-            favoured = Phrases([each.favoured for each in lexical], self.device.torch_device)
-            model = PhraseBonus(model, favoured, lexical[0].weight)
-        if self.codec.surfaces.target and (protection := self.codec.protection(batch[0])):
-            replaced = self.codec.unknown is not None and all(worded)
-            model = FilteredSpellings(model, lambda word: not protection.find(word), replaced=replaced)
+            model = shortlisted(model, self.candidates.allowed(sources, self._required(batch)))
+        for transform in active:
+            constraints += transform.constraints(batch, device, strict=strict)
+            model = transform.wrap(model, batch, device)
+        constraints += self._of_sentences(batch, strict=strict)
         rows = 0 if self.predictor else task.search.rows(task.n_best) * len(batch)  # graphs have threads of their own
         with linear.use_backend(self.backend), self.threads(rows):
             return task.search(
@@ -162,65 +150,49 @@ class SequenceGenerator:
                 sources,
                 task.n_best,
                 task.spare,
-                constraint=All(found) if found else None,
-                seeds=[each.seed for each in batch],
+                constraint=All(constraints) if constraints else None,
+                seeds=[sentence.seed for sentence in batch],
                 deadline=task.deadline,
                 trace=task.trace,
             )
 
-    def of_symbols(self, mark: Sequence[Mark], worded: Sequence[bool]) -> list[Constraint]:
-        """The configured constraints for these sentences, and those that forbid symbols of other languages, and `<unk>`
-        where no source word can take its place: without attention, or without a text (`worded`).
-        """
-        found = self._named(len(worded))
-        if self.codec.unknown and not self.codec.surfaces.target and not all(worded):
-            found.append(NoUnknownIn(~torch.tensor(worded, device=self.device.torch_device)))
-        symbols = [number for each in mark for number in self.codec.foreign[each]]
-        if self.codec.reading.protection:  # which marks are said is for the sources to tell
-            symbols = [*set(symbols).difference(self.target.vocabulary.ids(MARKS)), *placeholders.unsaid(self.target)]
+    def constraints_of(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
+        """The configured constraints for so many sentences, and the one that forbids symbols of other languages."""
+        constraints = self._configured(sentences)
+        symbols = [number for part in mark for number in self.processor.foreign[part]]
         if symbols:
-            found.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
-        return found
+            constraints.append(ForbiddenSymbols(symbols, len(self.target.vocabulary), self.device.torch_device))
+        return constraints
 
     def first_forbidden(self, prefixes: Sequence[Sequence[int]]) -> int | None:
         """The place of the first prefix, as ids, that the configured constraints do not allow."""
-        named = self._named(len(prefixes))
+        named = self._configured(len(prefixes))
         return first_forbidden(self._padded(prefixes), All(named)) if named and prefixes else None
 
-    def _named(self, sentences: int) -> list[Constraint]:
+    def _configured(self, sentences: int) -> list[Constraint]:
         """The configured constraints."""
         context = ConstraintContext(sentences, self.target, self.device.torch_device)
         return [components.build(CONSTRAINTS, spec, context) for spec in self.constraints]
 
-    def _of_sentences(self, batch: Sequence[Sentence], *, checked: bool) -> list[Constraint]:
+    def _of_sentences(self, batch: Sequence[Sentence], *, strict: bool) -> list[Constraint]:
         """The constraints that each sentence has for itself."""
-        found, device = list[Constraint](), self.device.torch_device
-        if self.codec.reading.protection:
-            found.append(placeholders.each_mark([each.encoded for each in batch], self.target, device, apart=checked))
-        lexical = [each.constraints for each in batch if each.constraints]
-        if any(each.required.wanted for each in lexical):
-            found.append(Phrases([each.required for each in lexical], device))
-        if checked:
-            accepts = self.codec.faithful
-            found.append(Accepted(len(batch), lambda place, ids: accepts(batch[place], ids), device))
-        if any(each.prefix for each in batch):
-            found.append(Prefix(self._padded([each.prefix for each in batch])))
-        if self.codec.edited is not None:
-            lengths = torch.tensor([len(each.encoded[self.codec.edited]) for each in batch])
-            found.append(FittingEdits(lengths.to(device), self.target.vocabulary.ids(OPERATIONS)))
-        return found
+        constraints: list[Constraint] = []
+        device = self.device.torch_device
+        if strict:
+            constraints.append(Accepted(len(batch), lambda number, ids: batch[number].accepts(ids), device))
+        if any(sentence.prefix for sentence in batch):
+            constraints.append(Prefix(self._padded([sentence.prefix for sentence in batch])))
+        if self.processor.edited is not None:
+            lengths = torch.tensor([len(sentence.truncated[self.processor.edited]) for sentence in batch])
+            constraints.append(FittingEdits(lengths.to(device), self.target.vocabulary.ids(OPERATIONS)))
+        return constraints
 
-    def _always(self, batch: Sequence[Sentence]) -> Tensor:
-        """The symbols (B, N) that are candidates for each sentence because its translation may have to have them."""
-        ids = self.target.vocabulary.ids
+    def _required(self, batch: Sequence[Sentence]) -> Tensor:
+        """The symbols (B, N) that the translation of each sentence may need, whatever the shortlist has."""
         return self._padded(
             [
-                [
-                    *each.prefix,
-                    *(ids(list(placeholders.marks_of(each.encoded))) if self.codec.reading.protection else ()),
-                    *(each.constraints.symbols if each.constraints else ()),
-                ]
-                for each in batch
+                [*sentence.prefix, *(id_ for transform in sentence.notes for id_ in transform.symbols(sentence))]
+                for sentence in batch
             ]
         )
 

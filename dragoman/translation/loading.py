@@ -1,6 +1,6 @@
 """Load translators from run folders."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -29,11 +29,16 @@ from dragoman.search import candidates as lists
 from dragoman.search.candidates import CandidateList
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.protection import Protection
+from dragoman.text.unit import MARKS
 from dragoman.translation.attribution.nearest_pairs import similar
 from dragoman.translation.calibration import Calibration
-from dragoman.translation.processor import Codec
+from dragoman.translation.processor import Processor
+from dragoman.translation.sentence import TextTransform
 from dragoman.translation.source_inputs import CombinedInputs, ModelInputs
-from dragoman.translation.transforms.unknown_words import UnknownWords
+from dragoman.translation.transforms.casing import Casing
+from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.placeholders import Placeholders
+from dragoman.translation.transforms.unknown_words import ProtectedSpellings, UnknownWords
 from dragoman.translation.translator import Translator
 
 Engine = Literal["torch", "int8", "onnx"]
@@ -86,16 +91,15 @@ def load(
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.generator.constraints = runs[0].config.constraints
     translator.similar = similar(runs[0])
-    translator.codec.unknown = None
-    replaced = runs[0].config.replace_unk if replace_unk is None else replace_unk
-    if files and not replaced:
+    replaces = runs[0].config.replace_unk if replace_unk is None else replace_unk
+    if files and not replaces:
         raise UserError(f"{files[0]}: a dictionary translates what replaces <unk>, and replace_unk is false")
-    if replaced:
-        found = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()]
-        known = dictionaries(translator, [*found, *files])
-        translator.codec.unknown = UnknownWords(translator.target, known)
-    if len(runs) == 1:
-        translator.codec.temperature = _temperature(runs[0], weights, engine)
+    own_files = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()] if replaces else []
+    translator.processor.transforms = text_transforms(
+        translator.processor,
+        dictionaries=dictionaries(translator, [*own_files, *files]) if replaces else None,
+        temperature=_temperature(runs[0], weights, engine) if len(runs) == 1 else None,
+    )
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
     if counts:
@@ -123,7 +127,7 @@ def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[st
     UserError if a file is none, or the model attends to no text.
     """
     texts = [source.name for source in translator.asked if isinstance(source, Language)]
-    if files and not (texts and translator.codec.attends):
+    if files and not (texts and translator.processor.attends):
         lacking = "has no attention (model.attention.score: none)" if texts else "reads no text"
         raise UserError(f"{files[0]}: a dictionary translates the words attended to, and this run {lacking}")
     own = (translator.edits, *translator.targets)
@@ -152,7 +156,7 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     """The translator of one run."""
     data, folder = run.config.data, run.folder.path
     known = recall(data, run.sources, folder, memory) if data.recalled else None
-    rest = codec(run.config, run.sources, run.target, folder, known), run.config.search, device
+    rest = processor_of(run.config, run.sources, run.target, folder, known), run.config.search, device
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
         predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
@@ -195,11 +199,11 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
                 f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
                 "(from the same target texts, with text.shared_vocabulary: false where their sources differ)"
             )
-        if member.codec.surfaces.target:
+        if member.processor.surfaces.target:
             raise UserError(f"{folder}: spells words of its own (model.output: hybrid), for which several cannot vote")
         if member.marks != first.marks or member.edits != first.edits:
             raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
-        if member.codec.reading.protection != first.codec.reading.protection:
+        if member.processor.reading.protection != first.processor.reading.protection:
             raise UserError(f"{folder}: protects other spans than {folders[0]} (text.protect)")
         for source in member.sources:
             spec = source.text.spec if isinstance(source, Language) else {}
@@ -214,14 +218,14 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     """The translator of several runs as an ensemble. UserError if they do not fit together."""
     _check_symbols(folders, members)
     first = members[0]
-    readings = CombinedInputs(tuple(cast(ModelInputs, member.codec.reading) for member in members))
+    readings = CombinedInputs(tuple(cast(ModelInputs, member.processor.reading) for member in members))
     unsaid = {
-        mark: sorted(set.intersection(*(set(each.codec.foreign[mark]) for each in members)))
-        for mark in first.codec.foreign
+        mark: sorted(set.intersection(*(set(each.processor.foreign[mark]) for each in members)))
+        for mark in first.processor.foreign
     }
-    surfaces = Surfaces(*map(any, zip(*(member.codec.surfaces for member in members), strict=True)))
-    attends = any(member.codec.attends for member in members)
-    known = Codec(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
+    surfaces = Surfaces(*map(any, zip(*(member.processor.surfaces for member in members), strict=True)))
+    attends = any(member.processor.attends for member in members)
+    known = Processor(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
 
     def scorer() -> Ensemble:
         return Ensemble([member.model for member in members], readings.counts)
@@ -236,27 +240,55 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     return translator
 
 
-def codec(
+def processor_of(
     config: Config, sources: tuple[Source, ...], target: Language, folder: Path, memory: Recall | None = None
-) -> Codec:
-    """The codec of a model trained with this configuration in this run folder."""
+) -> Processor:
+    """The processor of a model trained with this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     surfaces = build.surfaces(config.model)
-    return Codec(
+    protection = Protection.of(config.text.protect)
+    foreign_symbols = foreign(config.data, folder)
+    if protection:  # which marks a translation has is decided by its sources
+        marks = set(target.vocabulary.ids(MARKS))
+        foreign_symbols = {mark: [id_ for id_ in ids if id_ not in marks] for mark, ids in foreign_symbols.items()}
+    processor = Processor(
         ModelInputs(
             sources,
             config.data.concatenate_sources,
             taught_end,
             memory,
             spells=surfaces.sources,
-            protection=Protection.of(config.text.protect),
+            protection=protection,
             competing=competes(config.model.attention.normalizer),
         ),
         target,
         config.data.edited,
         target_marks(config.data),
-        foreign(config.data, folder),
+        foreign_symbols,
         surfaces,
         attends=config.model.attention.attends,
-        unknown=UnknownWords(target) if config.replace_unk else None,
     )
+    processor.transforms = text_transforms(processor, dictionaries={} if config.replace_unk else None)
+    return processor
+
+
+def text_transforms(
+    processor: Processor, *, dictionaries: Mapping[str, Dictionary] | None, temperature: float | None = None
+) -> tuple[TextTransform, ...]:
+    """The text transforms of a run. `dictionaries`: those of words in the place of `<unk>`; None: it stays."""
+    reading, spells = processor.reading, processor.surfaces.target
+    transforms: list[TextTransform] = []
+    source = reading.sources[0]
+    if len(reading.sources) == 1 and isinstance(source, Language) and processor.edited is None:
+        transforms.append(Casing(source))
+    if reading.protection:
+        transforms.append(Placeholders(reading.protection, processor.target))
+    unknown_words = None
+    if dictionaries is not None:
+        unknown_words = UnknownWords(processor.target, dictionaries, spells=spells)
+        transforms.append(unknown_words)
+    if temperature is not None:
+        transforms.append(Confidence(temperature))
+    if spells:
+        transforms.append(ProtectedSpellings(unknown_words))
+    return tuple(transforms)

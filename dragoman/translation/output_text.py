@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from dragoman.data.language import Language
 from dragoman.data.surfaces import ExtendedVocabulary, Numbering
@@ -14,6 +15,8 @@ from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.attention_matrix import SHORT
 from dragoman.translation.source_inputs import LONGEST, Encoded, cut, spelled
+
+UNKNOWN_WORD: Final = "u"  # stands for what is unknown
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class ModelOutputs:
     def named(self, encoded: list[Encoded], ids: Sequence[int]) -> list[Symbol]:
         """The symbols with these numbers in a translation of these sources."""
         return self.numbering(encoded).marked(ids)
+
+    def surfaces(self, encoded: list[Encoded], ids: Sequence[int]) -> list[str]:
+        """What each symbol of a translation spells; UNKNOWN_WORD for `<unk>`."""
+        symbols = zip(ids, self.named(encoded, ids), strict=True)
+        return self.target.text.unit.surfaces([UNKNOWN_WORD if id_ == UNK else str(symbol) for id_, symbol in symbols])
 
     def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
         """The target vocabulary extended by the words of each sentence, if the model asks for them."""

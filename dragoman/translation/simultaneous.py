@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from dragoman.configuration import arguments, components
@@ -11,13 +12,14 @@ from dragoman.configuration.components import Spec
 from dragoman.data.source import only_text, the_text
 from dragoman.errors import UserError
 from dragoman.model.attention.terms.streaming import Shift
-from dragoman.search.constraints import All
+from dragoman.search.constraints import All, NoUnknownIn
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.generator import SequenceGenerator
 from dragoman.translation.streaming import ArrivingText, spoken
+from dragoman.translation.transforms.unknown_words import UnknownWords
 from dragoman.translation.translation import StreamedWord
 
 
@@ -30,7 +32,8 @@ class SimultaneousTranslator:
         wait = None if wait is None else arguments.whole(wait, "wait")
         _check(generator, wait)
         self.generator = generator
-        self.codec = generator.codec
+        self.processor = generator.processor
+        self._unknown_words = self.processor.transform(UnknownWords)
         self.limit = components.build(SEARCHES, search).limit
         self.wait = wait
 
@@ -40,11 +43,14 @@ class SimultaneousTranslator:
         """
         if isinstance(words, str | bytes) or not isinstance(words, Iterable):
             raise arguments.unexpected(words, "words", "words one by one, as in simultaneous(text.split())")
-        mark = self.codec.mark(to)
-        text = ArrivingText(words, the_text(self.codec.reading.sources), mark)
+        mark = self.processor.mark(to)
+        text = ArrivingText(words, the_text(self.processor.reading.sources), mark)
         model = self._predictor(text)
-        decided = self._one_by_one(stream(model, All(self.generator.of_symbols(mark, [self.codec.attends]))))
-        return spoken(decided, self.codec.target, text, partial(self._replaced, text.symbols))
+        constraints = self.generator.constraints_of(mark, 1)
+        if self._unknown_words and not self.processor.attends:
+            constraints.append(NoUnknownIn(torch.ones(1, dtype=torch.bool, device=self.generator.device.torch_device)))
+        decided = self._one_by_one(stream(model, All(constraints)))
+        return spoken(decided, self.processor.target, text, partial(self._replaced, text.symbols))
 
     def _predictor(self, text: ArrivingText) -> StreamingPredictor:
         """The model, which reads as `wait` says or as it decides."""
@@ -60,10 +66,10 @@ class SimultaneousTranslator:
         self, source: list[Symbol], unknown: list[int], words: WordsOf, attention: NDArray[np.float64]
     ) -> dict[int, str]:
         """What words of these numbers become, by the attention to what has arrived."""
-        if self.codec.unknown is None:
+        if self._unknown_words is None:
             return {}
-        seen, _ = self.codec.reading.seen(("",), [source], words, (attention,))
-        return {word: text for word, (text, _) in self.codec.unknown.replaced(unknown, seen).items()}
+        seen, _ = self.processor.reading.seen(("",), [source], words, (attention,))
+        return {word: text for word, (text, _) in self._unknown_words.replaced(unknown, seen).items()}
 
     def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
         """The same symbols, each computed with the threads for one row."""
@@ -77,18 +83,18 @@ class SimultaneousTranslator:
 
 def _check(generator: SequenceGenerator, wait: int | None) -> None:
     """UserError unless a model, read with this `wait`, can begin before its source has ended."""
-    codec = generator.codec
+    processor = generator.processor
     if wait is not None and wait < 1:
         raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-    if not only_text(codec.reading.sources) or codec.edited is not None:
+    if not only_text(processor.reading.sources) or processor.edited is not None:
         raise UserError("a source that is still arriving has to be the only one, and translated")
     if generator.predictor or generator.backend or generator.candidates:
         raise UserError("a source that is still arriving is translated by engine torch, without candidates")
-    if codec.reading.protection:
+    if processor.reading.protection:
         raise UserError("a text is not translated while the source arrives by a run with text.protect: spans are whole")
-    if codec.writing.extends:
+    if processor.writing.extends:
         raise UserError("a text is not translated while the source arrives by an output that says words of it")
-    if codec.surfaces.sources or codec.surfaces.target:
+    if processor.surfaces.sources or processor.surfaces.target:
         raise UserError("a text is not translated while the source arrives by a model that reads or spells characters")
     if not generator.model.emission.direct:
         raise UserError("a text is not translated while the source arrives by hard attention of order: 1")

@@ -13,6 +13,7 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
+from dragoman.text.unit import UNKNOWN
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.repetition import doubt
@@ -166,6 +167,11 @@ class Translation:
         text = self.text if self.withheld is None else self.withheld
         return doubt(text, [source.text for source in self.sources if not source.regions])
 
+    @property
+    def has_unknown(self) -> bool:
+        """Whether the model said `<unk>`."""
+        return any(step.symbol == UNKNOWN for step in self.steps)
+
     def trusted(self, least: float) -> "Translation":
         """This translation if its confidence is as high, or not known; else an empty one, with this as `withheld`. So
         it is where there is `doubt`, however low `least` is.
@@ -281,6 +287,19 @@ class Scored(NamedTuple):
         """The number of symbols, counting the end symbol."""
         return len(self.steps)
 
+    @classmethod
+    def of(cls, translation: Translation) -> "Scored":
+        """A pair whose target is this translation."""
+        return cls(
+            translation.log_prob,
+            translation.sources,
+            translation.text,
+            translation.words,
+            translation.steps,
+            translation.sentinel,
+            translation.said,
+        )
+
     @property
     def translation(self) -> Translation:
         """The target as if a search had found it, ranked by its log-probability alone."""
@@ -342,7 +361,6 @@ def steps(
     word_of: Sequence[int],
     log_probs: Sequence[float],
     figures: Mapping[str, Sequence[float]],
-    calibrated: Sequence[float] | None = None,
 ) -> tuple[Step, ...]:
     """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities and figures
     including the end's.
@@ -350,8 +368,7 @@ def steps(
     names = [*map(str, said), SPECIALS[EOS]]
     words = [*(None if word < 0 else word for word in word_of), None]
     told = [{name: values[number] for name, values in figures.items()} for number in range(len(names))]
-    sure = [None] * len(names) if calibrated is None else calibrated
-    return tuple(Step(*each) for each in zip(names, words, log_probs, told, sure, strict=True))
+    return tuple(Step(*values) for values in zip(names, words, log_probs, told, strict=True))
 
 
 def figures(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]:

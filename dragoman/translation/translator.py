@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import torch
@@ -29,15 +29,18 @@ from dragoman.translation.attention_matrix import SHORT
 from dragoman.translation.attribution.context import Origin, Searched, Similar, explain
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
-from dragoman.translation.processor import Codec, Pair, listed
+from dragoman.translation.processor import Processor, listed
 from dragoman.translation.reranking.criteria import Candidates
 from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
 from dragoman.translation.reranking.reranker import Reranker
-from dragoman.translation.sentence import Sentence
+from dragoman.translation.sentence import Pair, Sentence, TextTransform
 from dragoman.translation.simultaneous import SimultaneousTranslator
 from dragoman.translation.source_inputs import Text
-from dragoman.translation.transforms.casing import read_capitals, write_capitals
-from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints, told
+from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.exact_match import ExactMatch
+from dragoman.translation.transforms.order import ORDER
+from dragoman.translation.transforms.tag_projection import TagProjection
+from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints, Pieces, Terms
 from dragoman.translation.translation import Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text
@@ -46,7 +49,7 @@ Choice: TypeAlias = Callable[[Sentence, list[Hypothesis]], Translation]
 
 
 class Translator:
-    """A model with its codec, a search and a device; a `model` given as a function is loaded when it is first needed.
+    """A model with its processor, a search and a device; a `model` given as a function is loaded when first needed.
 
     `generator` has what else there is to the search: constraints, candidates, another engine.
     """
@@ -54,14 +57,14 @@ class Translator:
     def __init__(
         self,
         model: Seq2Seq | Ensemble | Callable[[], Seq2Seq | Ensemble],
-        codec: Codec,
+        processor: Processor,
         search: Spec,
         device: Device,
     ) -> None:
-        self.codec = codec
+        self.processor = processor
         self.search = search
         self.device = device
-        self.generator = SequenceGenerator(model, codec, device)
+        self.generator = SequenceGenerator(model, processor, device)
         self.similar: Similar | None = None  # finds training pairs, if they are known
 
     def __repr__(self) -> str:
@@ -71,11 +74,11 @@ class Translator:
 
     @property
     def target(self) -> Language:
-        return self.codec.target
+        return self.processor.target
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return self.codec.reading.sources
+        return self.processor.reading.sources
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -85,7 +88,7 @@ class Translator:
     @property
     def asked(self) -> tuple[Source, ...]:
         """The sources that a user gives; a translation memory fills the others, unless they are given too."""
-        return self.codec.reading.asked
+        return self.processor.reading.asked
 
     @property
     def source(self) -> Language:
@@ -105,7 +108,7 @@ class Translator:
     @property
     def edited(self) -> int | None:
         """The number of the source that the model edits."""
-        return self.codec.edited
+        return self.processor.edited
 
     @property
     def edits(self) -> str | None:
@@ -113,14 +116,19 @@ class Translator:
         return None if self.edited is None else self.sources[self.edited].name
 
     @property
+    def is_calibrated(self) -> bool:
+        """Whether translations have a confidence."""
+        return self.processor.transform(Confidence) is not None
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The target languages."""
-        return self.codec.targets
+        return self.processor.targets
 
     @property
     def marks(self) -> Mapping[str, Mark]:
         """The mark before a source for each target language, if there are several."""
-        return self.codec.marks
+        return self.processor.marks
 
     def translate(
         self,
@@ -180,74 +188,137 @@ class Translator:
         chooser = risk or rerank
         if chooser and search is None and beam_size is None:
             search = chooser.search(self.search)
-        task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), self.codec.mark(to), chooser)
+        if exact and not self.processor.reading.recall:
+            raise UserError("this run has no translation memory to find exact matches in (data.memory)")
+        task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, chooser)
         if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
-        if exact and not self.codec.reading.recall:
-            raise UserError("this run has no translation memory to find exact matches in (data.memory)")
-        prefixes = [None] * len(texts) if prefix is None else listed(prefix, "translate([text], prefix=[text])")
-        capitals = {} if exact or prefix else self._capitals(texts, constraints)
-        texts = [capitals.get(number, text) for number, text in enumerate(texts)]
-        sentences = self._sentences(texts, task.mark, prefixes, constraints)
-        found = self._remembered(sentences, prefixes, to) if exact else {}
-        read = [each for each in sentences if not each.stays]
-        full = [each for each in read if any(len(symbols) > len(task.mark) for symbols in each.encoded)]
-        choose = partial(self.codec.translation, n_best=task.n_best if rerank else n_best, risk=risk)
-        searched = [each for each in full if each.number not in found]
-        found |= self._translated(task, searched, choose)
+        prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
+        sentences = self.prepare(texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact)
+        translations = self._answers([sentence for sentence in sentences if sentence.answer is not None], to)
+        searched = [sentence for sentence in sentences if sentence.answer is None and not sentence.is_blank]
+        choose = partial(self._choose, task, n_best=task.n_best if rerank else n_best, risk=risk)
+        translations |= self._translated(task, searched, choose)
         if rerank:
-            found |= _reranked(searched, found, rerank, n_best)
-        translations = [
-            told(found[each.number], each.constraints)
-            if each.number in found
-            else self._completed(self.codec.nothing(each), each)
-            for each in sentences
-        ]
-        written = to or self.target.name
+            translations |= _reranked(searched, translations, rerank, n_best)
         return [
-            write_capitals(each, written) if number in capitals else each for number, each in enumerate(translations)
+            _completed(translations.get(sentence.number) or self._blank(sentence), sentence) for sentence in sentences
         ]
 
-    def _capitals(self, texts: Sequence[Text], constraints: LexicalConstraints) -> dict[int, str]:
-        """How texts in capitals are read, by their numbers; those of several sources, and of edits, as they are."""
-        if len(self.sources) > 1 or self.edited is not None or not isinstance(self.sources[0], Language):
-            return {}
-        patterns = [each.patterns for each in (self.codec.reading.protection, constraints.protection) if each]
-        protection = Protection([pattern for each in patterns for pattern in each]) if patterns else None
-        source = self.sources[0]
-        alone = (text[0] if isinstance(text, tuple | list) and len(text) == 1 else text for text in texts)
-        every = ((number, text) for number, text in enumerate(alone) if isinstance(text, str))
-        read = ((number, read_capitals(source, text, protection)) for number, text in every)
-        return {number: text for number, text in read if text is not None}
+    def prepare(
+        self,
+        texts: Sequence[Text],
+        *,
+        to: str | None = None,
+        prefixes: Sequence[str | None] | None = None,
+        constraints: LexicalConstraints = UNCONSTRAINED,
+        exact: bool = False,
+    ) -> list[Sentence]:
+        """The texts as they are searched for. UserError if a prefix breaks the run's constraints."""
+        prefixes = [None] * len(texts) if prefixes is None else prefixes
+        if len(prefixes) != len(texts):
+            raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: every text needs its prefix")
+        transforms, protection = self._transforms(constraints, exact=exact), self._protection(constraints)
+        sentences = [
+            self.processor.sentence(
+                number,
+                self.processor.reading.given(text),
+                to,
+                transforms=transforms,
+                beginning=prefix,
+                protection=protection,
+            )
+            for number, (text, prefix) in enumerate(zip(texts, prefixes, strict=True))
+        ]
+        broken = self.generator.first_forbidden([sentence.prefix for sentence in sentences])
+        if broken is not None:
+            raise UserError(f"prefix: {SHORT.repr(prefixes[broken])} is not allowed by the run's constraints")
+        return sentences
+
+    def _protection(self, constraints: LexicalConstraints) -> Protection | None:
+        """Finds all spans that are protected in a call."""
+        protections = [self.processor.reading.protection, constraints.protection]
+        patterns = [pattern for protection in protections if protection for pattern in protection.patterns]
+        return Protection(patterns) if patterns else None
+
+    def _transforms(self, constraints: LexicalConstraints, *, exact: bool) -> tuple[TextTransform, ...]:
+        """The transforms of the run and those of a call, in their order."""
+        processor = self.processor
+        transforms = list(processor.transforms)
+        if exact:
+            transforms.append(ExactMatch())
+        if constraints.protection:
+            transforms.append(TagProjection(constraints.protection, processor.reading.protection, processor.edited))
+        if constraints.glossary.terms:
+            transforms.append(Terms(constraints, self._pieces, attends=processor.attends))
+        return tuple(sorted(transforms, key=lambda transform: ORDER.index(type(transform))))
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(self.target)
 
     def _translated(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
-        """The translations of these sentences by their numbers. Those that lack terms are searched for again, until the
-        search has seen to all that it could.
+        """The translations of these sentences by their numbers. Those for which a transform asks for it are searched
+        again, and the better translation is kept.
         """
-        best = found = self._searched(task, sentences, choose)
+        best = translations = self._searched(task, sentences, choose)
         while sentences := [
-            each._replace(constraints=more)
-            for each in sentences
-            if (more := each.constraints and each.constraints.searching(found[each.number]))
+            retry for sentence in sentences if (retry := _retry(translations[sentence.number], sentence))
         ]:
-            found = self._searched(task, sentences, choose)
-            for each in sentences:
-                best[each.number] = min(best[each.number], found[each.number], key=partial(worse, each))
+            translations = self._searched(task, sentences, choose)
+            for sentence in sentences:
+                pair = best[sentence.number], translations[sentence.number]
+                best[sentence.number] = min(pair, key=partial(worse, sentence))
         return best
 
     def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
         hypotheses = self.generator.generate(task, sentences)
-        return {each.number: self._completed(choose(each, hypotheses[each.number]), each, task) for each in sentences}
+        return {sentence.number: choose(sentence, hypotheses[sentence.number]) for sentence in sentences}
 
-    def _completed(self, found: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
-        """The translation, and the next best ones, with what explains them, and with the spans that no model read."""
-        pair = Pair(
-            sentence.read, sentence.marked, source_inputs.cut(sentence.encoded, source_inputs.LONGEST), list(found.said)
-        )
-        searched, said = Searched(task, sentence) if task else None, found if sentence.detached else None
-        origin = Origin(self.generator, pair, searched, self.similar, said)
-        others = tuple(self._completed(each, sentence, task) for each in found.alternatives)
-        return replace(self.codec.attached(sentence, found), alternatives=others, explainer=origin)
+    def _choose(
+        self,
+        task: Task,
+        sentence: Sentence,
+        hypotheses: Sequence[Hypothesis],
+        n_best: int,
+        risk: MinimumBayesRisk | None = None,
+    ) -> Translation:
+        """The best of these hypotheses, with the next best that are acceptable as alternatives: `n_best` different
+        texts in all. With `risk`, that decides which are best.
+        """
+        every = self._distinct(task, sentence, hypotheses)
+        translations: dict[str, Translation] = {}
+        for translation in risk.ranked(list(every)) if risk else every:
+            translations.setdefault(translation.text, translation)
+            if len(translations) == n_best:
+                break
+        best, *alternatives = translations.values()
+        return replace(best, alternatives=tuple(alternatives))
+
+    def _distinct(self, task: Task, sentence: Sentence, hypotheses: Sequence[Hypothesis]) -> Iterator[Translation]:
+        """Yield the first hypothesis, and those that are acceptable, as translations; samples may be the same."""
+        translations: dict[tuple[tuple[int, ...], tuple[str | None, ...]], Translation] = {}
+        for rank, hypothesis in enumerate(hypotheses):
+            if not rank or sentence.accepts(hypothesis.symbols):
+                key = hypothesis.symbols, hypothesis.surfaces
+                if key not in translations:
+                    translations[key] = self._finished(self.processor.draft(sentence, hypothesis), sentence, task)
+                yield translations[key]
+
+    def _finished(self, draft: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
+        """A translation after all transforms, with what explains it."""
+        translation, explained = draft, None
+        for transform in reversed(sentence.transforms):
+            if transform in sentence.notes or (transform.writes and transform.writes(translation)):
+                if transform.inserts:
+                    explained = translation
+                translation = transform.finish(translation, sentence)
+        pair = Pair(sentence, sentence.truncated, list(draft.said))
+        searched = Searched(task, sentence) if task else None
+        return replace(translation, explainer=Origin(self.generator, pair, searched, self.similar, explained))
+
+    def _blank(self, sentence: Sentence) -> Translation:
+        return self._finished(self.processor.blank(sentence), sentence)
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
         """The search with which to translate. ValueError for a beam size of a search that is named and has none."""
@@ -265,7 +336,7 @@ class Translator:
         n_best: int,
         spec: Spec,
         deadline: Deadline | None,
-        mark: Sequence[Mark],
+        to: str | None,
         chooser: MinimumBayesRisk | Reranker | None,
     ) -> Task:
         """What is asked of the search."""
@@ -283,39 +354,20 @@ class Translator:
             wider = "" if found_by.draws else "; a wider beam gives more"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
         spare = 0 if risk else SPARE * (count - 1)
-        return Task(found_by, count, spare, mark, deadline)
+        return Task(found_by, count, spare, self.processor.mark(to), deadline)
 
-    def _sentences(
-        self,
-        texts: Sequence[Text],
-        mark: Sequence[Mark],
-        prefixes: Sequence[str | None],
-        constraints: LexicalConstraints,
-    ) -> list[Sentence]:
-        """The texts as they are searched for. UserError if a prefix breaks the run's constraints."""
-        if len(prefixes) != len(texts):
-            raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: every text needs its prefix")
-        found = [
-            self.codec.sentence(number, self.codec.reading.given(text), mark, prefix, constraints)
-            for number, (text, prefix) in enumerate(zip(texts, prefixes, strict=True))
-        ]
-        broken = self.generator.first_forbidden([each.prefix for each in found])
-        if broken is not None:
-            raise UserError(f"prefix: {SHORT.repr(prefixes[broken])} is not allowed by the run's constraints")
-        return found
-
-    def _remembered(
-        self, sentences: Sequence[Sentence], prefixes: Sequence[str | None], to: str | None
-    ) -> dict[int, Translation]:
-        """The translations that the memory has of these very texts, by their numbers."""
-        every = ((each.number, self.codec.reading.remembered(each.given)) for each in sentences)
-        found = {number: text for number, text in every if text is not None and text.startswith(prefixes[number] or "")}
-        scored = self.score([sentences[number].given for number in found], list(found.values()), to=to)
-        told = dict[int, Translation]()
-        for (number, text), each in zip(found.items(), scored, strict=True):
-            whole, detached = replace(each.translation, text=text), sentences[number].detached
-            told[number] = detached.remembered(whole) if detached else whole
-        return told
+    def _answers(self, sentences: Sequence[Sentence], to: str | None) -> dict[int, Translation]:
+        """The known translations of these sentences, scored, by their numbers."""
+        answers = [sentence.answer or "" for sentence in sentences]
+        translations: dict[int, Translation] = {}
+        for sentence, scored in zip(
+            sentences, self.score([sentence.given for sentence in sentences], answers, to=to), strict=True
+        ):
+            translation = replace(scored.translation, text=sentence.answer or "")
+            for transform in reversed(sentence.notes):
+                translation = transform.answer(translation, sentence)
+            translations[sentence.number] = translation
+        return translations
 
     def simultaneous(
         self, words: Iterable[str], *, to: str | None = None, wait: int | None = None
@@ -333,10 +385,11 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read because it has more than LONGEST."""
-        reading, mark = self.codec.reading, [*self.marks.values()][:1]
+        reading = self.processor.reading
         given = reading.given(text)
-        encoded = reading.encoded(self.codec.marked(given).given, mark)
-        return source_inputs.left_out(given, zip(reading.read, encoded, strict=True))
+        transforms = [transform for transform in self.processor.transforms if transform.scores]
+        sentence = self.processor.sentence(0, given, self.targets[0], transforms=transforms)
+        return source_inputs.left_out(given, zip(reading.read, sentence.encoded, strict=True))
 
     def score(
         self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False
@@ -347,17 +400,18 @@ class Translator:
         `confidence`: the translations of a calibrated run have theirs, which takes a second pass, step by step.
         """
         found: dict[int, Scored] = {}
-        temperature = self.codec.temperature if confidence else None
+        calibration = self.processor.transform(Confidence) if confidence else None
         with torch.inference_mode():
-            for pairs, batch in self.codec.batches(sources, targets, to):
+            for pairs, batch in self.processor.batches(sources, targets, to):
                 with self.generator.threads(len(pairs)):
-                    scored = self.scorer.score(batch.to(self.device.torch_device))
-                    if temperature is not None:
-                        reported = Tempered(self.scorer, temperature).score(batch.to(self.device.torch_device)).figures
+                    moved = batch.to(self.device.torch_device)
+                    scored = self.scorer.score(moved)
+                    if calibration:
+                        reported = Tempered(self.scorer, calibration.temperature).score(moved).figures
                         scored = scored._replace(figures={**scored.figures, NORMALIZER: reported[NORMALIZER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = Origin(self.generator, pair, similar=self.similar)
-                    found[number] = self.codec.scored(pair, scored, row)._replace(explainer=origin)
+                    found[number] = self.processor.scored(pair, scored, row)._replace(explainer=origin)
         return [found[number] for number in range(len(found))]
 
     def explain(
@@ -376,7 +430,7 @@ class Translator:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated. `to` is
         the language of the targets, if the run has several.
         """
-        every = self.codec.batches(sources, targets, to, source_inputs.LONGEST)
+        every = self.processor.batches(sources, targets, to, source_inputs.LONGEST)
         return (batch.to(self.device.torch_device) for _, batch in every)
 
 
@@ -393,17 +447,32 @@ def _reranked(
     every = [Candidates(rerank.first + each.number, each.given, found[each.number].n_best) for each in sentences]
     best = dict[int, Translation]()
     for each, ranked in zip(sentences, rerank.ranked(every), strict=True):
-        first, *others = sorted(ranked, key=partial(_lacking, each))[:n_best]
+        first, *others = sorted(ranked, key=partial(_missing, each))[:n_best]
         best[each.number] = replace(first, alternatives=tuple(others))
     return best
 
 
-def worse(sentence: Sentence, found: Translation) -> tuple[bool, int]:
-    """What makes a translation worse: that it had to end with something missing, or else terms that it lacks."""
-    return found.log_prob < FORCED, _lacking(sentence, found)
+def worse(sentence: Sentence, translation: Translation) -> tuple[bool, int]:
+    """What makes a translation worse: that it had to end with something missing, or the requirements that it misses."""
+    return translation.log_prob < FORCED, _missing(sentence, translation)
 
 
-def _lacking(sentence: Sentence, found: Translation) -> int:
-    """How many required terms a translation does not have."""
-    constraints = sentence.constraints
-    return len(constraints.lacking(found)) if constraints and not constraints.weight else 0
+def _missing(sentence: Sentence, translation: Translation) -> int:
+    """How many requirements of its transforms a translation misses."""
+    return sum(transform.missing(translation, sentence) for transform in sentence.notes)
+
+
+def _retry(translation: Translation, sentence: Sentence) -> Sentence | None:
+    """The sentence as a transform asks for it to be searched again, if one does."""
+    retries = (transform.retry(translation, sentence) for transform in sentence.notes)
+    return next((retry for retry in retries if retry), None)
+
+
+def _completed(translation: Translation, sentence: Sentence) -> Translation:
+    """The translation and its alternatives, when nothing else is done to them."""
+    if not sentence.notes:
+        return translation
+    completed = [replace(entry, alternatives=()) for entry in translation.n_best]
+    for transform in reversed(sentence.notes):
+        completed = [transform.complete(entry, sentence) for entry in completed]
+    return replace(completed[0], alternatives=tuple(completed[1:]))

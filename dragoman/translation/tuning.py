@@ -217,7 +217,7 @@ def listed(translator: Translator, texts: Sequence[Text], count: int, to: str | 
     many candidates has to choose from.
     """
     found = translator.translate(texts, to=to, n_best=count, rerank=Reranker((), {}, candidates=count))
-    every = zip(map(translator.codec.reading.given, texts), found, strict=True)
+    every = zip(map(translator.processor.reading.given, texts), found, strict=True)
     return [Candidates(number, given, best.n_best) for number, (given, best) in enumerate(every)]
 
 

@@ -29,6 +29,7 @@ from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.source_inputs import LONGEST
+from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Translation
 from tests.golden import Golden
@@ -187,8 +188,9 @@ def test_only_calibrated_models_withhold_what_they_doubt(run: Path) -> None:
 
 def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path) -> None:
     translator, every = dragoman.load(run), list[Sentence]()
+    own = translator.processor.transforms
     for temperature in (0.1, 20.0, None):
-        translator.codec.temperature = temperature
+        translator.processor.transforms = own if temperature is None else (*own, Confidence(temperature))
         (made,) = translator.translate(["one two"])
         every.append(Sentence(made.text, made))
     sure, unsure, unknown = every

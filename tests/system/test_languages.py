@@ -94,7 +94,7 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
     for name, words in seen.items():
         others = set().union(*seen.values()) - words
         expected = ids([Mark(f"<2{each}>") for each in translator.targets]) + sorted(ids(sorted(others)))
-        assert translator.codec.foreign[Mark(f"<2{name}>")] == expected
+        assert translator.processor.foreign[Mark(f"<2{name}>")] == expected
     liked = ids(["eins", "zwei", "drei"])
     output: Any = translator.model.output
     bias = output.bias.detach().clone()
@@ -110,7 +110,7 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
         (found,) = translator.translate(["one two"], to="de")
         assert found.text.split()[0] in ("eins", "zwei", "drei")
         both = dragoman.load([shell.folder / "run", shell.folder / "run"])
-        assert both.codec.foreign == translator.codec.foreign
+        assert both.processor.foreign == translator.processor.foreign
     finally:
         output.bias.data = bias
 

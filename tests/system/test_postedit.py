@@ -102,7 +102,7 @@ def test_operations_are_no_text(shell: Shell) -> None:
     assert done.code == 0, done.err
     assert "<keep>" not in done.out
     translator = dragoman.load(shell.folder / "run")
-    assert translator.codec.writing.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
+    assert translator.processor.writing.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
 
 
 @pytest.mark.spec("C13")
@@ -115,7 +115,7 @@ def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(she
             for seen in each.sources:
                 assert seen.attention.shape == (len(each.words), len(seen.words))
     task = Task(components.build(SEARCHES, translator.search))
-    sentences = [translator.codec.sentence(number, given) for number, given in enumerate(sources)]
+    sentences = [translator.processor.sentence(number, given) for number, given in enumerate(sources)]
     searched = translator.generator.hypotheses(task, sentences)
     keep, delete = translator.target.vocabulary.ids(OPERATIONS)
     for (best, *_), (_, before) in zip(searched, sources, strict=True):
@@ -133,13 +133,13 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     found = [[each.text for each in best.n_best] for best in translator.translate(sources, n_best=3)]
     assert all(len(set(texts)) == len(texts) for texts in found)
     task = Task(components.build(SEARCHES, translator.search), 3)
-    sentences = [translator.codec.sentence(number, given) for number, given in enumerate(sources)]
+    sentences = [translator.processor.sentence(number, given) for number, given in enumerate(sources)]
     searched = translator.generator.hypotheses(task, sentences)
     missing = 0
     for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
         said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)
         encoded_before: list[Encoded] = [[], list(before.split())]
-        made = [translator.codec.writing.written(encoded_before, each)[0] for each in said]
+        made = [translator.processor.writing.written(encoded_before, each)[0] for each in said]
         once = list(dict.fromkeys(map(" ".join, made)))
         assert texts[: len(once)] == once
         missing += len(hypotheses) - len(once)

@@ -25,7 +25,7 @@ from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from dragoman.training.validation import Likelihood, Predicted, Validation, likelihood, likelihoods
-from dragoman.translation.processor import Codec
+from dragoman.translation.processor import Processor
 from dragoman.translation.result import Result
 from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.translator import Translator
@@ -89,7 +89,7 @@ def test_perplexity_is_the_exponential_of_any_loss_and_always_a_number() -> None
 @pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
     found = run.validator(run.model)
-    known = Codec(ModelInputs(run.data.sources), run.data.target)
+    known = Processor(ModelInputs(run.data.sources), run.data.target)
     translator = Translator(run.model, known, run.config.training.search, run.device)
     texts = [translation.text for translation in translator.translate([each.sources[0] for each in run.data.dev])]
     references = [[each.target for each in run.data.dev]]

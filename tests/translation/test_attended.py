@@ -61,10 +61,10 @@ def test_gradients_of_symbols_add_up_whatever_the_weights(tmp_path: Path) -> Non
     options = {**toy.SUBWORDS, "model.attention.normalizer": "linear_chain", "training.steps": 1}
     config = toy.config(toy.corpus(tmp_path), tmp_path / "run", {"training.epochs": None, **options})
     translator = dragoman.load(session.train(config, quiet=True).path)
-    assert not translator.codec.reading.competing
+    assert not translator.processor.reading.competing
     source, target = toy.pairs(1, 3)[0]
     found = translator.score([source], [target])[0].translation.explain()
-    translator.codec.reading = translator.codec.reading.summed
+    translator.processor.reading = translator.processor.reading.summed
     again = translator.score([source], [target])[0].translation.explain()
     for one, other in zip(found.sources, again.sources, strict=True):
         np.testing.assert_array_equal(one.gradient, other.gradient)

@@ -77,11 +77,8 @@ def test_turkish_has_two_letters_i() -> None:
 
 def test_protected_spans_of_a_translation_stay() -> None:
     span = KeptSpan("%d", "en", (0, 2), (3, 5))
-    other = Translation((), "ab", ["ab"], -1.0, -1.0, ())
-    made = write_capitals(
-        Translation((), "ab %d ab", ["ab", "%d", "ab"], -1.0, -1.0, (), spans=(span,), alternatives=(other,)), "fr"
-    )
-    assert (made.text, made.words, made.alternatives[0].text) == ("AB %d AB", ["AB", "%d", "AB"], "AB")
+    made = write_capitals(Translation((), "ab %d ab", ["ab", "%d", "ab"], -1.0, -1.0, (), spans=(span,)), "fr")
+    assert (made.text, made.words) == ("AB %d AB", ["AB", "%d", "AB"])
 
 
 def test_a_heading_is_translated_as_a_sentence(translator: Translator) -> None:

@@ -18,6 +18,7 @@ from dragoman.model.saliency import saliency
 from dragoman.training import session
 from dragoman.translation.attribution import attribution as explaining
 from dragoman.translation.explanation import METHODS, Explanation
+from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.translator import Translator
 from tests import toy
 from tests.forms import results
@@ -123,7 +124,7 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     (maps,) = scored.translation.explain().sources
     for place, given in enumerate(("zzz un deux", "six zzz deux", "six un zzz")):
         batch = next(iter(editor.pairs(["six un deux"], ["un trois"])))
-        (other,) = editor.codec.reading.batch([[[*given.split()]]])
+        (other,) = editor.processor.reading.batch([[[*given.split()]]])
         with torch.no_grad():
             log_probs = [editor.model.score(each).log_probs[0] for each in (batch, batch._replace(sources=(other,)))]
         lost = (log_probs[0] - log_probs[1]).tolist()
@@ -306,7 +307,7 @@ def test_nothing_is_lost_in_json(translator: Translator) -> None:
 
 def test_confidence_is_calibrated_where_the_run_is(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was searched for and of the same if it is given, in a terminal and after reading."""
-    monkeypatch.setattr(translator.codec, "temperature", 1.7)
+    monkeypatch.setattr(translator.processor, "transforms", (*translator.processor.transforms, Confidence(1.7)))
     (found,) = translator.translate([TEXT])
     (given,) = translator.score([TEXT], [found.text], confidence=True)
     sure = [each.calibrated for each in found.steps]
@@ -332,7 +333,7 @@ def test_confidence_is_calibrated_where_the_run_is(translator: Translator, monke
 def test_at_temperature_1_confidence_is_the_probability(
     name: str, others: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(others[name].codec, "temperature", 1.0)
+    monkeypatch.setattr(others[name].processor, "transforms", (*others[name].processor.transforms, Confidence(1.0)))
     for each in others[name].score(["one two three", "six", ""], ["deux un", "trois deux un", "un"], confidence=True):
         assert [step.calibrated for step in each.steps] == pytest.approx([step.log_prob for step in each.steps])
         assert "normalizer" not in each.steps[0].figures

@@ -335,7 +335,7 @@ def test_alpha_alone_is_tuned() -> None:
 
 def test_alpha_begins_with_that_of_the_run(translator: Translator) -> None:
     def of(search: Spec) -> float:
-        other = Translator(translator.generator._given, translator.codec, search, translator.device)
+        other = Translator(translator.generator._given, translator.processor, search, translator.device)
         return own_alpha(other)
 
     specs = [Spec("beam", {"alpha": 0.5}), Spec("beam", {"normalisation": "none"}), Spec("greedy")]

@@ -25,7 +25,7 @@ from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import ProtectedSpan, Protection
 from dragoman.text.unit import MARKS
 from dragoman.training import session
-from dragoman.translation.transforms.placeholders import Marked
+from dragoman.translation.transforms.placeholders import PlaceholderText
 from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translator import Translator
 from tests import toy
@@ -145,7 +145,7 @@ def test_each_span_stands_in_the_translation_once_and_no_other(
 def test_spaces_beside_protected_white_space_are_left_out() -> None:
     """Also where other symbols have the spaces; a span beside it, and what is behind that, stay."""
     line, name = ProtectedSpan(MARKS[0], "\n", 3, 4), ProtectedSpan(MARKS[1], "{x}", 8, 11)
-    marked = Marked(("",), spans=(line, name))
+    marked = PlaceholderText(("",), spans=(line, name))
     texts, places = marked.restored(["one", " ", f" {MARKS[0]}", " ", f" {MARKS[1]} ", " two"])
     assert texts == ["one", "", "\n", "", "{x} ", " two"]
     assert places == [(line, (3, 4)), (name, (4, 7))]
@@ -364,13 +364,14 @@ def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(f
 
 
 def test_without_marks_no_translation_has_a_span_of_its_own(free: dict[str, Translator]) -> None:
-    codec = free["bpe"].codec
-    encode = codec.target.text.encode
+    translator = free["bpe"]
+    target = translator.target
     for text in ("one two", "one {name} two"):
-        sentence = codec.sentence(0, (text,), constraints=LexicalConstraints(protection=FOUND))
-        said = {each: codec.target.vocabulary.ids(encode(each)) for each in ("un deux", "un {name}", "un %d deux")}
-        assert [codec.faithful(sentence, ids) for ids in said.values()] == [True, False, False]
-        assert all(codec.faithful(codec.sentence(0, (text,)), ids) for ids in said.values())
+        (sentence,) = translator.prepare([text], constraints=LexicalConstraints(protection=FOUND))
+        ids = [target.vocabulary.ids(target.text.encode(text)) for text in ("un deux", "un {name}", "un %d deux")]
+        assert [sentence.accepts(symbols) for symbols in ids] == [True, False, False]
+        (free_sentence,) = translator.prepare([text])
+        assert all(free_sentence.accepts(symbols) for symbols in ids)
 
 
 def test_a_term_is_no_term_across_a_span_that_no_model_reads(free: dict[str, Translator]) -> None:

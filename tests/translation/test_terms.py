@@ -21,8 +21,17 @@ from dragoman.text.tokenise import punctuation
 from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.sentence import Sentence
 from dragoman.translation.transforms.term_placement import placed, read, said
-from dragoman.translation.transforms.terms import CLINGING, OPEN, LexicalConstraints, Pieces, Sayable
+from dragoman.translation.transforms.terms import (
+    CLINGING,
+    OPEN,
+    LexicalConstraints,
+    Pieces,
+    Sayable,
+    SentenceConstraints,
+    Terms,
+)
 from dragoman.translation.translator import Translator, worse
 from tests import toy
 from tests.golden import Golden
@@ -252,14 +261,18 @@ def of_languages(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
 
 
+def terms_of(sentence: Sentence) -> SentenceConstraints:
+    (transform,) = (transform for transform in sentence.notes if isinstance(transform, Terms))
+    return transform.of(sentence)
+
+
 def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator) -> None:
     """Its symbols are those of German, which no translation to French has; another term is searched for."""
     lexical = LexicalConstraints(Glossary([Term("one", ("drei",)), Term("two", ("six un",))]))
-    codec, (found,) = of_languages.codec, of_languages.translate(["three four"], to="fr")
+    (found,) = of_languages.translate(["three four"], to="fr")
     for target, wanted in (("fr", 1), ("de", 1)):
-        constraints = codec.sentence(0, ("one two",), codec.mark(target), constraints=lexical).constraints
-        assert constraints
-        searched = constraints.searching(found)
+        (sentence,) = of_languages.prepare(["one two"], to=target, constraints=lexical)
+        searched = terms_of(sentence).searching(found)
         assert searched
         assert len(searched.required.wanted) == wanted
     texts = [source for source, _ in toy.pairs(12, 4) if "one" in source or "two" in source]
@@ -271,7 +284,7 @@ def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator
 def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: Translator) -> None:
     (found,) = translator.translate(["one two"], constraints=LexicalConstraints(Glossary([Term("one", ("Xylo",))])))
     lexical = LexicalConstraints(Glossary([Term("one", ("Xylo",))]))
-    sentence = translator.codec.sentence(0, ("one two",), constraints=lexical)
+    (sentence,) = translator.prepare(["one two"], constraints=lexical)
     lacking = replace(found, text="deux")
     assert worse(sentence, found) < worse(sentence, lacking)
     assert worse(sentence, lacking) < worse(sentence, replace(found, log_prob=10 * FORCED))
@@ -304,9 +317,8 @@ def test_a_form_with_a_protected_span_is_not_searched_for(translator: Translator
     (found,) = translator.translate(["three four"])
     for protection, searched in ((None, True), (Protection.named(["pattern=six"]), False)):
         lexical = LexicalConstraints(Glossary([Term("one", ("un six",))]), protection=protection)
-        constraints = translator.codec.sentence(0, ("one two",), constraints=lexical).constraints
-        assert constraints
-        assert (constraints.searching(found) is not None) == searched
+        (sentence,) = translator.prepare(["one two"], constraints=lexical)
+        assert (terms_of(sentence).searching(found) is not None) == searched
 
 
 @pytest.mark.parametrize(

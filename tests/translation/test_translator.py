@@ -159,9 +159,9 @@ def test_the_translation_of_minimum_risk_is_one_of_those_that_are_searched(
     count = int(spec.options.get("size", 100))
     found = translator.translate(TEXTS[:4], n_best=3, risk=risk, **asked)
     task = Task(components.build(SEARCHES, spec), count)
-    sentences = [translator.codec.sentence(number, (text,)) for number, text in enumerate(TEXTS[:4])]
+    sentences = [translator.processor.sentence(number, (text,)) for number, text in enumerate(TEXTS[:4])]
     for number, hypotheses in translator.generator.generate(task, sentences).items():
-        drawn = [translator.codec.translation(sentences[number], [each], 1) for each in hypotheses]
+        drawn = [translator.processor.draft(sentences[number], each) for each in hypotheses]
         best = risk.ranked(drawn)[:3]
         assert len(hypotheses) == count
         assert [each.text for each in found[number].n_best] == [each.text for each in best]
@@ -195,14 +195,15 @@ def test_other_texts_in_the_batch_change_nothing(
 def test_subwords_write_two_spaces_only_for_a_source_that_has_them(
     source: str, prefix: str, text: str, others: dict[str, Translator]
 ) -> None:
-    codec = others["subwords"].codec
+    codec = others["subwords"].processor
     symbols = codec.target.text.encode("  un  deux   trois")
     ids = tuple(codec.target.vocabulary.ids(symbols))
     begun = ids[: len(codec.target.text.encode(prefix))]
-    sentence = codec.sentence(0, (source,))._replace(prefix=begun)
+    sentence = codec.sentence(0, (source,))
+    vars(sentence)["prefix"] = begun
     attention = np.ones((len(ids) + 1, len(sentence.encoded[0]) + 1), np.float32)
     hypothesis = Hypothesis(ids, 0.0, (0.0,) * (len(ids) + 1), (attention,), (None,) * len(ids))
-    found = codec.translation(sentence, [hypothesis], 1)
+    found = codec.draft(sentence, hypothesis)
     assert found.text == text
     assert found.words == ["un", "deux", "trois"]
     assert [step.symbol for step in found.steps] == [*symbols, "</s>"]
@@ -662,7 +663,7 @@ def test_translations_keep_to_the_constraints_of_the_configuration(
         assert [found.text for found in each.translate(TEXTS, search=greedy)] == wanted
     spoken = one.simultaneous(TEXTS[0].split(), wait=1000)
     assert [word.text for word in spoken] == wanted[0].split()
-    one.generator.constraints, one.codec.unknown = (), None
+    one.generator.constraints, one.processor.transforms = (), ()
     assert "<unk>" in one.translate(TEXTS[:1], search=greedy)[0].text
 
 

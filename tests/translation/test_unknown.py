@@ -480,8 +480,9 @@ def test_a_dictionary_is_of_the_source_that_is_another_language(others: dict[str
     for name in ("two sources", "post-editing"):
         for given, wanted in (((folder / "words.tsv"), "en"), (f"mt={folder / 'words.tsv'}", "mt")):
             translator = dragoman.load(others[name], dictionary=given)
-            assert translator.codec.unknown is not None
-            assert list(translator.codec.unknown.dictionaries) == [wanted]
+            unknown_words = translator.processor.transform(UnknownWords)
+            assert unknown_words is not None
+            assert list(unknown_words.dictionaries) == [wanted]
 
 
 def test_a_text_that_spells_unk_is_text(run: Path) -> None:

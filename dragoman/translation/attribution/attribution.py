@@ -18,7 +18,8 @@ from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.attribution.erasure import without_text, without_word
 from dragoman.translation.generator import SequenceGenerator
 from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
-from dragoman.translation.processor import Codec, Pair
+from dragoman.translation.processor import Processor
+from dragoman.translation.sentence import Pair
 from dragoman.translation.source_inputs import Encoded
 from dragoman.translation.translation import Scored
 
@@ -65,12 +66,12 @@ def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gra
     members = model.models if isinstance(model, Ensemble) else [model]
     readers = [reader for each in members if isinstance(each, Seq2Seq) for reader in each.readers]
     found = dict[int, _Gradients]()
-    for some, batch in generator.codec.batched(pairs, SYMBOLS):
+    for some, batch in generator.processor.batched(pairs, SYMBOLS):
         with generator.threads(len(some)):
             scored, maps = saliency(model, readers, batch.to(generator.device.torch_device))
         for row, (number, pair) in enumerate(zip(batch.rows.tolist(), some, strict=True)):
             own = tuple(each[row, : len(pair.target) + 1].double().cpu().numpy() for each in maps)
-            found[number] = _Gradients(generator.codec.scored(pair, scored, row), own)
+            found[number] = _Gradients(generator.processor.scored(pair, scored, row), own)
     return [found[number] for number in range(len(found))]
 
 
@@ -78,7 +79,7 @@ def _log_probs(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Map]
     """log P of every step (T + 1,) of each pair."""
     found = dict[int, Map]()
     with torch.inference_mode():
-        for some, batch in generator.codec.batched(pairs):
+        for some, batch in generator.processor.batched(pairs):
             with generator.threads(len(some)):
                 scored = generator.scorer.score(batch.to(generator.device.torch_device)).log_probs.double().cpu()
             for row, (number, pair) in enumerate(zip(batch.rows.tolist(), some, strict=True)):
@@ -90,7 +91,7 @@ def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAt
     """Yield the pair, then for each source the pair without each of its words, and without the source if it may be
     missing.
     """
-    read, edited = generator.codec.reading.read, _edited(generator.codec)
+    read, edited = generator.processor.reading.read, _edited(generator.processor)
 
     def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> Pair:
         every = zip(read, pair.encoded, strict=True)
@@ -104,9 +105,9 @@ def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAt
             yield changed(source.name, without_text)
 
 
-def _edited(codec: Codec) -> str | None:
+def _edited(processor: Processor) -> str | None:
     """The name of the source that the model edits."""
-    return None if codec.edited is None else codec.reading.sources[codec.edited].name
+    return None if processor.edited is None else processor.reading.sources[processor.edited].name
 
 
 def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edited: str | None) -> bool:
@@ -117,18 +118,18 @@ def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edite
 
 def _together(generator: SequenceGenerator, pair: Pair, found: _Gradients, log_probs: Sequence[Map]) -> Explained:
     """All maps of a pair, given log P of the steps of what `_erased` yields."""
-    codec, (whole, *erased) = generator.codec, log_probs
-    _, words = codec.writing.written(pair.encoded, pair.target)
+    processor, (whole, *erased) = generator.processor, log_probs
+    _, words = processor.writing.written(pair.encoded, pair.target)
     counts = np.bincount([word for word in words.word_of if word >= 0], minlength=len(words.words))[:, None]
-    reading = codec.reading.summed
-    by_word = reading.seen(pair.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
+    reading = processor.reading.summed
+    by_word = reading.seen(pair.sentence.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
     steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
-    at_all = reading.seen(pair.given, pair.encoded, steps, found.maps)[0]
+    at_all = reading.seen(pair.sentence.given, pair.encoded, steps, found.maps)[0]
     lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
     for source, slopes in zip(found.scored.sources, by_word, strict=True):
         rows = [whole - next(lost) for _ in source.words]
         losses = np.stack(rows, 1) if rows else np.zeros((len(whole), 0))  # (T + 1, S)
-        lacking = _may_lack(source, found.scored.sources, _edited(codec))
+        lacking = _may_lack(source, found.scored.sources, _edited(processor))
         share = _summed((whole - next(lost))[:, None], words)[:, 0] if lacking else None
         gradient = counts * slopes.attention[:, : len(source.words)]
         maps.append(SourceMaps(source.name, gradient, _summed(losses, words), counts[:, 0] * slopes.share, share))

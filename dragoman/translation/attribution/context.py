@@ -12,10 +12,9 @@ from dragoman.search.tree import SearchTree
 from dragoman.translation.attribution.attribution import contrasted, explained
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
-from dragoman.translation.processor import Pair, listed
-from dragoman.translation.sentence import Sentence
+from dragoman.translation.processor import listed
+from dragoman.translation.sentence import Pair, Sentence
 from dragoman.translation.source_inputs import symbol_name
-from dragoman.translation.transforms.stripped_text import without
 from dragoman.translation.translation import NO_MODEL, Translation
 from dragoman.visualisation.beam import BeamNode
 
@@ -51,25 +50,23 @@ class Origin:
 
     def instead(self, text: str) -> Pair:
         """The very same sources with another translation, whatever of their spans that has."""
-        codec, pair = self.generator.codec, self.pair
-        detached = self.searched and self.searched.sentence.detached
-        target = without(text, detached.protection, detached.known) if detached else text
-        protection = codec.reading.protection
-        target = protection.like(target, pair.marked.spans) if protection else target
-        return pair._replace(target=codec.writing.symbols(pair.encoded, target, None))
+        pair = self.pair
+        for transform in pair.sentence.notes:
+            text = transform.contrast(text, pair.sentence)
+        return pair._replace(target=self.generator.processor.writing.symbols(pair.encoded, text, None))
 
     def beam(self) -> tuple[BeamNode, ...]:
         """The hypotheses that the search kept, and all that finished; none if there was no search."""
         if self.searched is None:
             return ()
-        (task, sentence), trace, codec = self.searched, SearchTree(), self.generator.codec
+        (task, sentence), trace, processor = self.searched, SearchTree(), self.generator.processor
         self.generator.generate(task._replace(spare=EVERY, deadline=None, trace=trace), [sentence])
         nodes, said = list[BeamNode](), list[list[str]]()
         for each in trace.trees[0]:
-            (symbol,) = codec.writing.named(sentence.encoded, [each.symbol])
+            (symbol,) = processor.writing.named(sentence.encoded, [each.symbol])
             written = str(symbol) if each.surface is None else each.surface
             said.append([*([] if each.parent is None else said[each.parent]), written])
-            text = "" if each.symbol == EOS else codec.target.text.unit.surfaces(said[-1])[-1]
+            text = "" if each.symbol == EOS else processor.target.text.unit.surfaces(said[-1])[-1]
             shown = symbol_name(symbol) if each.surface is None else each.surface
             nodes.append(BeamNode(each.parent, shown, text, *each[3:6], str(each.fate), each.score))
         return tuple(nodes)

@@ -6,18 +6,40 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
+from dragoman.text.letter_case import LEAST_CAPITALS, mostly_capitals
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import PIECE, Span
+from dragoman.translation.sentence import Sentence, TextTransform
 from dragoman.translation.transforms.tag_placement import places
 from dragoman.translation.translation import Translation
 
-LEAST = 4  # letters of a text that is taken for one in capitals, and no acronym
 RARER = math.log(4)  # by how much a letter of the text has to be less probable in capitals than as it is read instead
 DOTTED = ("tr", "az")  # languages whose i has its dot in capitals, too
 _WORD = re.compile(PIECE)
+
+
+class Casing(TextTransform):
+    """Texts in capitals of the one `source`: read in the letter case that the model knows, and translated in capitals.
+    Not those whose translation has a given beginning.
+    """
+
+    reads = attrgetter("in_capitals")
+
+    def __init__(self, source: Language) -> None:
+        self._source = source
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        if sentence.beginning or sentence.answer is not None:
+            return sentence
+        text = read_capitals(self._source, str(sentence.given[0]), sentence.protection)
+        return sentence if text is None else sentence.noted(self, given=(text,), read=(text,))
+
+    def complete(self, translation: Translation, sentence: Sentence) -> Translation:
+        return write_capitals(translation, sentence.language)
 
 
 def read_capitals(language: Language, text: str, protection: Protection | None) -> str | None:
@@ -26,14 +48,13 @@ def read_capitals(language: Language, text: str, protection: Protection | None) 
     protected spans stay. None for a text that is not in capitals, or that the model knows about as well so: if it was
     trained on capitals, or reads lower case alone.
     """
-    capitals = sum(map(str.isupper, text))
-    if capitals < LEAST or capitals < sum(map(str.islower, text)):  # which most texts are, and it is quickly seen
+    if not mostly_capitals(text):
         return None
     spans = protection.find(text) if protection else []
     words = [match.span() for match in _WORD.finditer(text) if not _overlaps(match.span(), spans)]
     letters = [character for begin, end in words for character in text[begin:end] if character.isalpha()]
     cased = sum(character.isupper() for character in letters)
-    if cased < LEAST or any(character.islower() for character in letters) or not language.counts:
+    if cased < LEAST_CAPITALS or any(character.islower() for character in letters) or not language.counts:
         return None
     parts, done, gain = list[str](), 0, 0.0
     for begin, end in words:
@@ -49,7 +70,7 @@ def read_capitals(language: Language, text: str, protection: Protection | None) 
 
 
 def write_capitals(translation: Translation, language: str) -> Translation:
-    """A translation and the next best ones in capitals, but for the protected spans in it."""
+    """A translation in capitals, but for the protected spans in it."""
     spans = [span.target for span in translation.spans if span.target]
     parts, done = list[str](), 0
     for begin, end in sorted(spans):
@@ -57,8 +78,7 @@ def write_capitals(translation: Translation, language: str) -> Translation:
         done = end
     text = "".join([*parts, _raised(translation.text[done:], language)])
     words = list(_as_written(translation, text, language))
-    others = tuple(write_capitals(each, language) for each in translation.alternatives)
-    return replace(translation, text=text, words=words, alternatives=others)
+    return replace(translation, text=text, words=words)
 
 
 def _as_written(translation: Translation, text: str, language: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import torch
@@ -12,28 +13,28 @@ from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
+from dragoman.search.constraints import Constraint, ForbiddenSymbols
 from dragoman.search.spans import EachMark
-from dragoman.text.mark import Symbol
 from dragoman.text.protection import Masked, ProtectedSpan, Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, MARKS, SPACE
 from dragoman.translation import source_inputs
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
+from dragoman.translation.sentence import OriginalText, Sentence, TextTransform
 from dragoman.translation.source_inputs import Encoded
-from dragoman.translation.translation import KeptSpan
+from dragoman.translation.translation import KeptSpan, Translation
 
 LEAD: Final = "<0xF4>"  # the first byte of a mark in UTF-8, and of no character with a meaning
-WORD: Final = "u"  # stands for what is unknown
 _APART: Final = re.compile(f"({MARK.pattern})")
 
 
-class Marked(NamedTuple):
-    """What there is for each source, and a target if one is given, with marks for the protected `spans` of the named
-    source.
+class PlaceholderText(NamedTuple):
+    """What a model reads of each source, and a target if one is given, with marks for the protected `spans` of the
+    named source.
     """
 
-    given: tuple[Given, ...]
-    target: str = ""
+    read: tuple[Given, ...]
+    target: str | None = None
     spans: tuple[ProtectedSpan, ...] = ()
     source: str = ""
 
@@ -76,12 +77,12 @@ class Marked(NamedTuple):
 
     def text(self, text: str) -> str:
         """A text with the spans in the place of marks."""
-        return "".join(self.restored([text])[0])
+        return self.restored_text(text)[0]
 
-    def keeps(self, text: str, protection: Protection) -> bool:
-        """Whether a text, given with marks, then has these spans and no others."""
+    def restored_text(self, text: str) -> tuple[str, list[Span]]:
+        """A text with the spans in the place of marks, and where these spans are."""
         (restored,), places = self.restored([text])
-        return protection.find(restored) == [place for _, place in places]
+        return restored, [place for _, place in places]
 
     def words(self, words: Sequence[str]) -> list[str]:
         """The words of a text with the spans in the place of marks."""
@@ -125,62 +126,89 @@ def _close(parts: list[_Part]) -> None:
                         break
 
 
-def marked(
-    protection: Protection | None, sources: Sequence[Source], given: tuple[Given, ...], target: str | None = None
-) -> Marked:
+def insert_placeholders(
+    protection: Protection, sources: Sequence[Source], read: tuple[Given, ...], target: str | None = None
+) -> PlaceholderText:
     """Texts to translate with marks; if there is a target, in it too, and only for spans that come through there."""
-    texts = [place for place, each in enumerate(sources) if isinstance(each, Language)]
-    if protection is None or not all(isinstance(given[place], str) for place in texts):
-        return Marked(given, target or "")
-    read = [str(given[place]) for place in texts]
-    found: Masked = protection.masked(read) if target is None else protection.masked_pair(read, target)
-    there = dict(zip(texts, found.texts, strict=False))
-    changed = tuple(there.get(place, each) for place, each in enumerate(given))
-    name = sources[texts[found.number]].name if texts else ""
-    return Marked(changed, "" if target is None else found.texts[-1], found.spans, name)
+    numbers = [number for number, source in enumerate(sources) if isinstance(source, Language)]
+    if not numbers or not all(isinstance(read[number], str) for number in numbers):
+        return PlaceholderText(read, target)
+    texts = [str(read[number]) for number in numbers]
+    masked: Masked = protection.masked(texts) if target is None else protection.masked_pair(texts, target)
+    changed = dict(zip(numbers, masked.texts, strict=False))
+    return PlaceholderText(
+        tuple(changed.get(number, text) for number, text in enumerate(read)),
+        None if target is None else masked.texts[-1],
+        masked.spans,
+        sources[numbers[masked.number]].name,
+    )
 
 
-def first_text(sources: Sequence[Source], given: tuple[Given, ...]) -> tuple[Language | None, str]:
-    """The first source that is a text and not blank, and the text; None and "" if all are blank."""
-    texts = [(each, str(text)) for each, text in zip(sources, given, strict=True) if isinstance(each, Language)]
-    return next((each for each in texts if each[1].strip()), (None, ""))
-
-
-def each_mark(encoded: Sequence[Sequence[Encoded]], target: Language, device: torch.device, *, apart: bool) -> EachMark:
-    """The constraint that each sentence has the marks of its sources, given as the symbols that are read. `apart`: with
-    room for spaces between them.
+class Placeholders(TextTransform):
+    """Protected spans of a run's `protection` (`text.protect`), for which its model has learnt marks: the model reads a
+    mark in the place of a span, each mark comes back, and then the span in its place.
     """
-    ids = dict(zip(target.vocabulary.ids(MARKS), MARKS, strict=True))
-    rows = list[list[int]]()
-    for sources in encoded:
-        wanted = marks_of(sources)
-        rows.append([wanted[ids[number]] for number in sorted(ids)])
-    (space,) = target.vocabulary.ids([SPACE])
-    marks = torch.tensor(sorted(ids), device=device)
-    return EachMark(torch.tensor(rows, device=device), marks, space if apart and space != UNK else None)
+
+    scores = True
+
+    def __init__(self, protection: Protection, target: Language) -> None:
+        self.protection = protection
+        self.target = target
+        self._numbers = dict(sorted(zip(target.vocabulary.ids(MARKS), MARKS, strict=True)))
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        text = insert_placeholders(self.protection, sentence.sources, sentence.read, sentence.target)
+        shown = sentence.shown
+        spans = [(span.begin, span.end) for span in text.spans]
+        return sentence.noted(
+            self,
+            text,
+            read=text.read,
+            target=text.target,
+            beginning=None if sentence.beginning is None else text.prefix(sentence.beginning, self.protection),
+            original=OriginalText(
+                shown.text, sorted([*shown.spans, *map(shown.place, spans)]), lambda span: shown.place(text.place(span))
+            ),
+            restore=text.restored_text,
+        )
+
+    def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
+        """Each mark as often as the sources have it; `strict`, with room for spaces between them."""
+        vocabulary = self.target.vocabulary
+        counts = [count_placeholders(sentence.truncated) for sentence in batch]
+        rows = [[count[mark] for mark in self._numbers.values()] for count in counts]
+        (space,) = vocabulary.ids([SPACE])
+        marks = torch.tensor(list(self._numbers), device=device)
+        each_mark = EachMark(torch.tensor(rows, device=device), marks, space if strict and space != UNK else None)
+        # With the first byte of a mark, another character could be taken for one.
+        lead = [number for number in vocabulary.ids([LEAD]) if number != UNK]
+        return [each_mark, *([ForbiddenSymbols(lead, len(vocabulary), device)] if lead else [])]
+
+    def symbols(self, sentence: Sentence) -> list[int]:
+        return self.target.vocabulary.ids(list(count_placeholders(sentence.encoded)))
+
+    def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
+        """Whether nothing looks like a span but the spans themselves."""
+        restored, places = sentence.restore("".join(surfaces))
+        return self.protection.find(restored) == places
+
+    def finish(self, translation: Translation, sentence: Sentence) -> Translation:
+        text: PlaceholderText = sentence.notes[self]
+        return replace(
+            translation,
+            sources=text.seen(translation.sources),
+            text=text.text(translation.text),
+            words=text.words(translation.words),
+            spans=text.kept(translation.text),
+        )
+
+    def contrast(self, text: str, sentence: Sentence) -> str:
+        return self.protection.like(text, sentence.notes[self].spans)
 
 
-def marks_of(sources: Sequence[Encoded]) -> Counter[str]:
+def count_placeholders(sources: Sequence[Encoded]) -> Counter[str]:
     """How often the translation of these sources has each mark."""
-    found = Counter[str]()
-    for each in sources:  # what a further source has is in the first, too
-        found |= Counter(symbol for symbol in source_inputs.spelled(each) if symbol in MARKS)
-    return found
-
-
-def unsaid(target: Language) -> list[int]:
-    """Symbols that no translation with marks has: with this byte, another character could be taken for a mark."""
-    return [number for number in target.vocabulary.ids([LEAD]) if number != UNK]
-
-
-def faithful(
-    protection: Protection, target: Language, given: Marked, ids: Sequence[int], said: Sequence[Symbol]
-) -> bool:
-    """Whether nothing in a translation, or in the beginning of one, looks like a span but the spans themselves."""
-    return given.keeps("".join(spelled(target, ids, said)), protection)
-
-
-def spelled(target: Language, ids: Sequence[int], said: Sequence[Symbol]) -> list[str]:
-    """What each symbol of a translation spells; a word for what is unknown."""
-    written = [WORD if number == UNK else str(symbol) for number, symbol in zip(ids, said, strict=True)]
-    return target.text.unit.surfaces(written)
+    counts = Counter[str]()
+    for source in sources:  # what a further source has is in the first, too
+        counts |= Counter(symbol for symbol in source_inputs.spelled(source) if symbol in MARKS)
+    return counts

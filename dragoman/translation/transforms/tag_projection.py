@@ -15,9 +15,10 @@ from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
+from dragoman.translation.sentence import OriginalText, Sentence, TextTransform
 from dragoman.translation.source_inputs import LONGEST
 from dragoman.translation.transforms.insertion import Back, Whole, joined, merged, spread
-from dragoman.translation.transforms.stripped_text import Group, Rest, rest, unknown
+from dragoman.translation.transforms.stripped_text import Group, Rest, rest, unknown, without
 from dragoman.translation.transforms.tag_placement import Ends, Node, places, unbroken
 from dragoman.translation.translation import KeptSpan, Translation
 
@@ -206,6 +207,49 @@ class Detached:
                 first = there + begin - back.group.begin
                 kept.append(KeptSpan(text[slice(*source)], self.name, source, (first, first + end - begin)))
         return tuple(sorted(kept, key=lambda each: each.place))
+
+
+class TagProjection(TextTransform):
+    """Spans of `protection`, but for those that the model has `known` marks for, are taken out of what it reads, and
+    inserted into its translation where attention says, as markup is (detag and project: Hanneman and Dinu 2020).
+    """
+
+    inserts = True
+
+    def __init__(self, protection: Protection, known: Protection | None, edited: int | None) -> None:
+        self.protection = protection
+        self.known = known
+        self.edited = edited
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        detached = detach(self.protection, self.known, sentence.sources, sentence.given, self.edited)
+        if detached is None:
+            return sentence
+        source, original, beginning = detached.source, None, sentence.beginning
+        if detached.worded:
+            original = OriginalText(str(sentence.given[detached.number]), detached.spans, source.place)
+            if beginning is not None:
+                detached = detached.begun(beginning)
+                beginning = detached.beginning.text if detached.beginning else beginning
+        return sentence.noted(self, detached, read=detached.read, original=original, beginning=beginning)
+
+    def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
+        """Whether the model writes no such span itself."""
+        detached: Detached = sentence.notes[self]
+        return not detached.found("".join(surfaces))
+
+    def finish(self, translation: Translation, sentence: Sentence) -> Translation:
+        detached: Detached = sentence.notes[self]
+        prefix, _ = sentence.restore(sentence.written_prefix)
+        closed = [span for transform in sentence.notes for span in transform.closed(translation, sentence)]
+        return detached.attached(translation, len(prefix), closed)
+
+    def answer(self, translation: Translation, sentence: Sentence) -> Translation:
+        detached: Detached = sentence.notes[self]
+        return detached.remembered(translation)
+
+    def contrast(self, text: str, sentence: Sentence) -> str:
+        return without(text, self.protection, self.known)
 
 
 def detach(

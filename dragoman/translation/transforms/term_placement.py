@@ -10,8 +10,8 @@ from dragoman.text.pipeline import WordsOf
 from dragoman.text.tokenise import COMBINING, Span, spaceless
 from dragoman.text.unit import MARK, UNKNOWN
 from dragoman.translation.attention_matrix import SourceAttention
+from dragoman.translation.output_text import UNKNOWN_WORD
 from dragoman.translation.source_inputs import LONGEST
-from dragoman.translation.transforms.placeholders import WORD
 
 APOSTROPHES = "'\u2019"
 LEAST = 0.1  # of the attention of a word, for a term to take its place
@@ -125,7 +125,7 @@ def _instead(word: str, forms: Sequence[str], behind: str, *, first: bool) -> st
     unknown has no punctuation of its own. The apostrophe of an elided word before a letter (`l'`) goes with it: a space
     parts the form from what is `behind`, unless it is elided, too.
     """
-    word = word.replace(UNKNOWN, WORD)
+    word = word.replace(UNKNOWN, UNKNOWN_WORD)
     core = _LETTERS.search(word)
     begin, end = core.span() if core else (0, len(word))
     capital = word[begin : begin + 1].isupper()

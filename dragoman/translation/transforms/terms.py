@@ -1,25 +1,30 @@
 """Lexical constraints of translations: the terms of a glossary, in all texts and in one."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
 
 from dragoman.data.language import Language
 from dragoman.data.surfaces import Numbering
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
-from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.phrase_bonus import bonuses
-from dragoman.search.phrases import CLASSES, Phrase, SentencePhrases
+from dragoman.model.predictor import Predictor
+from dragoman.search.constraints import Constraint
+from dragoman.search.phrase_bonus import PhraseBonus, bonuses
+from dragoman.search.phrases import CLASSES, Phrase, Phrases, SentencePhrases
 from dragoman.text.glossary import FoundTerm, Glossary, Wholes
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span, of_word, spaceless
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
+from dragoman.translation.sentence import OriginalText, Sentence, TextTransform
 from dragoman.translation.transforms import term_placement
-from dragoman.translation.transforms.placeholders import spelled
+from dragoman.translation.transforms.tag_placement import places
+from dragoman.translation.transforms.unknown_words import substituted
 from dragoman.translation.translation import AppliedTerm, Translation
 
 Forms: TypeAlias = tuple[str, ...]
@@ -95,14 +100,6 @@ class Sayable(NamedTuple):
         return CLINGING if _clings(last) or last in tuple("@/%:,") else OPEN
 
 
-class AsGiven(NamedTuple):
-    """A text as a user gave it, its protected spans there, and `place`, which finds a part of what is read of it."""
-
-    text: str
-    spans: Sequence[Span]
-    place: Callable[[Span], Span]
-
-
 class SentenceConstraints:
     """The terms of a glossary in the translation of a text. The search sees to those with the forms `searched` (all of
     them if None); attention chooses a place for others.
@@ -111,7 +108,7 @@ class SentenceConstraints:
     def __init__(
         self,
         constraints: LexicalConstraints,
-        given: AsGiven,
+        given: OriginalText,
         source: Language | None,
         text: str,
         sayable: Sayable,
@@ -197,24 +194,25 @@ class SentenceConstraints:
         every = (*self.required.wanted, *self.favoured.wanted)
         return sorted({number for wanted in every for phrase in wanted for number in phrase})
 
-    def met(self, ids: Sequence[int], symbols: Sequence[str]) -> bool:
+    def met(self, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         """Whether the terms in a translation, or in the beginning of one, are whole words."""
         places = self.required.places(tuple(ids))
         if not places:
             return True
-        surfaces = spelled(self._target, ids, symbols)
         ends, text = [0, *accumulate(map(len, surfaces))], "".join(surfaces)
         wholes = Wholes(text)
-        return all(_stripped(text, ends[each.begin], ends[each.end]) in wholes for each in places)
+        return all(_stripped(text, ends[place.begin], ends[place.end]) in wholes for place in places)
 
-    def without_bonus(self, hypothesis: Hypothesis) -> Hypothesis:
-        """The hypothesis with the model's own log-probabilities."""
+    def without_bonus(self, translation: Translation) -> Translation:
+        """The translation with the model's own log-probabilities."""
         weight = self._constraints.weight
-        if not weight or not self.favoured.wanted:
-            return hypothesis
-        added = bonuses(self.favoured, hypothesis.symbols, weight)
-        own = tuple(log_prob - bonus for log_prob, bonus in zip(hypothesis.log_probs, added, strict=True))
-        return replace(hypothesis, log_probs=own)
+        if not weight or not self.favoured.wanted or not translation.steps:
+            return translation
+        added = bonuses(self.favoured, tuple(self._sayable.known.ids(translation.said)), weight)
+        steps = tuple(
+            step._replace(log_prob=step.log_prob - bonus) for step, bonus in zip(translation.steps, added, strict=True)
+        )
+        return replace(translation, steps=steps, log_prob=sum(step.log_prob for step in steps))
 
     def applied(self, found: Translation) -> tuple[AppliedTerm, ...]:
         """The terms of the text, and where a form of their translation stands. Of a term that a protected span cuts, it
@@ -230,6 +228,75 @@ class SentenceConstraints:
             for (place, each), target in zip(there, [*own, *lost], strict=True)
         ]
         return tuple(sorted(every, key=lambda each: each.place))
+
+
+class Terms(TextTransform):
+    """Terms of a glossary in translations: required by constraints on the search, or favoured by a bonus."""
+
+    def __init__(self, constraints: LexicalConstraints, pieces: Pieces, *, attends: bool) -> None:
+        self._constraints = constraints
+        self._pieces = pieces
+        self._attends = attends
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        if sentence.writing.edited is not None:
+            raise UserError("terms are of a text that is written, and this run writes edits of one")
+        numbering = sentence.writing.numbering(sentence.encoded)
+        sayable = Sayable(self._pieces, numbering, sentence.forbidden, sentence.protection)
+        searched = frozenset[Forms]() if self._attends else None
+        terms = SentenceConstraints(self._constraints, sentence.shown, *sentence.first_text, sayable, searched)
+        return sentence.noted(self, terms)
+
+    def of(self, sentence: Sentence) -> SentenceConstraints:
+        """The terms of a sentence."""
+        terms: SentenceConstraints = sentence.notes[self]
+        return terms
+
+    def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
+        required = [self.of(sentence).required for sentence in batch]
+        return [Phrases(required, device)] if any(phrases.wanted for phrases in required) else []
+
+    def symbols(self, sentence: Sentence) -> list[int]:
+        return self.of(sentence).symbols
+
+    def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
+        favoured = [self.of(sentence).favoured for sentence in batch]
+        if not any(phrases.wanted for phrases in favoured):
+            return predictor
+        return PhraseBonus(predictor, Phrases(favoured, device), self._constraints.weight or 0.0)
+
+    def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
+        return self.of(sentence).met(ids, surfaces)
+
+    def finish(self, translation: Translation, sentence: Sentence) -> Translation:
+        """The translation with terms in the place of words that attend to theirs, if the search did not see to them."""
+        terms, kept = self.of(sentence), len(sentence.written_prefix)
+        translation = terms.without_bonus(translation)
+        spans = list(places(translation.words, translation.text))
+        words = WordsOf(translation.words, [], spans)
+        forms = terms.placed(translation.text, words, translation.sources, kept)
+        if not forms:
+            return translation
+        text, changed = substituted(translation.text, spans, forms, kept)
+        return replace(
+            translation,
+            text=text,
+            words=[changed.get(number, word) for number, word in enumerate(translation.words)],
+        )
+
+    def retry(self, translation: Translation, sentence: Sentence) -> Sentence | None:
+        """The sentence with more terms that the search sees to, if it could see to some that are missing."""
+        more = self.of(sentence).searching(translation)
+        return sentence.noted(self, more) if more else None
+
+    def missing(self, translation: Translation, sentence: Sentence) -> int:
+        return 0 if self._constraints.weight else len(self.of(sentence).lacking(translation))
+
+    def closed(self, translation: Translation, sentence: Sentence) -> list[Span]:
+        return self.of(sentence).places(translation)
+
+    def complete(self, translation: Translation, sentence: Sentence) -> Translation:
+        return replace(translation, terms=self.of(sentence).applied(translation))
 
 
 def _check_cost(text: str, terms: Sequence[Forms]) -> None:
@@ -265,11 +332,3 @@ def _clings(character: str) -> bool:
 def _stripped(text: str, begin: int, end: int) -> Span:
     """The place without a space before it."""
     return begin + len(text[begin:end]) - len(text[begin:end].lstrip(" ")), end
-
-
-def told(found: Translation, constraints: SentenceConstraints | None) -> Translation:
-    """The translation, and the next best ones, with what came of the terms."""
-    if constraints is None:
-        return found
-    others = tuple(told(each, constraints) for each in found.alternatives)
-    return replace(found, alternatives=others, terms=constraints.applied(found))

@@ -2,27 +2,36 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import torch
 
 from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
+from dragoman.model.predictor import Predictor
+from dragoman.search.constraints import Constraint, NoUnknownIn
+from dragoman.search.spans import FilteredSpellings
 from dragoman.text.normalise import Normalizer
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.text.unit import MARK, UNKNOWN
 from dragoman.translation.attention_matrix import SourceAttention
-from dragoman.translation.translation import Replacement
+from dragoman.translation.sentence import Sentence, TextTransform
+from dragoman.translation.source_inputs import has_text, spelled
+from dragoman.translation.transforms.tag_placement import places
+from dragoman.translation.translation import Replacement, Translation
 
 _APART: Final = re.compile(f"({MARK.pattern})")
 _normalise = Normalizer(lowercase=False)
 
 
-@dataclass(frozen=True)
-class UnknownWords:
+@dataclass(frozen=True, eq=False)
+class UnknownWords(TextTransform):
     """Each word with an `<unk>` becomes `argmax_e P_dict(e | f)`, where f is the source word that it attended to most,
     or f itself if no dictionary has it (Luong et al. 2015). `dictionaries` are by source.
 
@@ -32,8 +41,45 @@ class UnknownWords:
     where a word has them.
     """
 
+    reads = attrgetter("may_lack_words")
+    writes = attrgetter("has_unknown")
+
     target: Language
     dictionaries: Mapping[str, Dictionary] = field(default_factory=dict)
+    spells: bool = False  # the model spells all of its words, and may say `<unk>` before it does
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        """Sentences that are noted have no word that can take the place of `<unk>`."""
+        return sentence if sentence.attends and has_word(sentence) else sentence.noted(self)
+
+    def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
+        if self.spells:
+            return []
+        return [NoUnknownIn(torch.tensor([self in sentence.notes for sentence in batch], device=device))]
+
+    def finish(self, translation: Translation, sentence: Sentence) -> Translation:
+        """The translation with words in the place of `<unk>`, beside which its placeholders stay what they are."""
+        steps = [step.word for step in translation.steps if step.symbol == UNKNOWN and step.word is not None]
+        unknown = sorted({word for word in steps if UNKNOWN in translation.words[word]})
+        if not unknown:
+            return translation
+        protection, kept = sentence.protection, len(sentence.written_prefix)
+        spans = list(places(translation.words, translation.text))
+        texts = {source.name: str(text) for source, text in zip(sentence.sources, sentence.read, strict=True)}
+        for letters, apart in product((False, True), repeat=2):
+            replaced = self.replaced(unknown, translation.sources, protection, texts, letters=letters)
+            words = {word: copied for word, (copied, _) in replaced.items()}
+            text, changed = substituted(translation.text, spans, words, kept, apart=apart)
+            # What is copied may be read as a part of the span beside it, or make one with what is around it.
+            restored, protected = sentence.restore(text)
+            if not protection or protection.find(restored) == protected:
+                break
+        return replace(
+            translation,
+            text=text,
+            words=[changed.get(number, word) for number, word in enumerate(translation.words)],
+            replaced=tuple(replacement for _, replacement in replaced.values()),
+        )
 
     def replaced(
         self,
@@ -75,6 +121,38 @@ class UnknownWords:
             found = None
         text = self.target.text.normalise(copied if found is None else found)
         return text, Replacement(word, source.name, place, dictionary=found is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectedSpellings(TextTransform):
+    """Words that a model spells itself are no protected spans: these come from the source. Where it spells nothing
+    else, the word is unknown if `unknown_words` can replace it.
+    """
+
+    reads = attrgetter("is_protected")
+
+    unknown_words: UnknownWords | None
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        return sentence.noted(self)
+
+    def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
+        protection, unknown_words = batch[0].protection, self.unknown_words
+        assert protection is not None
+        replaced = unknown_words is not None and not any(unknown_words in sentence.notes for sentence in batch)
+        return FilteredSpellings(predictor, lambda word: not protection.find(word), replaced=replaced)
+
+
+def has_word(sentence: Sentence) -> bool:
+    """Whether a source has a word that can take the place of `<unk>`."""
+    if not has_text(sentence.truncated):
+        return False
+    protection = sentence.protection
+    if not protection:
+        return True
+    read = zip(sentence.reading.read, sentence.truncated, strict=True)
+    texts = ((source, spelled(symbols)) for source, symbols in read if isinstance(source, Language))
+    return any(replaces(word, protection) for source, text in texts for word in source.text.words(text).words)
 
 
 def replaces(word: str, protection: Protection | None) -> bool:

@@ -1,0 +1,43 @@
+"""The confidence of a calibrated run in the symbols of its translations."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from dragoman.model.predictor import Predictor
+from dragoman.search.tempered import NORMALIZER, Tempered, tempered
+from dragoman.translation.sentence import Sentence, TextTransform
+from dragoman.translation.translation import Step, Translation
+
+
+class Confidence(TextTransform):
+    """Steps of a translation get log P of their symbols at the `temperature` at which the run is calibrated (Guo et al.
+    2017); the search goes by the model's own probabilities.
+    """
+
+    scores = True
+
+    def __init__(self, temperature: float) -> None:
+        self.temperature = temperature
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        return sentence.noted(self)
+
+    def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
+        return Tempered(predictor, self.temperature)
+
+    def finish(self, translation: Translation, sentence: Sentence) -> Translation:
+        if not all(NORMALIZER in step.figures for step in translation.steps):
+            return translation
+        log_probs = [step.log_prob for step in translation.steps]
+        normalizers = [step.figures[NORMALIZER] for step in translation.steps]
+        steps = zip(translation.steps, tempered(log_probs, normalizers, self.temperature), strict=True)
+        return replace(translation, steps=tuple(_calibrated(step, log_prob) for step, log_prob in steps))
+
+
+def _calibrated(step: Step, log_prob: float) -> Step:
+    """A step with its calibrated log-probability, and without the figure that this is computed from."""
+    figures = {name: value for name, value in step.figures.items() if name != NORMALIZER}
+    return step._replace(figures=figures, calibrated=log_prob)

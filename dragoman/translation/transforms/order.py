@@ -1,0 +1,22 @@
+"""The order of the transforms of a sentence."""
+
+from dragoman.translation.sentence import TextTransform
+from dragoman.translation.transforms.casing import Casing
+from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.exact_match import ExactMatch
+from dragoman.translation.transforms.placeholders import Placeholders
+from dragoman.translation.transforms.tag_projection import TagProjection
+from dragoman.translation.transforms.terms import Terms
+from dragoman.translation.transforms.unknown_words import ProtectedSpellings, UnknownWords
+
+# Sentences are prepared in this order, and translations finished in the reverse order.
+ORDER: tuple[type[TextTransform], ...] = (
+    ExactMatch,
+    Casing,
+    TagProjection,
+    Placeholders,
+    UnknownWords,
+    Confidence,  # of the model's own probabilities, without the bonus of terms
+    Terms,
+    ProtectedSpellings,
+)
