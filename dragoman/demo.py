@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
     console.print()
     for name, part in (("test", test), ("compositional", compositional)):
         translations = model.translate(part.sources)
-        score = Bleu().corpus([each.text for each in translations], [part.targets])
+        score = Bleu().corpus([translation.text for translation in translations], [part.targets])
         console.print(f"{name:>14}  {score}")
     agreement = inspection.agreement(model, test.sources, test.targets, test.gold)
     console.print(f"{'attention':>14}  {agreement} against the phrasebook's own alignments")
@@ -115,7 +115,7 @@ def mark(folder: Path, packaged: str, run: Path, data: Mapping[str, Any]) -> Pat
     are there without it, since no run or corpus of a user may be overwritten.
     """
     path = folder / "config.yaml"
-    run_path, paths = (json.dumps(each, ensure_ascii=False) for each in (str(run), data))
+    run_path, paths = (json.dumps(value, ensure_ascii=False) for value in (str(run), data))
     places = f"run: {run_path}\ndata: {paths}\n"  # JSON is YAML, whatever a path contains
     text = resources.files("dragoman").joinpath(packaged).read_text("utf-8") + places
     if path.is_file() and path.read_bytes() == text.encode():
@@ -142,8 +142,8 @@ def show(console: Console, model: Translator, sources: Sequence[str]) -> None:
     """Print translations with their alignments, and the attention of the first as a heat map."""
     console.print()
     translations = model.translate(sources)
-    for each in translations:
-        source, found = (escape(printable(text)) for text in (each.source, each.text))
-        console.print(f"{source}\n[bold]{found}[/bold]    [dim]{pharaoh(each.alignment)}[/dim]")
+    for translation in translations:
+        source, target = (escape(printable(text)) for text in (translation.source, translation.text))
+        console.print(f"{source}\n[bold]{target}[/bold]    [dim]{pharaoh(translation.alignment)}[/dim]")
     first = translations[0]
     console.print(heatmap.terminal(first.attention, first.source_words, first.words))

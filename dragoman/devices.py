@@ -97,15 +97,15 @@ def computing_with(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def asked(device: str | DeviceConfig, own: DeviceConfig) -> DeviceConfig:
+def choose_config(device: str | DeviceConfig, own: DeviceConfig) -> DeviceConfig:
     """The device that a program asks for: a name, `auto`, `cpu` or `cuda`, takes the place of that of its `own` one.
     ConfigError for another name, TypeError for anything else.
     """
     if not isinstance(device, str):
         return arguments.checked(device, "device", str, DeviceConfig)
-    _, found, _ = sections.validate(DeviceConfig, {"name": device})
-    if found:
-        raise ConfigError("; ".join(f"device.{problem}" for problem in found))
+    _, problems, _ = sections.validate(DeviceConfig, {"name": device})
+    if problems:
+        raise ConfigError("; ".join(f"device.{problem}" for problem in problems))
     return own.model_copy(update={"name": device})
 
 
@@ -198,5 +198,5 @@ def trim_heap() -> None:
 def processor() -> str:
     """The features of this processor that matter for speed: its vector extension, and instructions for products."""
     products = {"amx_bf16": "AMX", "avx512_bf16": "bf16", "avx512_vnni": "VNNI"}
-    found = [name for key, name in products.items() if capabilities().get(key)]
-    return " ".join([torch.backends.cpu.get_cpu_capability(), *found])
+    extensions = [name for key, name in products.items() if capabilities().get(key)]
+    return " ".join([torch.backends.cpu.get_cpu_capability(), *extensions])

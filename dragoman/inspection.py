@@ -47,15 +47,15 @@ class Sentences(NamedTuple):
         return [example.reference for example in self.examples if example.reference is not None]
 
     @property
-    def known(self) -> "Sentences":
+    def with_references(self) -> "Sentences":
         """The sentences whose reference is known."""
-        return self._those(example.reference is not None for example in self.examples)
+        return self._select(example.reference is not None for example in self.examples)
 
     def of(self, pair: str) -> "Sentences":
         """Return the sentences of one language pair."""
-        return self._those(example.pair == pair for example in self.examples)
+        return self._select(example.pair == pair for example in self.examples)
 
-    def _those(self, chosen: Iterable[bool]) -> "Sentences":
+    def _select(self, chosen: Iterable[bool]) -> "Sentences":
         numbers = [number for number, wanted in enumerate(chosen) if wanted]
         return Sentences([self.texts[n] for n in numbers], [self.examples[n] for n in numbers])
 
@@ -64,12 +64,13 @@ def scores(run: Run, sentences: Sentences, more: Iterable[Score] = ()) -> list[S
     """Return the scores by the run's metrics of sentences whose reference is known, and `more`; the signatures name the
     references.
     """
-    known, measured = sentences.known, list[Score]()
-    for pair in dict.fromkeys(example.pair for example in known.examples):
-        some = known.of(pair)
+    with_references = sentences.with_references
+    measured: list[Score] = []
+    for pair in dict.fromkeys(example.pair for example in with_references.examples):
+        of_pair = with_references.of(pair)
         for spec in run.config.metrics:
-            score = components.build(METRICS, spec).corpus(some.texts, [some.references])
-            measured.append(score.of(pair).against(some.references))
+            score = components.build(METRICS, spec).corpus(of_pair.texts, [of_pair.references])
+            measured.append(score.of(pair).against(of_pair.references))
     return [*measured, *more]
 
 
@@ -78,17 +79,20 @@ def development(run: Run) -> tuple[Sentences, list[Score]]:
     well the model predicts their references.
     """
     try:
-        found = list(result.read(run.folder.validation)) if run.folder.validation.is_file() else []
+        results = list(result.read(run.folder.validation)) if run.folder.validation.is_file() else []
     except UserError as error:
         way = "remove the file, and train writes it again; or name --sentences"
         raise UserError(f"{error}; a report needs a validation by this version: {way}") from None
-    sentences = Sentences([each.translation.text for each in found], list(map(example, found)))
+    sentences = Sentences([line.translation.text for line in results], list(map(example, results)))
     final = next((row for row in reversed(metric_rows(run)) if "final/perplexity" in row), None)
     if final is None:
         return sentences, []
-    known = baselines.from_json(run.folder.proof.get("baselines"))
+    kept_baselines = baselines.from_json(run.folder.proof.get("baselines"))
     likely = prediction(run.target, final["final/perplexity"], final["final/accuracy"])
-    return sentences, [*(known.scores if known else ()), *(each.against(sentences.references) for each in likely)]
+    return sentences, [
+        *(kept_baselines.scores if kept_baselines else ()),
+        *(score.against(sentences.references) for score in likely),
+    ]
 
 
 def prediction(language: Language, perplexity: float, accuracy: float) -> list[Score]:
@@ -113,18 +117,21 @@ def translated(
     Gold links are shown if the translation equals the reference. A reference is None if it is not known; with gold
     links, all are known.
     """
-    sources, known = [source for source, _ in pairs], [reference for _, reference in pairs if reference is not None]
-    counts = _agreements(translator, sources, known, gold, to=to) if gold else None
+    sources, references = (
+        [source for source, _ in pairs],
+        [reference for _, reference in pairs if reference is not None],
+    )
+    counts = _agreements(translator, sources, references, gold, to=to) if gold else None
     search = components.build(SEARCHES, translator.search)
-    found = translator.translate(sources, to=to, n_best=1 if search.draws else min(ALTERNATIVES, search.width))
+    translations = translator.translate(sources, to=to, n_best=1 if search.draws else min(ALTERNATIVES, search.width))
     if explain:
-        found = _explained(translator, found, [reference for _, reference in pairs])
-    links = [each.possible for each in gold] if gold else [None] * len(pairs)
+        translations = _explained(translator, translations, [reference for _, reference in pairs])
+    links = [alignment_links.possible for alignment_links in gold] if gold else [None] * len(pairs)
     examples = [
-        example(Result(translation, reference), each if _same(translation.text, reference) else None)
-        for translation, (_, reference), each in zip(found, pairs, links, strict=True)
+        example(Result(translation, reference), gold_links if _same(translation.text, reference) else None)
+        for translation, (_, reference), gold_links in zip(translations, pairs, links, strict=True)
     ]
-    return Sentences([each.text for each in found], examples), counts
+    return Sentences([translation.text for translation in translations], examples), counts
 
 
 def _same(text: str, reference: str | None) -> bool:
@@ -133,21 +140,27 @@ def _same(text: str, reference: str | None) -> bool:
 
 
 def _explained(
-    translator: Translator, found: Sequence[Translation], references: Sequence[str | None]
+    translator: Translator, translations: Sequence[Translation], references: Sequence[str | None]
 ) -> list[Translation]:
     """The same translations, the first EXPLAINED each with its explanation unless it is empty."""
-    first, rest = found[:EXPLAINED], found[EXPLAINED:]
-    said = [each for each in first if each.text]
+    first, rest = translations[:EXPLAINED], translations[EXPLAINED:]
+    nonempty = [translation for translation in first if translation.text]
     instead = [
-        reference if reference and not _same(each.text, reference) else None
-        for each, reference in zip(first, references, strict=False)
-        if each.text
+        reference if reference and not _same(translation.text, reference) else None
+        for translation, reference in zip(first, references, strict=False)
+        if translation.text
     ]
     try:
-        explanations = iter(translator.explain(said, instead, nearest=NEAREST))
+        explanations = iter(translator.explain(nonempty, instead, nearest=NEAREST))
     except UserError:  # a run may have been moved away from its training data
-        explanations = iter(translator.explain(said, instead))
-    return [*(replace(each, explanation=next(explanations)) if each.text else each for each in first), *rest]
+        explanations = iter(translator.explain(nonempty, instead))
+    return [
+        *(
+            replace(translation, explanation=next(explanations)) if translation.text else translation
+            for translation in first
+        ),
+        *rest,
+    ]
 
 
 def agreement(
@@ -174,14 +187,14 @@ def _agreements(
 ) -> Counts:
     """What `alignment.agreements` counts for each sentence."""
     scored = translator.score(sources, references, to=to)
-    for each, links in zip(scored, gold, strict=True):
-        links.check(len(each.source_words), len(each.words))
-    return alignment.agreements([each.alignment for each in scored], gold)
+    for translation, links in zip(scored, gold, strict=True):
+        links.check(len(translation.source_words), len(translation.words))
+    return alignment.agreements([translation.alignment for translation in scored], gold)
 
 
-def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
+def example(row: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
     """Return a translation as a report shows it. Gold links are those of the words of its only source."""
-    translation = found.translation
+    translation = row.translation
     seen, confidence = translation.attention_matrix, translation.confidence
     first = int(0 in seen.shares)  # the column of the first word
     worded = [not source.regions for source in translation.sources]  # regions have no columns
@@ -189,13 +202,16 @@ def example(found: Result, gold: Iterable[tuple[int, int]] | None = None) -> Exa
     return Example(
         seen.columns,
         translation.words,
-        found.reference,
+        row.reference,
         seen.attention,
         translation.score,
         None if gold is None else sorted((source + first, target) for source, target in gold if worded[0]),
-        [(each.text, each.score) for each in (translation.n_best if translation.alternatives else ())],
+        [
+            (alternative.text, alternative.score)
+            for alternative in (translation.n_best if translation.alternatives else ())
+        ],
         seen.shares,
-        found.pair or "",
+        row.pair or "",
         texts=[(source.label.strip("[]"), source.text) for source in translation.sources],
         target_text=translation.text,
         alignment=[(source + first, target) for source, target in translation.alignment if worded[0]],
@@ -211,5 +227,5 @@ def _maps(sources: Sequence[SourceMaps]) -> dict[str, NDArray[np.float64]]:
     """The maps of an explanation (target words, source words), by name."""
     if not sources:
         return {}
-    gradient, erasure = [each.gradient for each in sources], [each.erasure for each in sources]
+    gradient, erasure = [source.gradient for source in sources], [source.erasure for source in sources]
     return {"gradient": np.concatenate(gradient, 1), "erasure": np.concatenate(erasure, 1)}

@@ -47,8 +47,8 @@ class Messages(NamedTuple):
     """
 
     own: list[Origin]
-    others: list[Origin]
-    told: str
+    other_programs: list[Origin]
+    description: str
     left_out: str
 
 
@@ -63,17 +63,17 @@ def main(folder: Path, language: str) -> None:
     names = (installed.ENGLISH, language)
     corpora = {"train": str(texts / "others.train.tsv"), "dev": str(texts / "others.dev.tsv")}
     data = {"source": names[0], "target": names[1], **corpora, "memory": {"kind": "nearest", "threshold": 0.4}}
-    found = None if texts.is_dir() else _messages(language)
+    messages = None if texts.is_dir() else _messages(language)
     config = mark(folder, "demo-installed.yaml", parent, data)
-    if found:
-        _write(found, texts, names)
-        if found.left_out:
-            console.print(printable(found.left_out), markup=False)
-        console.print(f"{found.told}, in {texts}", markup=False)
+    if messages:
+        _write(messages, texts, names)
+        if messages.left_out:
+            console.print(printable(messages.left_out), markup=False)
+        console.print(f"{messages.description}, in {texts}", markup=False)
     session.train(checks.load_config(config))
     own = {"data.dev": str(texts / "own.dev.tsv"), "run": str(run)}
-    given = {key: json.dumps(path, ensure_ascii=False) for key, path in own.items()}
-    started = starting.configure(str(parent), [str(texts / "own.train.tsv")], given)
+    options = {key: json.dumps(path, ensure_ascii=False) for key, path in own.items()}
+    started = starting.configure(str(parent), [str(texts / "own.train.tsv")], options)
     console.print(f"\n{started.description}", markup=False)
     session.train(started.config)
     _show(console, texts, parent, started.config)
@@ -101,48 +101,55 @@ def _messages(language: str) -> Messages:
     fit = [(count, name) for name, count in counts.items() if count <= MOST and words[name] >= WORDS * count]
     count, name = max(fit, default=(0, ""))
     own = [row for row in rows if row.origin == name]
-    known = {row.entry.key for row in own}
-    others = [row for row in rows if row.entry.key not in known]
-    if count < FEWEST or len(others) < ENOUGH:
+    own_keys = {row.entry.key for row in own}
+    other_rows = [row for row in rows if row.entry.key not in own_keys]
+    if count < FEWEST or len(other_rows) < ENOUGH:
         raise UserError(
             f"--installed {language}: {len(rows):,} messages of {len(counts):,} programs are too few for a demo, which "
             f"needs a program with {FEWEST:,} to {MOST:,} of them, of {WORDS} words or more on average, and {ENOUGH:,} "
             "of others"
         )
-    some = min(OTHERS, len(others))
-    others = [others[len(others) * number // some] for number in range(some)]  # spread over all programs
+    count_kept = min(OTHERS, len(other_rows))
+    other_rows = [
+        other_rows[len(other_rows) * number // count_kept] for number in range(count_kept)
+    ]  # spread over all programs
     left_out = installed.left_out(damaged, paths)
-    told = f"{len(others):,} messages of {len(counts) - 1:,} programs, {installed.ENGLISH} to {language}"
-    return Messages(own, others, f"{told}, and {count:,} of '{name}', which plays your own project", left_out)
+    description = f"{len(other_rows):,} messages of {len(counts) - 1:,} programs, {installed.ENGLISH} to {language}"
+    return Messages(
+        own, other_rows, f"{description}, and {count:,} of '{name}', which plays your own project", left_out
+    )
 
 
-def _write(found: Messages, texts: Path, names: tuple[str, str]) -> None:
+def _write(messages: Messages, texts: Path, names: tuple[str, str]) -> None:
     """Write the corpora. Their folder appears when all of them are complete: what a killed demo leaves is hidden."""
     with TemporaryDirectory(prefix=f".{texts.name}.", suffix=".part", dir=texts.parent) as above:
-        made = Path(above) / texts.name
-        parts.write(found.own, made / "own", names, parts.DOMAIN, SIZES, SEED)
-        parts.write(found.others, made / "others", names, parts.DOMAIN, {"dev": ASIDE}, SEED)
+        new_folder = Path(above) / texts.name
+        parts.write(messages.own, new_folder / "own", names, parts.DOMAIN, SIZES, SEED)
+        parts.write(messages.other_programs, new_folder / "others", names, parts.DOMAIN, {"dev": ASIDE}, SEED)
         with suppress(OSError):  # it is there since just now, from another process
-            made.rename(texts)
+            new_folder.rename(texts)
 
 
 def _show(console: Console, texts: Path, parent: Path, config: Config) -> None:
     """Print the scores of new messages, of the baselines and of both models, and some translations."""
     data = config.data
     examples = list(read_examples(str(texts / "own.test.tsv"), data.source, data.target))
-    sources, references = [str(each.sources[0]) for each in examples], [each.target for each in examples]
+    sources, references = (
+        [str(example_row.sources[0]) for example_row in examples],
+        [example_row.target for example_row in examples],
+    )
     measured = baselines.measure(data, config.text, [Spec(kind) for kind in SCORES], examples)
     rows = {baseline.name: list(baseline.scores.values()) for baseline in (measured.baselines if measured else ())}
     models = loading.load(parent, memory=texts / "own.train.tsv"), loading.load(Path(config.run))
     for name, model in zip(("the model of others", "the model started from it"), models, strict=True):
-        found = [each.text for each in model.translate(sources)]
-        rows[name] = [METRICS[kind]().corpus(found, [references]) for kind in SCORES]
+        outputs = [translation.text for translation in model.translate(sources)]
+        rows[name] = [METRICS[kind]().corpus(outputs, [references]) for kind in SCORES]
     console.print(f"\n{len(examples):,} new messages:")
     for name, scores in rows.items():
-        told = ", ".join(f"{score.name} {figure(score.value)}" for score in scores)
-        console.print(f"{name:>30}  {told}", markup=False)
+        figures = ", ".join(f"{score.name} {figure(score.value)}" for score in scores)
+        console.print(f"{name:>30}  {figures}", markup=False)
     console.print()
-    shown = list(zip(sources, found, strict=True))  # in the order of the catalogue, so some from all of it
+    shown = list(zip(sources, outputs, strict=True))  # in the order of the catalogue, so some from all of it
     for source, text in shown[:: -(-len(shown) // SHOWN)]:
-        source, text = (escape(printable(each)) for each in (source, text))
+        source, text = (escape(printable(line)) for line in (source, text))
         console.print(f"{source}\n[bold]{text}[/bold]")

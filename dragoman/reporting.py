@@ -59,12 +59,12 @@ class Tested(NamedTuple):
 
     def counts(self, metric: Metric) -> list[Counts]:
         """The counts of each run."""
-        return [metric.counts(each.texts, [self.first.references]) for each in self.sentences]
+        return [metric.counts(sentences.texts, [self.first.references]) for sentences in self.sentences]
 
     def cells(self, metric: Metric, counts: Sequence[Counts], numbers: Sequence[int]) -> list[tuple[int, Cell]]:
         """Judge the runs by sentences of these numbers."""
-        first, *others = judged(metric, [each[numbers] for each in counts], 1)
-        return list(zip(self.runs, [_cell(first), *(_cell(each, first) for each in others)], strict=True))
+        first, *later = judged(metric, [run_counts[numbers] for run_counts in counts], 1)
+        return list(zip(self.runs, [_cell(first), *(_cell(judgment, first) for judgment in later)], strict=True))
 
 
 def write_page(path: Path, translated: Sequence[Translated], frequency: Frequency | None = None) -> None:
@@ -77,73 +77,82 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
     """Return what a report shows. `frequency` has the words of a corpus; if not given, those of the first run's
     training data are counted.
     """
-    metrics, tests = measures([each.run for each in translated]), tested([each.sentences for each in translated])
+    metrics, tests = (
+        measures([run_output.run for run_output in translated]),
+        tested([run_output.sentences for run_output in translated]),
+    )
     measured = [(name, metric, [test.counts(metric) for test in tests]) for name, metric in metrics.items()]
-    scores, by_length = list[Scores](), list[Groups]()
+    scores: list[Scores] = []
+    by_length: list[Groups] = []
     for name, metric, counts in measured:
         scores += _scores(name, metric, tests, counts)
         for test, of_runs in zip(tests, counts, strict=True):
             by_length.append(_by_length(name, metric, test, of_runs, translated[test.runs[0]].run.config.data))
-    scores, further = _with_others(scores, [(run, score) for run, each in enumerate(translated) for score in each.more])
+    scores, further = _with_others(
+        scores, [(run, score) for run, run_output in enumerate(translated) for score in run_output.more]
+    )
     if frequency is None:
         frequency = training_words(translated[0].run) if tests else {}
     by_edits = [_by_edits(test) for test in tests]
     by_frequency = [_by_frequency(test, frequency) for test in tests]
     return Report(
-        [_view(each, list(metrics.values())) for each in translated],
+        [_view(run_output, list(metrics.values())) for run_output in translated],
         [*scores, *_error_rate(translated, tests)],
         further,
-        [each for each in [*by_length, *by_edits, *by_frequency] if each.groups],
+        [grouping for grouping in [*by_length, *by_edits, *by_frequency] if grouping.groups],
         [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
     )
 
 
 def measures(runs: Sequence[Run]) -> dict[str, Metric]:
     """Return the metrics of all runs, each once, under names that tell them apart."""
-    found = dict[str, Metric]()
+    metrics: dict[str, Metric] = {}
     for spec in (spec for run in runs for spec in run.config.metrics):
         metric = components.build(METRICS, spec)
         signature = metric.signature(1)
-        if (metric.name, signature) not in ((each.name, each.signature(1)) for each in found.values()):
-            found[metric.name if metric.name not in found else f"{metric.name} ({signature})"] = metric
-    return found
+        if (metric.name, signature) not in (
+            (other_metric.name, other_metric.signature(1)) for other_metric in metrics.values()
+        ):
+            metrics[metric.name if metric.name not in metrics else f"{metric.name} ({signature})"] = metric
+    return metrics
 
 
 def tested(sentences: Sequence[Sentences]) -> list[Tested]:
     """Return runs together that have the same references, for sentences of the same language pairs."""
-    found = list[Tested]()
-    for run, known in enumerate(each.known for each in sentences):
-        if not known.texts:
+    tests: list[Tested] = []
+    for run, with_references in enumerate(run_sentences.with_references for run_sentences in sentences):
+        if not with_references.texts:
             continue
-        same = (test for test in found if _test_set(test.first) == _test_set(known))
+        same = (test for test in tests if _test_set(test.first) == _test_set(with_references))
         test = next(same, None)
         if test is None:
-            found.append(Tested([run], [known]))
+            tests.append(Tested([run], [with_references]))
         else:
             test.runs.append(run)
-            test.sentences.append(known)
-    return found
+            test.sentences.append(with_references)
+    return tests
 
 
 def _test_set(sentences: Sentences) -> list[tuple[str | None, str]]:
     return [(example.reference, example.pair) for example in sentences.examples]
 
 
-def _cell(found: Compared | Score, base: Compared | Score | None = None) -> Cell:
+def _cell(score: Compared | Score, base: Compared | Score | None = None) -> Cell:
     """What is shown of a score, with its difference from that of the baseline."""
-    value = score_of(found).value
+    value = score_of(score).value
     difference = None if base is None else value - score_of(base).value
-    if isinstance(found, Score):
+    if isinstance(score, Score):
         return Cell(value, difference=difference)
-    return Cell(value, found.low, found.high, found.p, found.mark, difference)
+    return Cell(value, score.low, score.high, score.p, score.mark, difference)
 
 
 def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence[Sequence[Counts]]) -> list[Scores]:
     """Return the scores by a metric of all runs, for each language pair."""
     pairs = dict.fromkeys(example.pair for test in tests for example in test.first.examples)
-    found = list[Scores]()
+    by_pair: list[Scores] = []
     for pair in pairs:
-        runs, notes = list[tuple[int, Cell]](), list[str]()
+        runs: list[tuple[int, Cell]] = []
+        notes: list[str] = []
         for test, of_runs in zip(tests, counts, strict=True):
             numbers = [number for number, example in enumerate(test.first.examples) if example.pair == pair]
             if numbers:
@@ -151,49 +160,53 @@ def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence
                 notes.append(_signature(metric, test.first.of(pair).references))
         notes += [OTHERS] if len(notes) > 1 else []
         title = f"{name} {pair}" if pair else name
-        found.append(Scores(title, sorted(runs), (), notes, metric.higher_is_better))
-    return found
+        by_pair.append(Scores(title, sorted(runs), (), notes, metric.higher_is_better))
+    return by_pair
 
 
 def _signature(metric: Metric, references: Sequence[str]) -> str:
     return Score(metric.name, 0.0, metric.signature(1)).against(references).signature
 
 
-def _with_others(scores: Sequence[Scores], others: Sequence[tuple[int, Score]]) -> tuple[list[Scores], list[Scores]]:
+def _with_others(scores: Sequence[Scores], further: Sequence[tuple[int, Score]]) -> tuple[list[Scores], list[Scores]]:
     """Return the scores with those of no model, `BLEU, copying en` beside BLEU, and what scores there are besides."""
-    beside = {each.title: dict[tuple[str, float], None]() for each in scores}
-    alone = dict[str, list[tuple[int, Score]]]()
-    for run, score in others:
+    beside = {card_scores.title: dict[tuple[str, float], None]() for card_scores in scores}
+    alone: dict[str, list[tuple[int, Score]]] = {}
+    for run, score in further:
         metric, _, baseline = score.name.partition(", ")
         card = _card(metric, score.signature, scores) if baseline else None
         if card is not None:
             beside[card][baseline, score.value] = None
         else:
             alone.setdefault(score.name, []).append((run, score))
-    return [each._replace(others=list(beside[each.title])) for each in scores], list(map(_alone, alone.items()))
+    return [card_scores._replace(others=list(beside[card_scores.title])) for card_scores in scores], list(
+        map(_alone, alone.items())
+    )
 
 
 def _card(metric: str, signature: str, scores: Sequence[Scores]) -> str | None:
     """The title of the scores that one of no model stands beside: those of its metric and, where there are several,
     with its signature.
     """
-    found = [each for each in scores if each.title == metric or each.title.startswith(f"{metric} (")]
-    same = [each for each in found if signature in each.notes]
-    chosen = same or (found if len(found) == 1 else [])
+    of_metric = [card for card in scores if card.title == metric or card.title.startswith(f"{metric} (")]
+    same = [card for card in of_metric if signature in card.notes]
+    chosen = same or (of_metric if len(of_metric) == 1 else [])
     return chosen[0].title if chosen else None
 
 
 def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
-    name, found = named
-    notes = list(dict.fromkeys(score.signature for _, score in found))
+    name, scores = named
+    notes = list(dict.fromkeys(score.signature for _, score in scores))
     notes += ["Runs with other signatures are not comparable."] if len(notes) > 1 else []
-    cells = [(run, _cell(score)) for run, score in found]
+    cells = [(run, _cell(score)) for run, score in scores]
     return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
 
 
 def _error_rate(translated: Sequence[Translated], tests: Sequence[Tested]) -> list[Scores]:
     """Return the alignment error rate of runs with gold links, in forced decoding; none if there are no links."""
-    metric, runs, notes = AlignmentErrorRate(), list[tuple[int, Cell]](), list[str]()
+    metric = AlignmentErrorRate()
+    runs: list[tuple[int, Cell]] = []
+    notes: list[str] = []
     for test in tests:
         counts = [links for run in test.runs if (links := translated[run].links) is not None]
         if len(counts) == len(test.runs):
@@ -208,35 +221,35 @@ def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts]
     reads no texts. The texts of an example begin with those of `data.source`.
     """
     read = [0] if data.pairs else [number for number, source in enumerate(data.source) if source not in data.features]
-    lines = [max((each.texts[number][1] for number in read), key=len) for each in test.first.examples if read]
-    found = [
-        Group(each.name, len(each.sentences), test.cells(metric, counts, each.sentences))
-        for each in groups.by_length(lines)
+    lines = [max((example.texts[number][1] for number in read), key=len) for example in test.first.examples if read]
+    by_length = [
+        Group(bucket.name, len(bucket.sentences), test.cells(metric, counts, bucket.sentences))
+        for bucket in groups.by_length(lines)
     ]
-    return Groups(f"{name} by length of the source", "Words", "Sentences", found, metric.higher_is_better)
+    return Groups(f"{name} by length of the source", "Words", "Sentences", by_length, metric.higher_is_better)
 
 
 def _by_frequency(test: Tested, frequency: Frequency) -> Groups:
     """Group the words of the references, and those of translations alone."""
-    found = list[Group]()
+    by_frequency: list[Group] = []
     for bucket in range(len(groups.FREQUENCIES) + 1) if frequency else ():
         metric = groups.Words(frequency, bucket)
         counts = test.counts(metric)
-        if any(each.any() for each in counts):
+        if any(run_counts.any() for run_counts in counts):
             cells = test.cells(metric, counts, range(len(counts[0])))
-            found.append(Group(metric.group, metric.number(test.first.references), cells))
-    return Groups("F1 of words by their frequency in training", "Times", "Words", found)
+            by_frequency.append(Group(metric.group, metric.number(test.first.references), cells))
+    return Groups("F1 of words by their frequency in training", "Times", "Words", by_frequency)
 
 
 def _by_edits(test: Tested) -> Groups:
     """Group the edits that turn translations into references."""
     words = sum(len(line.split()) for line in test.first.references)
-    found = list[Group]()
+    by_edits: list[Group] = []
     for name in groups.EDITS:
         metric = groups.EditRate(name)
         counts = test.counts(metric)
-        found.append(Group(name, words, test.cells(metric, counts, range(len(counts[0])))))
-    return Groups("Edits by their type", "Edit", "Words", found, groups.EditRate.higher_is_better)
+        by_edits.append(Group(name, words, test.cells(metric, counts, range(len(counts[0])))))
+    return Groups("Edits by their type", "Edit", "Words", by_edits, groups.EditRate.higher_is_better)
 
 
 def training_words(run: Run) -> Frequency:
@@ -244,7 +257,7 @@ def training_words(run: Run) -> Frequency:
     names = _columns(run)
     try:
         texts = islice(read_texts(run.config.data.train, names), MOST_COUNTED) if names else ()
-        return groups.frequencies(each[-1] for each in texts)
+        return groups.frequencies(row[-1] for row in texts)
     except UserError:  # a run may have been moved away from its training data
         return {}
 

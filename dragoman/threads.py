@@ -21,7 +21,7 @@ MOST_THREADS = 1024  # largest number that can be requested
 WAITING = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
 
 _QUOTA = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")  # of control groups, version 2; version 1 (two files)
-_asked = ContextVar("_asked", default=0)  # the number that the running command requests; 0 = none
+_requested_count = ContextVar("_requested_count", default=0)  # the number that the running command requests; 0 = none
 
 
 def wait_briefly() -> None:
@@ -34,13 +34,13 @@ def wait_briefly() -> None:
 
 
 @contextmanager
-def asked(count: int) -> Iterator[None]:
+def override_count(count: int) -> Iterator[None]:
     """Use `count` threads inside the block, whatever the configuration says (for a command's `--threads`)."""
-    before = _asked.set(count)
+    before = _requested_count.set(count)
     try:
         yield
     finally:
-        _asked.reset(before)
+        _requested_count.reset(before)
 
 
 def decide(configured: int, workers: int) -> int:
@@ -48,15 +48,15 @@ def decide(configured: int, workers: int) -> int:
 
     In order of precedence: the command's `--threads`, the configuration, OMP_NUM_THREADS, an equal share of the cores.
     """
-    return _asked.get() or configured or _from_environment(workers) or max(1, cores() // workers)
+    return _requested_count.get() or configured or _from_environment(workers) or max(1, cores() // workers)
 
 
 def _from_environment(workers: int) -> int:
     """The first number in OMP_NUM_THREADS (such as `4` or `4,2`); 0 if it is not set or malformed, which OpenMP's
     runtime reports itself. With several workers 1 is ignored, since torchrun sets it if the user has set nothing.
     """
-    found = re.fullmatch(r"\s*(\d{1,9})\s*(,\s*\d+\s*)*", os.environ.get("OMP_NUM_THREADS", ""), re.ASCII)
-    count = min(int(found[1]), MOST_THREADS) if found else 0
+    match = re.fullmatch(r"\s*(\d{1,9})\s*(,\s*\d+\s*)*", os.environ.get("OMP_NUM_THREADS", ""), re.ASCII)
+    count = min(int(match[1]), MOST_THREADS) if match else 0
     return 0 if workers > 1 and count == 1 else count
 
 
@@ -76,13 +76,13 @@ def _quotas(root: Path) -> Iterator[float]:
             continue
         top = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
         group = top / path.strip("/")  # in a container, this may be a path that exists only outside
-        yield from (_quota(each) for each in (group, *group.parents) if each.is_relative_to(top))
+        yield from (_quota(parent) for parent in (group, *group.parents) if parent.is_relative_to(top))
 
 
 def _quota(group: Path) -> float:
-    told = " ".join(_read(group / name) for name in _QUOTA).split()
+    values = " ".join(_read(group / name) for name in _QUOTA).split()
     try:
-        time, period = map(int, told)
+        time, period = map(int, values)
     except ValueError:  # `max`, or no files
         return math.inf
     return time / period if time > 0 and period > 0 else math.inf

@@ -34,9 +34,9 @@ def multiply(tensors: Sequence[Tensor], factor: float) -> None:
     torch._foreach_mul_([*tensors], factor)
 
 
-def approach(tensors: Sequence[Tensor], others: Sequence[Tensor], share: float) -> None:
+def approach(tensors: Sequence[Tensor], targets: Sequence[Tensor], share: float) -> None:
     """Move tensors in place by this share of the way to others; on a GPU, many in a kernel."""
-    torch._foreach_lerp_([*tensors], [*others], share)
+    torch._foreach_lerp_([*tensors], [*targets], share)
 
 
 class WaitsForGpu(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -49,7 +49,7 @@ class WaitsForGpu(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         name = func.overloadpacket.__name__
         indices = args[1] if name in ("index", "index_put", "index_put_") else ()
-        if name in WAITING or any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
+        if name in WAITING or any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in indices):
             raise RuntimeError(f"a forward pass waits for the GPU ({name})")
         return func(*args, **kwargs or {})
 
@@ -92,8 +92,8 @@ def _with_cache(build: Callable[..., Any]) -> Callable[..., Any]:
 
 def capabilities() -> Mapping[str, object]:
     """Return the processor's instruction sets by name. Versions of torch without the public function know only two."""
-    told = getattr(torch.cpu, "get_capabilities", None)
-    if told is None:
-        return {name: getattr(torch.cpu, each, bool)() for name, each in CAPABILITIES.items()}
-    found: Mapping[str, object] = told()
-    return found
+    get_capabilities = getattr(torch.cpu, "get_capabilities", None)
+    if get_capabilities is None:
+        return {name: getattr(torch.cpu, function, bool)() for name, function in CAPABILITIES.items()}
+    instruction_sets: Mapping[str, object] = get_capabilities()
+    return instruction_sets

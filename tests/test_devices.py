@@ -15,7 +15,7 @@ import torch
 from dragoman import devices
 from dragoman.configuration.config import DeviceConfig
 from dragoman.configuration.document import ConfigError
-from dragoman.devices import EXPECTED, Device, Switches, asked, choose
+from dragoman.devices import EXPECTED, Device, Switches, choose, choose_config
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -66,10 +66,10 @@ def test_a_gpu_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, golden
 
 def test_a_name_takes_the_place_of_that_of_the_run() -> None:
     own = DeviceConfig(name="cuda", threads=3, precision="float32")
-    assert asked("cpu", own) == DeviceConfig(name="cpu", threads=3, precision="float32")
-    assert asked(DeviceConfig(threads=1), own) == DeviceConfig(threads=1)
+    assert choose_config("cpu", own) == DeviceConfig(name="cpu", threads=3, precision="float32")
+    assert choose_config(DeviceConfig(threads=1), own) == DeviceConfig(threads=1)
     with pytest.raises(ConfigError, match=r'^device\.name: expected one of auto, cpu, cuda, found "tpu"'):
-        asked("tpu", own)
+        choose_config("tpu", own)
 
 
 def test_takes_the_threads_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

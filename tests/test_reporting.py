@@ -241,7 +241,7 @@ def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run)
     translated = Translated(run, *development(run))
     specs = (Spec("bleu"), Spec("bleu", {"tokenise": "char"}))
     every = replace(run, config=run.config.model_copy(update={"metrics": specs}))
-    references = translated.sentences.known.references
+    references = translated.sentences.with_references.references
     metrics = {2.0: Bleu(tokenise="char"), 1.0: Bleu()}
     others = [
         Score(f"{metric.name}, copying en", value, metric.signature(1)).against(references)

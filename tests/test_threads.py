@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import threads
-from dragoman.threads import asked, cores, decide
+from dragoman.threads import cores, decide, override_count
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_the_environment_says_how_many(said: str, count: int, monkeypatch: pytes
     monkeypatch.setenv("OMP_NUM_THREADS", said)
     assert decide(0, 1) == count
     assert decide(3, 1) == 3  # the configuration comes first
-    with asked(2):
+    with override_count(2):
         assert decide(3, 1) == 2  # and the command line before that
     assert decide(3, 1) == 3
 
@@ -48,10 +48,10 @@ def test_of_several_workers_a_thread_each_is_torchruns_word(
 
 
 def test_what_a_command_is_asked_for_ends_with_it() -> None:
-    with asked(2):
-        with asked(4):
+    with override_count(2):
+        with override_count(4):
             assert decide(3, 1) == 4
-        with pytest.raises(ValueError, match="in the middle"), asked(5):
+        with pytest.raises(ValueError, match="in the middle"), override_count(5):
             raise ValueError("in the middle")
         assert decide(3, 1) == 2
     assert decide(3, 1) == 3

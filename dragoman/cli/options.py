@@ -56,7 +56,7 @@ Weights = Annotated[
 
 def _compute_with(context: Any, count: int | None) -> int | None:
     if count:
-        context.with_resource(threads.asked(count))
+        context.with_resource(threads.override_count(count))
     return count
 
 

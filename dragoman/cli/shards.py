@@ -205,14 +205,14 @@ class Worker:
         os.chdir(folder)
         self.options = options
         self._rest: tuple[int, Iterator[tuple[Given, ...]]] | None = None  # how many lines are read, and the others
-        with threads.asked(options.threads or 1):
+        with threads.override_count(options.threads or 1):
             self.pipeline = load_pipeline(options)
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Translate a shard. A user's error is returned as its line."""
         shard = json.loads(batch["shard"][0])
         messages, error = io.StringIO(), ""
-        with redirect_stderr(messages), threads.asked(self.options.threads or 1):
+        with redirect_stderr(messages), threads.override_count(self.options.threads or 1):
             try:
                 self._write(Shard(**{**shard, "path": Path(shard["path"])}))
             except UserError as refused:

@@ -101,7 +101,7 @@ def named(assignments: Sequence[str], translator: Translator) -> dict[str, Path]
 def memory_files(memory: str | None, runs: Sequence[Path]) -> list[Path]:
     """Return the files that runs read as their translation memory. UserError if one is missing."""
     readers = [data for data in _data(runs if memory else ()) if data.recalled]
-    return [path for data in readers for path in corpus_files(str(memory), data.asked, data.target)]
+    return [path for data in readers for path in corpus_files(str(memory), data.queried_source, data.target)]
 
 
 def languages(runs: Sequence[Path]) -> tuple[str, ...]:

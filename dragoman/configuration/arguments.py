@@ -1,4 +1,4 @@
-"""Arguments of the Python interface: wrong ones are told by their names, before something fails because of them."""
+"""Arguments of the Python interface: wrong ones are reported by name, before something fails because of them."""
 
 import math
 from numbers import Integral, Real
@@ -44,5 +44,5 @@ def number(value: object, name: str) -> float:
 
 def unexpected(value: object, name: str, expected: str) -> TypeError:
     """What is raised for a value of a wrong type."""
-    found = shortened(value) if isinstance(value, str | int | float | None) else type(value).__name__
-    return TypeError(f"{name}: expected {expected}, found {found}")
+    actual = shortened(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    return TypeError(f"{name}: expected {expected}, found {actual}")

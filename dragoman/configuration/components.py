@@ -147,21 +147,21 @@ def plain(value: Any) -> Any:
 
 def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> Part:
     """Build the part that `spec` names from `parts` and its options. UserError if the kind or an option is invalid."""
-    given, found = _checked(table, spec, ())
-    if found:
-        raise UserError("; ".join(str(problem) for problem in found))
-    return table[spec.kind](*parts, **given)
+    keywords, faults = _checked(table, spec, ())
+    if faults:
+        raise UserError("; ".join(str(problem) for problem in faults))
+    return table[spec.kind](*parts, **keywords)
 
 
-def read(table: Mapping[str, Callable[..., Any]], given: str | Mapping[str, Any] | Spec, path: Path = ()) -> Spec:
+def read(table: Mapping[str, Callable[..., Any]], part: str | Mapping[str, Any] | Spec, path: Path = ()) -> Spec:
     """The part that a text names or, in YAML, describes: `{kind: sample, top_p: 0.9}`; or a mapping like that, or a
     Spec. `path` is what it is given for. UserError if there is none, TypeError if it is none of these.
     """
-    spec = _named(given) if isinstance(given, str) else _described(given, path)
-    found = problems(table, spec, path)
-    if found:
-        every = (each._replace(path=path) if each.path == (*path, "kind") else each for each in found)
-        raise UserError("; ".join(map(str, every)))
+    spec = _named(part) if isinstance(part, str) else _described(part, path)
+    faults = problems(table, spec, path)
+    if faults:
+        relocated = (problem._replace(path=path) if problem.path == (*path, "kind") else problem for problem in faults)
+        raise UserError("; ".join(map(str, relocated)))
     return spec
 
 
@@ -171,10 +171,10 @@ def _named(text: str) -> Spec:
     return Spec.parse(value) if isinstance(value, dict) and isinstance(value.get("kind"), str) else Spec(text)
 
 
-def _described(given: Mapping[str, Any] | Spec, path: Path) -> Spec:
-    arguments.checked(given, dotted(path) or "part", str, Mapping, Spec)
+def _described(part: Mapping[str, Any] | Spec, path: Path) -> Spec:
+    arguments.checked(part, dotted(path) or "part", str, Mapping, Spec)
     try:
-        return Spec.parse(given)
+        return Spec.parse(part)
     except PydanticCustomError as error:
         raise UserError(str(Problem(path, error.message()))) from None
 
@@ -191,44 +191,47 @@ def options(constructor: Callable[..., Any]) -> list[str]:
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
     """The same Spec with all options explicit, in the constructor's order; an invalid Spec is returned unchanged."""
-    given, found = _checked(table, spec, ())
-    return spec if found else Spec(spec.kind, given)
+    keywords, faults = _checked(table, spec, ())
+    return spec if faults else Spec(spec.kind, keywords)
 
 
 def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> tuple[dict[str, Any], list[Problem]]:
     """Every option of the `spec` at `path`, given or by default, as the constructor takes it, and what is wrong."""
     if spec.kind not in table:
         return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
-    known = _parameters(table[spec.kind])
-    given, found = {name: parameter.default for name, parameter in known.items()}, list[Problem]()
+    parameters = _parameters(table[spec.kind])
+    keywords = {name: parameter.default for name, parameter in parameters.items()}
+    faults: list[Problem] = []
     for name, value in spec.options.items():
-        if name not in known:
-            hint = nearest(name, known) if known else f"'{spec.kind}' has no options"
-            found.append(Problem((*path, name), f"unknown key, {hint}"))
+        if name not in parameters:
+            hint = nearest(name, parameters) if parameters else f"'{spec.kind}' has no options"
+            faults.append(Problem((*path, name), f"unknown key, {hint}"))
         else:
-            given[name], messages = _validated(_validator(table[spec.kind], name), known[name].annotation, value)
-            found += (Problem((*path, name), message) for message in messages)
-    for name, parameter in known.items():
+            keywords[name], messages = _validated(
+                _validator(table[spec.kind], name), parameters[name].annotation, value
+            )
+            faults += (Problem((*path, name), message) for message in messages)
+    for name, parameter in parameters.items():
         if parameter.default is parameter.empty and name not in spec.options:
-            found.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
-    return given, found
+            faults.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
+    return keywords, faults
 
 
 @cache  # searches are built for each sentence
 def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """The keyword-only parameters with evaluated annotations (those of other parameters may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()
-    found = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    keyword_only = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
     function = inspect.unwrap(_initialiser(constructor) if inspect.isclass(constructor) else constructor)
     holder = types.SimpleNamespace(
         __annotations__={
             name: Any if parameter.annotation is parameter.empty else parameter.annotation
-            for name, parameter in found.items()
+            for name, parameter in keyword_only.items()
         }
     )
     namespace = getattr(function, "__globals__", {})
     hints = typing.get_type_hints(holder, globalns=namespace, include_extras=True)
-    return {name: parameter.replace(annotation=hints[name]) for name, parameter in found.items()}
+    return {name: parameter.replace(annotation=hints[name]) for name, parameter in keyword_only.items()}
 
 
 @cache

@@ -140,8 +140,8 @@ class DataConfig(Section):
         return tuple(MEMORY if number == 1 else f"{MEMORY}.{number}" for number in numbers)
 
     @property
-    def asked(self) -> str:
-        """The source that the memory is asked with: the first that is a text."""
+    def queried_source(self) -> str:
+        """The source that the memory is queried with: the first that is a text."""
         return next((name for name in self.source if name not in self.features), "")
 
     @property
@@ -164,9 +164,9 @@ class DataConfig(Section):
 
     def places(self, key: Literal["train", "dev"]) -> str:
         """The corpora of a key as text; with several pairs, each after the name of its pair."""
-        found = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
-        named = self.pairs and [f"{name} {place}" for name, place in found.items() if place]
-        return "; ".join(named or found.values())
+        corpora = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
+        named = self.pairs and [f"{name} {place}" for name, place in corpora.items() if place]
+        return "; ".join(named or corpora.values())
 
     @property
     def several(self) -> bool:
@@ -192,5 +192,5 @@ class DataConfig(Section):
         if not self.pairs:
             return f"{' and '.join(self.source)} to {self.target}"
         untrained = [pair.name for pair in self.language_pairs if not pair.train]
-        found = ", ".join(pair.name for pair in self.trained)
-        return f"{found}; zero-shot {', '.join(untrained)}" if untrained else found
+        directions = ", ".join(pair.name for pair in self.trained)
+        return f"{directions}; zero-shot {', '.join(untrained)}" if untrained else directions

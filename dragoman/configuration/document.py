@@ -34,23 +34,23 @@ def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequen
     """
     document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
     if document.value is None and document.faults:
-        raise ConfigError(_told(document, []))
+        raise ConfigError(_format_problems(document, []))
     if not isinstance(document.value, dict | None):
         raise ConfigError(f"{document.name}:1: expected keys and values, found {shown(document.value)}")
     written = {key: value if isinstance(value, str) else _written(value, key) for key, value in overrides.items()}
     for key, text in sorted(written.items(), key=lambda item: item[0].count(".")):
         yaml.override(document, key, text)
     values = {"data": {}, **(document.value or {})}
-    config, found, wrong = sections.validate(Config, values)
-    unfit = {problem.path for problem in found} | {fault.path for fault in document.faults}
+    config, problems, wrong = sections.validate(Config, values)
+    unfit = {problem.path for problem in problems} | {fault.path for fault in document.faults}
     if unfit:
         config = sections.sound(Config, values, unfit)
     if config:
-        every = [required, *checks] if wrong else [required, contradictions, *checks]
-        found += [problem for problem in _problems(config, every) if not _within(problem.path, unfit)]
-        found = _telling(found, unfit)
-    if config is None or found or document.faults:
-        raise ConfigError(_told(document, found))
+        all_checks = [required, *checks] if wrong else [required, contradictions, *checks]
+        problems += [problem for problem in _problems(config, all_checks) if not _within(problem.path, unfit)]
+        problems = _drop_consequences(problems, unfit)
+    if config is None or problems or document.faults:
+        raise ConfigError(_format_problems(document, problems))
     return config
 
 
@@ -76,19 +76,19 @@ def _plain(value: Any, key: str) -> Any:
 
 def check(config: Config, checks: Sequence[Check]) -> None:
     """Check a configuration that was made in Python. Raises ConfigError with all its problems."""
-    found = _telling(_problems(config, [required, contradictions, *checks]))
-    if found:
-        raise ConfigError("\n".join(map(str, found)))
+    problems = _drop_consequences(_problems(config, [required, contradictions, *checks]))
+    if problems:
+        raise ConfigError("\n".join(map(str, problems)))
 
 
 def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
     return [problem for check in checks for problem in check(config)]
 
 
-def _telling(problems: list[Problem], unfit: Collection[Path] = ()) -> list[Problem]:
+def _drop_consequences(problems: list[Problem], unfit: Collection[Path] = ()) -> list[Problem]:
     """The problems without those from a comparison with a key that is wrong itself, or `unfit`."""
     faults = {*unfit, *(problem.path for problem in problems)}
-    return [each for each in problems if not any(_is_wrong(path, faults) for path in each.beside)]
+    return [problem for problem in problems if not any(_is_wrong(path, faults) for path in problem.beside)]
 
 
 def _is_wrong(path: Path, faults: set[Path]) -> bool:
@@ -98,22 +98,22 @@ def _is_wrong(path: Path, faults: set[Path]) -> bool:
     return _within(path, faults) or path in kinds | items
 
 
-def _within(path: Path, others: set[Path]) -> bool:
-    return any(path[:length] in others for length in range(len(path) + 1))
+def _within(path: Path, paths: set[Path]) -> bool:
+    return any(path[:length] in paths for length in range(len(path) + 1))
 
 
-def _told(document: yaml.Document, problems: list[Problem]) -> str:
+def _format_problems(document: yaml.Document, problems: list[Problem]) -> str:
     """The message with a line for each fault and problem, in the order of the file, overrides last."""
-    found = list(document.faults)
-    unread = {fault.path for fault in found}
+    faults = list(document.faults)
+    unread = {fault.path for fault in faults}
     for path, message, _ in problems:
         if path not in unread:
-            known = document.nearest(path)
+            existing = document.nearest(path)
             # In `score: dott`, the kind was written without a key `kind`.
-            key = path[:-1] if path[-1:] == ("kind",) and path != known else path
-            found.append(yaml.Fault(document.places.get(known, document.place(1)), key, message))
+            key = path[:-1] if path[-1:] == ("kind",) and path != existing else path
+            faults.append(yaml.Fault(document.places.get(existing, document.place(1)), key, message))
     lines = []
-    for place, path, message in sorted(found, key=lambda fault: fault.place):
+    for place, path, message in sorted(faults, key=lambda fault: fault.place):
         named = not path or place.text == f"--{dotted(path)}"
         lines.append(f"{place.text}: {message}" if named else f"{place.text}: {dotted(path)}: {message}")
     return "\n".join(lines)
@@ -131,5 +131,5 @@ def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> 
 
 def schema(tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
     """The JSON schema of a configuration, with the kinds in `tables`, for editors that complete and check YAML."""
-    found = {"$schema": GenerateJsonSchema.schema_dialect, **sections.schema(Config, tables), "title": TITLE}
-    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    json_schema = {"$schema": GenerateJsonSchema.schema_dialect, **sections.schema(Config, tables), "title": TITLE}
+    return json.dumps(json_schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

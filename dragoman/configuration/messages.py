@@ -59,18 +59,18 @@ def _jsonable(value: Any) -> Any:
 
 def nearest(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
     """`did you mean 'size'?`, or a list of the valid names if none is similar."""
-    close, known = _close(name, list(names)), sorted(names)
+    close, valid = _close(name, list(names)), sorted(names)
     if close:
         return f"did you mean '{close}'?"
-    return "expected one of " + ", ".join(known[:MOST]) + ", ..." * (len(known) > MOST)
+    return "expected one of " + ", ".join(valid[:MOST]) + ", ..." * (len(valid) > MOST)
 
 
 def _close(name: str, names: Sequence[str]) -> str | None:
     if synonym := own_name(name, names):
         return synonym
-    lower = {str(each).lower(): str(each) for each in names}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
-    return lower[found[0]] if found else None
+    lower = {str(candidate).lower(): str(candidate) for candidate in names}
+    matches = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return lower[matches[0]] if matches else None
 
 
 def _choices(annotation: Any) -> list[str]:

@@ -13,10 +13,10 @@ ONE_PAIR = ("source", "target", "train", "dev")
 def required(config: Config) -> Iterator[Problem]:
     """Problems with the keys of a single language pair: missing, or given beside a list of pairs."""
     for name in ONE_PAIR:
-        path, given = ("data", name), bool(getattr(config.data, name))
-        if config.data.pairs and given:
+        path, present = ("data", name), bool(getattr(config.data, name))
+        if config.data.pairs and present:
             yield Problem(path, "data.pairs says it for each pair; leave out one of them")
-        elif not config.data.pairs and not given:
+        elif not config.data.pairs and not present:
             yield Problem(path, f"required: {DataConfig.model_fields[name].description}")
 
 
@@ -53,8 +53,8 @@ def contradictions(config: Config) -> Iterator[Problem]:
     yield from _repeated(("metrics",), kinds, kinds)
     yield from _repeated(("model", "attention", "terms"), terms, [term.kind for term in terms])
     if training.metric not in (*kinds, *UNTRANSLATED):
-        known = nearest(training.metric, [*kinds, *UNTRANSLATED])
-        message = f"'{training.metric}' is not listed in metrics; {known}"
+        hint = nearest(training.metric, [*kinds, *UNTRANSLATED])
+        message = f"'{training.metric}' is not listed in metrics; {hint}"
         yield Problem(("training", "metric"), message, beside=(("metrics",),))
 
 
@@ -118,7 +118,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
 def _mixture(data: DataConfig) -> Iterator[Problem]:
     """Problems of drawing from several parts with other shares than their own."""
     count, what = len(data.parts), "pairs with 'train'" if data.pairs else "corpora in data.train"
-    if data.temperature != 1 and count < 2 and (count or not data.pairs):  # without any, that is told
+    if data.temperature != 1 and count < 2 and (count or not data.pairs):  # if there is none, that is reported
         yield Problem(("data", "temperature"), f"is for drawing from several {what}")
     if data.weights and data.temperature != 1:
         yield Problem(("data", "weights"), "says what data.temperature says, too; leave out one of them")
@@ -156,9 +156,9 @@ def _protection(data: DataConfig) -> Iterator[Problem]:
 def _memory(data: DataConfig) -> Iterator[Problem]:
     """A memory is asked with a text, and its answers are a source of their own."""
     path = ("data", "memory")
-    if not data.asked:
+    if not data.queried_source:
         yield Problem(path, "is asked with a text, and there is none (data.features)")
-    if data.asked == data.target:
+    if data.queried_source == data.target:
         yield Problem(path, f"has pairs of two languages by their names, and both are '{data.target}'")
     for number, name in enumerate(data.source):
         if name in data.recalled:
@@ -172,8 +172,8 @@ def _features(config: Config) -> Iterator[Problem]:
         if name not in data.source:
             yield Problem(("data", "features", number), f"'{name}' is none of data.source: {', '.join(data.source)}")
         if name in (data.edits, *data.features[:number]):
-            told = "is a text (data.edits)" if name == data.edits else "is there already"
-            yield Problem(("data", "features", number), f"'{name}' {told}")
+            reason = "is a text (data.edits)" if name == data.edits else "is there already"
+            yield Problem(("data", "features", number), f"'{name}' {reason}")
     if data.alignments and data.features:
         yield Problem(("data", "alignments"), "links are between words, and data.features are none")
     for number, name in enumerate(only):

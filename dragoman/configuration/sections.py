@@ -40,15 +40,15 @@ class Section(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        found = handler(schema)
-        keys = handler.resolve_ref_schema(found)["properties"]
+        json_schema = handler(schema)
+        keys = handler.resolve_ref_schema(json_schema)["properties"]
         for name, field in cls.model_fields.items():
             if _inner(field):
                 keys[name] = {"anyOf": [{"$ref": keys[name].pop("$ref")}, {"type": "null"}], **keys[name]}
             elif isinstance(field.default, Spec):
                 for way in keys[name]["anyOf"]:
                     way.pop("required", None)  # the default's kind
-        return found
+        return json_schema
 
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
@@ -103,15 +103,15 @@ def validate(root: type[Tree], values: Mapping[str, Any]) -> tuple[Tree | None, 
         return root.model_validate(values, strict=True), [], False
     except ValidationError as error:
         groups: dict[Path, list[ErrorDetails]] = {}
-        for each in error.errors():
-            below = len(_holder(root, each["loc"])[1]) - 1  # indices of a list, names of types
-            groups.setdefault(each["loc"][: len(each["loc"]) - below], []).append(each)
-        found = [
+        for error_details in error.errors():
+            below = len(_holder(root, error_details["loc"])[1]) - 1  # indices of a list, names of types
+            groups.setdefault(error_details["loc"][: len(error_details["loc"]) - below], []).append(error_details)
+        problems = [
             Problem(path, text)
             for path, errors in groups.items()
-            for text in _told(root, path, errors, _value(values, path))
+            for text in _error_texts(root, path, errors, _value(values, path))
         ]
-        return None, found, any(each["type"] != "extra_forbidden" for each in error.errors())
+        return None, problems, any(error_details["type"] != "extra_forbidden" for error_details in error.errors())
 
 
 def _value(values: Any, path: Path) -> Any:
@@ -123,7 +123,7 @@ def _value(values: Any, path: Path) -> Any:
     return values
 
 
-def _told(root: type[Section], path: Path, errors: list[ErrorDetails], value: Any) -> list[str]:
+def _error_texts(root: type[Section], path: Path, errors: list[ErrorDetails], value: Any) -> list[str]:
     """The messages for the errors at one key."""
     section, (name, *_) = _holder(root, path)
     field = section.model_fields.get(str(name))
@@ -160,7 +160,7 @@ def sound(root: type[Tree], values: Mapping[str, Any], unfit: Iterable[Path]) ->
         if field is not None and field.is_required():
             holder[str(name)] = UNKNOWN
         elif field is not None and (item := _item(field)):
-            needed = [key for key, each in item.model_fields.items() if each.is_required()]
+            needed = [key for key, inner_field in item.model_fields.items() if inner_field.is_required()]
             holder[str(name)] = [dict.fromkeys(needed, UNKNOWN)]
     try:
         return root.model_validate(rest, strict=True)
@@ -189,10 +189,10 @@ def changed_values(section: Section) -> dict[str, Any]:
 
 def at(section: Section, path: Path) -> Any:
     """The value at a path."""
-    found: Any = section
+    value: Any = section
     for name in path:
-        found = getattr(found, str(name))
-    return found
+        value = getattr(value, str(name))
+    return value
 
 
 def replaced(section: Tree, path: Path, new: Any) -> Tree:
@@ -205,8 +205,8 @@ def replaced(section: Tree, path: Path, new: Any) -> Tree:
 
 def specs(section: Section, path: Path) -> dict[Path, Spec]:
     """The Specs at a path, one or a list of them, each by its own path."""
-    found = at(section, path)
-    return {path: found} if isinstance(found, Spec) else {(*path, n): each for n, each in enumerate(found)}
+    value = at(section, path)
+    return {path: value} if isinstance(value, Spec) else {(*path, n): spec for n, spec in enumerate(value)}
 
 
 def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:
@@ -235,14 +235,14 @@ def notes(
 
 def schema(root: type[Section], tables: Tables) -> dict[str, Any]:
     """The JSON schema with the kinds of parts in its descriptions."""
-    found = root.model_json_schema()
+    json_schema = root.model_json_schema()
     for path, note in notes(root, tables):
-        keys = found["properties"]
+        keys = json_schema["properties"]
         for name in path[:-1]:
             section = keys[name]["anyOf"][0]["$ref"].rpartition("/")[2]
-            keys = found["$defs"][section]["properties"]
+            keys = json_schema["$defs"][section]["properties"]
         keys[path[-1]]["description"] = note
-    return found
+    return json_schema
 
 
 def differences(one: Section, other: Section, path: Path = ()) -> Iterator[Path]:

@@ -161,8 +161,8 @@ def _scalar(node: Node) -> Any:
 
 def override(document: Document, key: str, text: str) -> None:
     """Set `key` (dotted; it need not exist yet) to the value of `text` as YAML."""
-    given = _read(text, Override(f"--{key}"))
-    place = given.place(1)
+    parsed = _read(text, Override(f"--{key}"))
+    place = parsed.place(1)
     holder = document.value = document.value or {}
     *before, last = key.split(".")
     path: Path = ()
@@ -178,10 +178,10 @@ def override(document: Document, key: str, text: str) -> None:
             document.places[path] = place
         holder[name] = holder = inner
     path = (*path, last)
-    document.places = {known: there for known, there in document.places.items() if known[: len(path)] != path}
-    document.places |= {path: place} | {(*path, *inner): place for inner in given.places}
-    document.faults += [fault._replace(path=(*path, *fault.path)) for fault in given.faults]
-    holder[last] = given.value
+    document.places = {old_path: there for old_path, there in document.places.items() if old_path[: len(path)] != path}
+    document.places |= {path: place} | {(*path, *inner): place for inner in parsed.places}
+    document.faults += [fault._replace(path=(*path, *fault.path)) for fault in parsed.faults]
+    holder[last] = parsed.value
 
 
 def write(values: Mapping[str, Any], notes: Mapping[Path, str] | None = None) -> str:

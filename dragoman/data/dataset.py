@@ -137,7 +137,7 @@ class Dataset:
         prepare(data, text, seed, folder, keep_units=keep_units, surfaces=any(surfaces))
         sides = load(data, folder)
         if data.recalled:
-            known, asked = recall(data, sides.values(), folder), data.source.index(data.asked)
+            known, asked = recall(data, sides.values(), folder), data.source.index(data.queried_source)
             development = [
                 [_recalled(each, known.texts(str(each.sources[asked]))) for each in part] for part in development
             ]

@@ -49,18 +49,18 @@ class Recall:
 
 def keep(data: DataConfig, folder: Path) -> None:
     """Write the training pairs to the run folder."""
-    write(folder / MEMORY, read_pairs(data.train, data.asked, data.target), (data.asked, data.target))
+    write(folder / MEMORY, read_pairs(data.train, data.queried_source, data.target), (data.queried_source, data.target))
 
 
 def recall(data: DataConfig, sources: Iterable[Source], folder: Path, place: str | Path | None = None) -> Recall:
     """Load the translation memory of a run: the pairs in its folder, or those of another corpus. UserError if these
     cannot be read, or if there are none.
     """
-    (language,) = (source for source in sources if source.name == data.asked)
+    (language,) = (source for source in sources if source.name == data.queried_source)
     assert isinstance(language, Language)
-    pairs = read_pairs(folder / MEMORY if place is None else place, data.asked, data.target)
+    pairs = read_pairs(folder / MEMORY if place is None else place, data.queried_source, data.target)
     memory = components.build(MEMORIES, data.memory, pairs, language.text.normalise, language.text.tokenise)
     assert isinstance(memory, Nearest)
     if place is not None and not memory:
-        raise UserError(f"{place}: has no pairs of {data.asked} and {data.target} to look up")
-    return Recall(memory, data.asked, data.recalled)
+        raise UserError(f"{place}: has no pairs of {data.queried_source} and {data.target} to look up")
+    return Recall(memory, data.queried_source, data.recalled)

@@ -96,8 +96,8 @@ class OnnxModel(Predictor[Tensors]):
         self, output: Callable[[Float[Tensor, "R F"]], Distribution], symbols: Int[Tensor, "R"], state: Tensors
     ) -> Prediction[Tensors]:
         features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
-        found, following = output(features), Tensors(tuple(step_state), state.source_state)
-        return Prediction(found.log_probs, (weights,), following, found.ids, found.figures)
+        distribution, following = output(features), Tensors(tuple(step_state), state.source_state)
+        return Prediction(distribution.log_probs, (weights,), following, distribution.ids, distribution.figures)
 
     def _predict_best(self, count: Int[Tensor, "1"], symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
         log_probs, ids, weights, *step_state = self._best(count, symbols, *state.step_state, *state.source_state)
@@ -136,12 +136,12 @@ class _Graph:
         # A spinning thread would take the core from torch, which does the search between two steps.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = runtime.InferenceSession(folder / f"{name}.onnx", options, providers=["CPUExecutionProvider"])
-        used = {each.name for each in self._session.get_inputs()}
+        used = {graph_input.name for graph_input in self._session.get_inputs()}
         self._inputs = [(name, place) for place, name in enumerate(names) if name in used]
 
     def __call__(self, *tensors: Tensor) -> list[Tensor]:
-        found = self._session.run(None, {name: tensors[place].numpy() for name, place in self._inputs})
-        return [torch.from_numpy(each) for each in found]
+        arrays = self._session.run(None, {name: tensors[place].numpy() for name, place in self._inputs})
+        return [torch.from_numpy(array) for array in arrays]
 
 
 def read(run: Run, weights: str | None, threads: int, output: Callable[[], Output]) -> OnnxModel:
@@ -166,12 +166,12 @@ def read(run: Run, weights: str | None, threads: int, output: Callable[[], Outpu
 def read_note(folder: Path) -> Note:
     path = folder / NOTE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found == BEGUN:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        if fields == BEGUN:
             raise UserError(f"{folder}: the export was not finished; {AGAIN}")
-        if "version" in found and found["version"] != VERSION:
-            raise UserError(f"{path}: {written_by(found['version'], VERSION)}; {AGAIN}")
-        return Note(**found)
+        if "version" in fields and fields["version"] != VERSION:
+            raise UserError(f"{path}: {written_by(fields['version'], VERSION)}; {AGAIN}")
+        return Note(**fields)
     except FileNotFoundError:
         raise UserError(f"{folder}: no such export; `dragoman export --onnx` makes it") from None
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -181,8 +181,8 @@ def read_note(folder: Path) -> Note:
 def is_export(folder: Path) -> bool:
     """Whether `export` of any version wrote to a folder, even if it did not finish."""
     with suppress(OSError, ValueError, RecursionError):
-        found = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        return isinstance(found, dict) and (found == BEGUN or {"weights", "weights_digest", "graphs"} <= found.keys())
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        return isinstance(note, dict) and (note == BEGUN or {"weights", "weights_digest", "graphs"} <= note.keys())
     return False
 
 

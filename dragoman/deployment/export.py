@@ -32,11 +32,11 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
     _begin(folder)
     try:
-        made = tracing.trace(model)
+        graphs = tracing.trace(model)
     except torch.onnx.OnnxExporterError as error:
         raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
     files = {}
-    for name, graph in made.models(int8=int8).items():
+    for name, graph in graphs.models(int8=int8).items():
         file = folder / f"{name}.onnx"
         with write_atomically(file, "wb") as output:
             output.write(graph.SerializeToString())
@@ -45,7 +45,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     inside = path.is_relative_to(run.folder.path)
     name = str(path.relative_to(run.folder.path)) if inside else str(path.resolve())
     note = Note(
-        VERSION, name, compute_sha256(path), precision, model.start_id, made.step_state, made.source_state, files
+        VERSION, name, compute_sha256(path), precision, model.start_id, graphs.step_state, graphs.source_state, files
     )
     with write_atomically(folder / NOTE) as text:
         json.dump(note._asdict(), text, indent=1)

@@ -32,30 +32,30 @@ def keep(model: Any, outputs: list[str]) -> None:
     """Keep only these outputs, in this order, and what they are computed from."""
     graph = model.graph
     needed = _needed(graph, outputs)
-    by_name = {each.name: each for each in graph.output}
+    by_name = {value_info.name: value_info for value_info in graph.output}
     kept = {
         "output": [by_name[name] for name in outputs],
         "node": [node for node in graph.node if needed.intersection(node.output)],
-        "input": [each for each in graph.input if each.name in needed],
-        "initializer": [each for each in graph.initializer if each.name in needed],
+        "input": [graph_input for graph_input in graph.input if graph_input.name in needed],
+        "initializer": [initializer for initializer in graph.initializer if initializer.name in needed],
     }
-    for field, found in kept.items():
+    for field, parts in kept.items():
         held = getattr(graph, field)
         del held[:]
-        held.extend(found)
+        held.extend(parts)
 
 
 def with_best(step: Any, output: Any) -> Any:
     """Return the step and the output as one graph, which leaves out most symbols: it has those that are among the
     `count` most probable ones of any row, and the specials. It returns their log P, their ids in ascending order, and
-    what else the step returns.
+    the other outputs of the step.
     """
     from onnx import TensorProto, compose, helper, numpy_helper
 
     named = compose.add_prefix(output, "output.", rename_inputs=False, rename_outputs=False)
-    made = compose.merge_models(step, named, [("features", "features")])
-    graph, [log_probs] = made.graph, output.graph.output
-    others = [each.name for each in step.graph.output if each.name != "features"]
+    merged = compose.merge_models(step, named, [("features", "features")])
+    graph, [log_probs] = merged.graph, output.graph.output
+    other_outputs = [output_info.name for output_info in step.graph.output if output_info.name != "features"]
     symbols = log_probs.type.tensor_type.shape.dim[1].dim_value
     for name, numbers in (("best.most", [symbols]), ("best.specials", range(len(SPECIALS))), ("best.row", [-1])):
         graph.initializer.append(numpy_helper.from_array(np.array(numbers, dtype=np.int64), name))
@@ -72,8 +72,8 @@ def with_best(step: Any, output: Any) -> Any:
     )
     graph.output.append(helper.make_tensor_value_info("best.log_probs", TensorProto.FLOAT, ["R", "C"]))
     graph.output.append(helper.make_tensor_value_info("ids", TensorProto.INT64, ["C"]))
-    keep(made, ["best.log_probs", "ids", *others])
-    return made
+    keep(merged, ["best.log_probs", "ids", *other_outputs])
+    return merged
 
 
 @quietly()
@@ -104,7 +104,8 @@ def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> s
     """Return the inputs that affect these outputs, of this step or of a later one. `carried` maps an input to the
     output of the step before that it receives.
     """
-    wanted, needed = set(outputs), set[str]()
+    wanted = set(outputs)
+    needed: set[str] = set()
     while not wanted <= needed:
         needed = _needed(step.graph, wanted)
         wanted |= {output for name, output in carried.items() if name in needed}
@@ -113,10 +114,13 @@ def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> s
 
 def measure_by(model: Any, names: Iterable[str]) -> None:
     """Read sizes from these inputs instead of others, so that an input of which only sizes are read is not needed."""
-    sizes = {each.name: [axis.dim_param for axis in each.type.tensor_type.shape.dim] for each in model.graph.input}
+    sizes = {
+        graph_input.name: [axis.dim_param for axis in graph_input.type.tensor_type.shape.dim]
+        for graph_input in model.graph.input
+    }
     places = {size: (name, axis) for name in names for axis, size in enumerate(sizes[name]) if size}
     for node in model.graph.node:
-        bounds = {each.name: each for each in node.attribute}
+        bounds = {attribute.name: attribute for attribute in node.attribute}
         if node.op_type != "Shape" or node.input[0] not in sizes or bounds.keys() != {"start", "end"}:
             continue
         start, end = bounds["start"], bounds["end"]

@@ -31,9 +31,9 @@ class Graphs(NamedTuple):
 
     def models(self, *, int8: bool) -> dict[str, Any]:
         """Return all graphs by name."""
-        every = {"start": self.start, "step": self.step, "output": self.output}
-        found = {name: graphs.quantised(graph) if int8 else graph for name, graph in every.items()}
-        return found | {"best": graphs.with_best(found["step"], found["output"])}
+        models = {"start": self.start, "step": self.step, "output": self.output}
+        converted = {name: graphs.quantised(graph) if int8 else graph for name, graph in models.items()}
+        return converted | {"best": graphs.with_best(converted["step"], converted["output"])}
 
 
 @graphs.quietly()
@@ -55,16 +55,16 @@ def trace(model: Seq2Seq) -> Graphs:
     return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state)))
 
 
-def _without_unread(made: Graphs) -> Graphs:
+def _without_unread(traced: Graphs) -> Graphs:
     """Return the graphs without the tensors of the state that no step reads except for their sizes."""
-    graphs.measure_by(made.step, ["symbols", *made.source_state])
-    read = graphs.read_inputs(made.step, PREDICTED, {name: _following(name) for name in made.step_state})
+    graphs.measure_by(traced.step, ["symbols", *traced.source_state])
+    read = graphs.read_inputs(traced.step, PREDICTED, {name: _following(name) for name in traced.step_state})
     step_state, source_state = (
-        [name for name in names if name in read] for names in (made.step_state, made.source_state)
+        [name for name in names if name in read] for names in (traced.step_state, traced.source_state)
     )
-    graphs.keep(made.start, [*step_state, *source_state])
-    graphs.keep(made.step, [*PREDICTED, *map(_following, step_state)])
-    return made._replace(step_state=step_state, source_state=source_state)
+    graphs.keep(traced.start, [*step_state, *source_state])
+    graphs.keep(traced.step, [*PREDICTED, *map(_following, step_state)])
+    return traced._replace(step_state=step_state, source_state=source_state)
 
 
 class Input(NamedTuple):
@@ -76,7 +76,7 @@ class Input(NamedTuple):
 
 
 def _names(inputs: list[Input]) -> list[str]:
-    return [each.name for each in inputs]
+    return [graph_input.name for graph_input in inputs]
 
 
 def _following(name: str) -> str:
@@ -122,16 +122,16 @@ def _state_inputs(model: Seq2Seq, state: State) -> tuple[list[Input], list[Input
         _state(model, steps=STEPS_TRACED - 1),
     ]
 
-    def inputs(name: str, tree: Any, others: list[Any]) -> list[Input]:
-        every = zip(_leaves(tree), *map(_leaves, others), strict=True)
+    def inputs(name: str, tree: Any, smaller_trees: list[Any]) -> list[Input]:
+        aligned_leaves = zip(_leaves(tree), *map(_leaves, smaller_trees), strict=True)
         return [
             Input(f"{name}.{number}", tensor, _axes(tensor, compared))
-            for number, (tensor, *compared) in enumerate(every)
+            for number, (tensor, *compared) in enumerate(aligned_leaves)
         ]
 
     return (
-        inputs("step_state", state.step_state, [each.step_state for each in smaller]),
-        inputs("source_state", state.source_state, [each.source_state for each in smaller]),
+        inputs("step_state", state.step_state, [smaller_state.step_state for smaller_state in smaller]),
+        inputs("source_state", state.source_state, [smaller_state.source_state for smaller_state in smaller]),
     )
 
 
@@ -147,14 +147,14 @@ def _axes(tensor: Tensor, smaller: list[Tensor]) -> Axes:
 
 def _leaves(tree: Any) -> list[Tensor]:
     """Return the tensors of a state, in the order of `each_tensor`."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
-        found.append(tensor)
+        tensors.append(tensor)
         return tensor
 
     each_tensor(note, tree)
-    return found
+    return tensors
 
 
 class _Start(nn.Module):
@@ -164,8 +164,8 @@ class _Start(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        ids, mask = given
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ids, mask = tensors
         state = self.model.begin((Sequence(ids, mask),))
         return tuple(_leaves((state.step_state, state.source_state)))
 
@@ -178,8 +178,8 @@ class _Step(nn.Module):
         self.model = model
         self.like = like
 
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        symbols, *tensors = given
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        symbols, *tensors = inputs
         rest = iter(tensors)
         step_state, source_state = each_tensor(lambda _: next(rest), (self.like.step_state, self.like.source_state))
         features, weights, state = self.model.step(
@@ -195,8 +195,8 @@ class _Output(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, *given: Tensor) -> Tensor:
-        (features,) = given
+    def forward(self, *tensors: Tensor) -> Tensor:
+        (features,) = tensors
         return self.model.output.log_probs(Readout(features))
 
 
@@ -207,8 +207,8 @@ def _graph(module: nn.Module, inputs: list[Input], outputs: list[str]) -> Any:
     # The exporter need not infer how many rows a sentence has.
     traced = torch.export.export(
         module.eval(),
-        tuple(each.example for each in inputs),
-        dynamic_shapes=(tuple(each.axes for each in inputs),),
+        tuple(graph_input.example for graph_input in inputs),
+        dynamic_shapes=(tuple(graph_input.axes for graph_input in inputs),),
         prefer_deferred_runtime_asserts_over_guards=True,
     )
     program = torch.onnx.export(traced, input_names=_names(inputs), output_names=outputs, dynamo=True, verbose=False)

@@ -89,11 +89,11 @@ def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Se
     there is no text, if there are several language pairs, no metrics, or the target is the source (data.noise).
     UserError if the training pairs cannot be read.
     """
-    if data.pairs or data.target in data.source or not data.asked or not metrics:
+    if data.pairs or data.target in data.source or not data.queried_source or not metrics:
         return None
-    copied = data.edits if data.edits in data.source else data.asked
+    copied = data.edits if data.edits in data.source else data.queried_source
     some, memory = sample(dev), _memory(data, text)
-    asked = [str(each.sources[data.source.index(data.asked)]) for each in some]
+    asked = [str(each.sources[data.source.index(data.queried_source)]) for each in some]
     answers = [next((match.translation for match in memory.index.matches(source)), "") for source in asked]
     found = {
         f"copying {copied}": [str(each.sources[data.source.index(copied)]) for each in some],

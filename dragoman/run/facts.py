@@ -14,7 +14,7 @@ from dragoman.files.reading import read_lines
 from dragoman.model.inputs import model_inputs
 from dragoman.model.parameters import count_parameters
 from dragoman.model.weights import read_note
-from dragoman.run.folder import told
+from dragoman.run.folder import describe_weights
 from dragoman.run.run import Run
 
 Row: TypeAlias = dict[str, Any]
@@ -24,24 +24,24 @@ def facts(run: Run) -> list[tuple[str, str]]:
     """Return the facts about a run, as labels and texts."""
     config = run.config
     sides = (*run.sources, run.target)
-    sizes = [len(each.vocabulary) for each in sides if isinstance(each, Language)]
-    regions = [f"{each.name}: {each.size:,} numbers" for each in run.sources if isinstance(each, FeatureSource)]
+    sizes = [len(side.vocabulary) for side in sides if isinstance(side, Language)]
+    regions = [f"{source.name}: {source.size:,} numbers" for source in run.sources if isinstance(source, FeatureSource)]
     parts = count_parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
-    every = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
-    shared = every if config.text.shared_vocabulary else ""
+    notes = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
+    shared = notes if config.text.shared_vocabulary else ""
     units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
     return [
         ("languages", config.data.languages),
         ("training data", config.data.places("train")),
         ("development data", config.data.places("dev")),
         ("symbols", f"{' and '.join(f'{size:,}' for size in sizes)} ({units}{shared})"),
-        *([("regions", "; ".join([*regions, _told(config.model.features)]))] if regions else []),
-        ("encoder", _told(config.model.encoder)),
-        ("bridge", _told(config.model.bridge)),
-        ("attention", "; ".join(map(_told, config.model.attention.chosen()))),
-        *([("combination", _told(config.model.combination))] if config.combines else []),
-        ("decoder", _told(config.model.decoder)),
-        ("output", _told(config.model.output)),
+        *([("regions", "; ".join([*regions, _describe_part(config.model.features)]))] if regions else []),
+        ("encoder", _describe_part(config.model.encoder)),
+        ("bridge", _describe_part(config.model.bridge)),
+        ("attention", "; ".join(map(_describe_part, config.model.attention.chosen()))),
+        *([("combination", _describe_part(config.model.combination))] if config.combines else []),
+        ("decoder", _describe_part(config.model.decoder)),
+        ("output", _describe_part(config.model.output)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
         *([("begun with", run.folder.ancestor)] if run.folder.ancestor else []),
@@ -50,10 +50,10 @@ def facts(run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def _told(spec: Spec) -> str:
+def _describe_part(spec: Spec) -> str:
     """Describe a part with the options that are on: neither null nor false nor 0."""
     on = (name if value is True else f"{name} {value}" for name, value in spec.options.items() if value)
-    return ", ".join([spec.kind, *(each.replace("_", " ") for each in on)])
+    return ", ".join([spec.kind, *(option.replace("_", " ") for option in on)])
 
 
 def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -62,24 +62,25 @@ def _progress(rows: Sequence[Row]) -> list[tuple[str, str]]:
         return [("training", "has not begun")]
     last = rows[-1]
     state = "ended" if any(key.startswith("final/") for key in last) else "under way"
-    found = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
+    training_facts = [("training", f"{state}: {last['step']:,} steps, {last['time'] / 60:.1f} minutes")]
     speeds = [row["train/symbols_per_second"] for row in rows if "train/symbols_per_second" in row]
     if speeds:
-        found.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
+        training_facts.append(("speed", f"{float(np.median(speeds)):,.0f} target symbols a second"))
     if last.get("final/memory_gb"):
-        found.append(("memory of the process", f"{last['final/memory_gb']:.2f} GB at most"))
-    return found
+        training_facts.append(("memory of the process", f"{last['final/memory_gb']:.2f} GB at most"))
+    return training_facts
 
 
 def _weights(run: Run) -> list[tuple[str, str]]:
     """Describe which validations the weights to use come from."""
     path = run.folder.weights()
-    return [("weights", told(read_note(path)))] if path.is_file() else []
+    return [("weights", describe_weights(read_note(path)))] if path.is_file() else []
 
 
 def metric_rows(run: Run) -> list[Row]:
     """Return the rows of metrics.jsonl, if any; a process that was killed may have left the last one incomplete."""
-    path, rows = run.folder.metrics, list[Row]()
+    path = run.folder.metrics
+    rows: list[Row] = []
     lines = list(read_lines(path)) if path.is_file() else []
     for number, line in enumerate(lines, start=1):
         try:

@@ -155,8 +155,8 @@ class RunFolder:
     def proof(self) -> dict[str, Any]:
         """What training wrote into `mark`; empty if it did not."""
         with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
-            found = json.loads(self.mark.read_bytes())
-            return dict(found) if found["program"] == PROGRAM else {}
+            contents = json.loads(self.mark.read_bytes())
+            return dict(contents) if contents["program"] == PROGRAM else {}
         return {}
 
     @property
@@ -189,14 +189,14 @@ class RunFolder:
         is not.
         """
         for real in (os.path.abspath, os.path.realpath):
-            folder, found = Path(real(self.path)), Path(real(path))
-            if found.is_relative_to(folder) and PARTS.fullmatch(found.relative_to(folder).as_posix()):
+            folder, file_path = Path(real(self.path)), Path(real(path))
+            if file_path.is_relative_to(folder) and PARTS.fullmatch(file_path.relative_to(folder).as_posix()):
                 return True
         if not path.is_file():
             return False
-        places = [self.path, *(each for each in self.path.glob("*") if each.is_dir())]
-        files = (each for place in places for each in place.iterdir() if each.is_file())
-        return any(PARTS.fullmatch(each.relative_to(self.path).as_posix()) and each.samefile(path) for each in files)
+        places = [self.path, *(subfolder for subfolder in self.path.glob("*") if subfolder.is_dir())]
+        files = (file for place in places for file in place.iterdir() if file.is_file())
+        return any(PARTS.fullmatch(file.relative_to(self.path).as_posix()) and file.samefile(path) for file in files)
 
     def checkpoint(self, step: int) -> Path:
         """Return the path of the weights of a validation that was among the best."""
@@ -219,14 +219,16 @@ def chosen_among(note: Any) -> Any:
     return None
 
 
-def told(note: Any) -> str:
+def describe_weights(note: Any) -> str:
     """Describe which weights are in a file with this note."""
     match note:
-        case {"init_interpolation": float(share), **others}:
-            return f"{share:.3g} of those that training began with, and {1 - share:.3g} of {told(others)}"
-        case {"worse_with_start": {"share": float(share), **measured}, **others}:
+        case {"init_interpolation": float(share), **remaining}:
+            return (
+                f"{share:.3g} of those that training began with, and {1 - share:.3g} of {describe_weights(remaining)}"
+            )
+        case {"worse_with_start": {"share": float(share), **measured}, **remaining}:
             what = f"{share:.3g} of those that training began with"
-            return f"{told(others)}; with {what} it was worse ({_figures(measured)})"
+            return f"{describe_weights(remaining)}; with {what} it was worse ({_figures(measured)})"
         case {"step": int(step), "worse": [*steps]} if figures := _figures(note):
             of = note.get("of", "best")
             return f"the best, of step {step:,}: the mean of the {of} {len(steps)} was worse ({figures})"

@@ -53,7 +53,11 @@ class Run:
 
     def weights(self, name: str | None = None) -> Path:
         """Return the file of the named weights, or of the first of WEIGHTS that exists."""
-        names = [name] if name else [each for each in WEIGHTS if self.folder.weights(each).is_file()]
+        names = (
+            [name]
+            if name
+            else [weights_name for weights_name in WEIGHTS if self.folder.weights(weights_name).is_file()]
+        )
         if not names:
             raise UserError(f"{self.folder.path}: this run has no weights yet; `dragoman train` makes them")
         return self.folder.weights(names[0])

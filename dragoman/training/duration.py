@@ -130,11 +130,11 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     names = (*data.source, data.target)
     rows, count = spread(read_texts(data.train, names), REMEMBERED)
     began = time.perf_counter()
-    pairs, _ = spread(read_pairs(data.train, data.asked, data.target), INDEXED)
+    pairs, _ = spread(read_pairs(data.train, data.queried_source, data.target), INDEXED)
     normalise, tokenise = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
     memory = components.build(MEMORIES, data.memory, pairs, normalise, tokenise)
     assert isinstance(memory, Nearest)
-    recall, column = Recall(memory, data.asked, data.recalled), data.source.index(data.asked)
+    recall, column = Recall(memory, data.queried_source, data.recalled), data.source.index(data.queried_source)
     indexed = time.perf_counter()
     answered = [(*row[:-1], *recall.texts(row[column], row[-1]), row[-1]) for row in rows]
     looked_up = time.perf_counter()

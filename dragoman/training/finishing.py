@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model import build
 from dragoman.model.weights import read_note, read_tensors, write_tensors
-from dragoman.run.folder import RunFolder, chosen_among, told
+from dragoman.run.folder import RunFolder, chosen_among, describe_weights
 from dragoman.training import baselines, card, checkpoint
 from dragoman.training.checks import complete, load_config
 from dragoman.training.journal import TrainingLog
@@ -30,7 +30,7 @@ def finish(run: Training) -> None:
     The row of figures comes last, the run's own after that of its reverse: it marks a run as finished.
     """
     validations = _chosen(run)
-    weights = told(read_note(run.folder.weights()))  # of the same steps in both directions
+    weights = describe_weights(read_note(run.folder.weights()))  # of the same steps in both directions
     for direction, validation in zip(run.directions, validations, strict=True):
         run.journal.say(f"{direction.folder.weights().name}: {weights}  {run.named(direction)}{validation}")
         loss, symbols = validation.values["loss"], len(direction.data.target.vocabulary)

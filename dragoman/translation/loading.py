@@ -83,7 +83,7 @@ def load(
     files, counts = _files(dictionary), _counts(candidates)
     runs = [Run.load(each) for each in folders]
     own = runs[0].config.device
-    wanted = own if device is None else devices.asked(device, own)
+    wanted = own if device is None else devices.choose_config(device, own)
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
     if memory is not None and not any(run.config.data.recalled for run in runs):
         raise UserError(f"{', '.join(map(str, folders))}: has no translation memory to replace (data.memory)")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.configuration.config import Config
-from dragoman.run.folder import RunFolder, told
+from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.training import card, session
 from dragoman.training.finishing import finished
 from dragoman.training.journal import TrainingLog
@@ -136,9 +136,9 @@ def test_a_model_worse_than_a_guess_is_told(made: Made, capsys: pytest.CaptureFi
 )
 def test_a_worse_mean_is_told_with_its_metric_and_its_loss(found: dict[str, Any], words: str) -> None:
     note = {"step": 3, "worse": [3, 6], **found}
-    assert told(note) == f"the best, of step 3: the mean of the best 2 was worse {words}"
+    assert describe_weights(note) == f"the best, of step 3: the mean of the best 2 was worse {words}"
 
 
 @pytest.mark.parametrize("note", [None, [], {}, {"step": "3"}, {"mean of steps": 3}, {"worse": [1], "step": [2]}])
 def test_weights_that_do_not_say_what_they_are_are_told_as_such(note: Any) -> None:
-    assert told(note) == "of unknown origin"
+    assert describe_weights(note) == "of unknown origin"

@@ -15,7 +15,7 @@ from dragoman.cli.average import average
 from dragoman.configuration.config import Config, TrainingConfig
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
 from dragoman.run.facts import facts
-from dragoman.run.folder import RunFolder, told
+from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.run.run import Run
 from dragoman.training import checkpoint, checks, session
 from dragoman.training.progress import Progress, Validated
@@ -101,7 +101,7 @@ def test_the_model_may_be_the_mean_of_the_last(
         np.testing.assert_array_equal(found, wanted.astype(np.float32))
     assert read_note(folder.weights()) == {"mean of steps": steps, "of": "last"}
     assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
-    assert told(read_note(folder.weights())) == "the mean of the last 3"
+    assert describe_weights(read_note(folder.weights())) == "the mean of the last 3"
     average(folder.path, tmp_path / "two.safetensors", last=2)
     assert read_note(tmp_path / "two.safetensors") == {"mean of": [folder.checkpoint(step).name for step in steps[-2:]]}
 
@@ -115,7 +115,7 @@ def test_the_best_is_used_where_the_mean_of_the_last_is_worse(
     assert same(folder.weights(), folder.weights("model-best"))
     note = read_note(folder.weights())
     assert (note["step"], note["worse"], note["of"]) == (4, [12, 16], "last")
-    assert told(note).startswith("the best, of step 4: the mean of the last 2 was worse (")
+    assert describe_weights(note).startswith("the best, of step 4: the mean of the last 2 was worse (")
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
 from dragoman.run.facts import facts
-from dragoman.run.folder import RunFolder, told
+from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.run.run import Run
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
@@ -492,7 +492,7 @@ def test_a_share_of_the_start_is_in_the_final_weights(
         wanted = 0.75 * each.double() + 0.25 * begun[name].float().double()
         torch.testing.assert_close(found[name], wanted.float(), rtol=0, atol=0)
     assert told_of == {"init_interpolation": 0.25, **note}
-    assert told(told_of) == f"0.25 of those that training began with, and 0.75 of {told(note)}"
+    assert describe_weights(told_of) == f"0.25 of those that training began with, and 0.75 of {describe_weights(note)}"
     assert not own.weights("model-start").exists()
 
 
@@ -505,8 +505,10 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
     mixed = session.train(made({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
     trained, found = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
     assert all(torch.equal(found[name], each) for name, each in trained.items())
-    words = told(read_note(mixed.weights()))
-    assert words.startswith(f"{told(read_note(own.weights()))}; with 0.25 of those that training began with it was ")
+    words = describe_weights(read_note(mixed.weights()))
+    assert words.startswith(
+        f"{describe_weights(read_note(own.weights()))}; with 0.25 of those that training began with it was "
+    )
     assert re.search(r"worse \(bleu \d+\.\d\d, loss \d+\.\d{4}\)$", words)
     assert words in mixed.card.read_text("utf-8")
     for name in ("model", "model-start"):

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 
 from dragoman.model.weights import read_tensors
-from dragoman.run.folder import RunFolder, told
+from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.training import session
 from dragoman.training.workers import Workers
 from tests import toy
@@ -91,7 +91,7 @@ def test_what_is_used_and_what_it_is_compared_with_are_those_of_one_worker(
     """The weights to use, by how they were chosen and mixed with those of the start, and the baselines."""
     runs = [RunFolder(folder / name) for folder in (together, alone)]
     (found, chosen), (wanted, as_alone) = (read_tensors(run.weights()) for run in runs)
-    assert told(chosen) == told(as_alone)
+    assert describe_weights(chosen) == describe_weights(as_alone)
     assert (chosen.keys() & {"init_interpolation", "worse_with_start"} != set()) == (name == "start")
     assert found.keys() == wanted.keys()
     for key, tensor in wanted.items():

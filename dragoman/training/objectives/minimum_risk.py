@@ -105,11 +105,8 @@ def _draw(model: Seq2Seq, state: State, sentences: int, samples: int, longest: i
     """What the model draws for each sentence, ended after `longest` symbols at the latest."""
     start = first_tensor(state.source_state)
     rows = torch.arange(sentences, device=start.device).repeat_interleave(samples)
-    symbols, ended, steps = (
-        torch.full_like(rows, model.start_id),
-        torch.zeros_like(rows, dtype=torch.bool),
-        list[Tensor](),
-    )
+    symbols, ended = torch.full_like(rows, model.start_id), torch.zeros_like(rows, dtype=torch.bool)
+    steps: list[Tensor] = []
     state = model.reorder(state, rows)
     while len(steps) < longest and not ended.all():
         prediction = model.predict(symbols, state)

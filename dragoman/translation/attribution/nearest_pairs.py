@@ -38,7 +38,7 @@ def similar(run: Run) -> Similar | None:
     language = next((source for source in run.sources if isinstance(source, Language)), None)
     if data.recalled:
         corpora: list[tuple[tuple[str, ...], tuple[str, ...]]]
-        corpora = [((str(run.folder.path / MEMORY),), (data.asked, data.target))]
+        corpora = [((str(run.folder.path / MEMORY),), (data.queried_source, data.target))]
     else:
         every = [(pair, [name for name in pair.sources if name not in data.features]) for pair in data.trained]
         corpora = [(pair.train, (*names, pair.target)) for pair, names in every if names]
