@@ -45,9 +45,9 @@ def test_whatever_the_table_has_is_a_document(tmp_path: Path, run: Path) -> None
 
 def test_all_else_is_refused(tmp_path: Path, run: Path) -> None:
     for name in OTHERS:
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as refused:
             is_document(touched(tmp_path, name), [run])
-        assert str(told.value) == (
+        assert str(refused.value) == (
             f"{tmp_path / name}: is no document that can be translated with its layout; if it has one sentence per "
             "line, name it .txt"
         )

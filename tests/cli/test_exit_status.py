@@ -13,9 +13,9 @@ from dragoman.cli.exit_status import Commands
 from dragoman.errors import UserError
 
 
-def shows(asked: bool) -> None:
+def shows(requested: bool) -> None:
     """What an option that is read before all others does on a full disk."""
-    if asked:
+    if requested:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -87,7 +87,7 @@ def test_a_full_disk_is_told_when_only_the_version_is_printed(monkeypatch: pytes
     app = typer.Typer(cls=Commands)
 
     @app.callback()
-    def told(version: Annotated[bool, typer.Option(is_eager=True, callback=shows)] = False) -> None:
+    def show_version(version: Annotated[bool, typer.Option(is_eager=True, callback=shows)] = False) -> None:
         pass
 
     app.command("first")(lambda: None)
@@ -107,8 +107,8 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 
 
 def test_what_a_line_quotes_is_shown_and_not_obeyed() -> None:
-    told = ended(UserError("a\x1b]0;title\x07\u202e.gold:1: \x9b2J\x7f is no link"))
-    assert told == (1, "a\\x1b]0;title\\x07\\u202e.gold:1: \\x9b2J\\x7f is no link\n")
+    status = ended(UserError("a\x1b]0;title\x07\u202e.gold:1: \x9b2J\x7f is no link"))
+    assert status == (1, "a\\x1b]0;title\\x07\\u202e.gold:1: \\x9b2J\\x7f is no link\n")
     assert ended(KeyboardInterrupt("\x1b[2J")) == (130, "interrupted: \\x1b[2J\n")
     code, told_usage = ended(typer.BadParameter("no \x1b[2J"))
     assert code == 2

@@ -51,7 +51,7 @@ def test_fields_of_a_named_tuple_are_parameters(app: typer.Typer) -> None:
     assert run.invoke(app, ["you"]).exit_code == 0
     assert run.invoke(app, ["you", "--times=0"]).exit_code == 2
     greet(Greeting("me"))
-    assert [each._replace(file=list(each.file or ())) for each in taken] == [
+    assert [options._replace(file=list(options.file or ())) for options in taken] == [
         Greeting("you", 2, [Path("a"), Path("b")], loud=True),
         Greeting("you", file=[]),
         Greeting("me", file=[]),

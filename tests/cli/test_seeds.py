@@ -13,9 +13,11 @@ DATA = {"source": "en", "target": "de", "train": "a", "dev": "b"}
 @pytest.mark.parametrize(("run", "first"), [("runs/en-de", 1), ("runs/en-de/", 7)])
 def test_each_run_has_the_name_of_its_seed(run: str, first: int) -> None:
     config = Config.model_validate({"data": DATA, "run": run, "seed": first})
-    found = seeds.configurations(config, 3)
-    assert [(each.run, each.seed) for each in found] == [(f"runs/en-de-{n}", n) for n in range(first, first + 3)]
-    assert {each.model_copy(update={"run": run, "seed": first}) for each in found} == {config}
+    configs = seeds.configurations(config, 3)
+    assert [(seeded.run, seeded.seed) for seeded in configs] == [
+        (f"runs/en-de-{n}", n) for n in range(first, first + 3)
+    ]
+    assert {seeded.model_copy(update={"run": run, "seed": first}) for seeded in configs} == {config}
 
 
 def test_a_seed_that_cannot_be_is_refused(golden: Golden) -> None:

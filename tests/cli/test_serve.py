@@ -17,8 +17,8 @@ RUNS = [Path("runs/toy")]
 def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The options of the service that is made."""
     options: dict[str, Any] = {}
-    monkeypatch.setattr(models.Model, "load", lambda *arguments, **given: options.update(given))
-    monkeypatch.setattr(service, "Service", lambda models, **given: options.update(given))
+    monkeypatch.setattr(models.Model, "load", lambda *arguments, **keywords: options.update(keywords))
+    monkeypatch.setattr(service, "Service", lambda models, **keywords: options.update(keywords))
     return options
 
 

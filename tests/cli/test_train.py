@@ -1,4 +1,4 @@
-"""What is said of a run that was trained."""
+"""Messages about a run that was trained."""
 
 from typing import Any
 

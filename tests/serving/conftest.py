@@ -70,8 +70,8 @@ def opened(run: Path) -> Open:
 
 @pytest.fixture(scope="session")
 def client(opened: Open) -> Iterator[TestClient]:
-    with opened() as found:
-        yield found
+    with opened() as test_client:
+        yield test_client
 
 
 @pytest.fixture(scope="session")

@@ -68,11 +68,11 @@ def repeated(choice: random.Random, most: int) -> str:
     """Units one after another, or one within another, which may be damaged somewhere."""
     size = int(10 ** choice.uniform(1, 5)) % most + 1
     units = choice.choices(UNITS, k=choice.choice((1, 1, 2, 3)))
-    found = "".join(units) * (size // sum(map(len, units)) + 1)
+    content = "".join(units) * (size // sum(map(len, units)) + 1)
     if choice.random() < 0.3:
-        place = choice.randrange(len(found))
-        found = found[:place] + choice.choice(UNITS) + found[place + choice.randrange(9) :]
-    return found
+        place = choice.randrange(len(content))
+        content = content[:place] + choice.choice(UNITS) + content[place + choice.randrange(9) :]
+    return content
 
 
 def text_file(choice: random.Random) -> Hostile:
@@ -92,18 +92,18 @@ def office_file(choice: random.Random) -> Hostile:
     )
     deep = count % 3_000 if choice.random() < 0.2 else 0
     xml = f'<w:document xmlns:w="{WORD}">{"<w:p>" * deep}<w:p>{runs}</w:p>{"</w:p>" * deep}</w:document>'
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         if choice.random() < 0.7:
             archive.writestr("word/document.xml", xml)
-            return Hostile("/translate_file", {**PAIR}, "a.docx", _closed(archive, made))
+            return Hostile("/translate_file", {**PAIR}, "a.docx", _closed(archive, buffer))
         archive.writestr("ppt/slides/slide1.xml", xml.replace(WORD, SLIDE).replace("w:", "a:"))
-        return Hostile("/translate_file", {**PAIR}, "a.pptx", _closed(archive, made))
+        return Hostile("/translate_file", {**PAIR}, "a.pptx", _closed(archive, buffer))
 
 
-def _closed(archive: zipfile.ZipFile, made: io.BytesIO) -> bytes:
+def _closed(archive: zipfile.ZipFile, buffer: io.BytesIO) -> bytes:
     archive.close()
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def text(choice: random.Random) -> Hostile:
@@ -202,9 +202,9 @@ def main(arguments: list[str] | None = None) -> int:
             status = server.wait(60)
             faults = [line for line in log.result().splitlines() if '"trace"' in line]
     slowest = seconds[int(0.99 * len(seconds))]
-    told = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items()))
+    counts = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items()))
     lines = (
-        f"{options.requests} hostile requests, seed {options.seed}, {minutes:.1f} minutes, {processor()}: {told}",
+        f"{options.requests} hostile requests, seed {options.seed}, {minutes:.1f} minutes, {processor()}: {counts}",
         f"{len(seconds)} short ones: median {seconds[len(seconds) // 2]:.3f} s, 99 % {slowest:.3f} s",
         f"memory: {before / 2**20:.0f} MB before, {grown / 2**20:+.0f} MB; {len(faults)} faults; ended with {status}",
     )

@@ -16,10 +16,10 @@ SHOWN = "return [...document.querySelectorAll('#translation .word')].map((word) 
 TEXT = "My teacher isn't reading the letter.\nThe teacher is reading a letter this morning."
 
 
-def until(found: Callable[[], Any]) -> Any:
+def until(find: Callable[[], Any]) -> Any:
     """What is found as soon as it is something."""
     end = time.monotonic() + 30
-    while not (value := found()):
+    while not (value := find()):
         assert time.monotonic() < end, "nothing was found"
         time.sleep(0.05)
     return value
@@ -34,7 +34,7 @@ def translate(page: Browser, text: str) -> list[str]:
 
 
 def choose(page: Browser, number: int) -> None:
-    """Choose a word of the translation, and wait for what else it could be."""
+    """Choose a word of the translation, and wait for the alternatives to it."""
     page.driver.find_elements("css selector", WORDS)[number].click()
     until(lambda: page.driver.find_elements("css selector", "#others button"))
 

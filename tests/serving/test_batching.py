@@ -55,8 +55,8 @@ def test_requests_share_batches_and_get_their_own_answers() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        asked = (batcher.translate(items(f"a{n}", f"b{n}"), RequestOptions(), 10.0) for n in range(20))
-        assert await asyncio.gather(*asked) == [[f"A{n}", f"B{n}"] for n in range(20)]
+        requests = (batcher.translate(items(f"a{n}", f"b{n}"), RequestOptions(), 10.0) for n in range(20))
+        assert await asyncio.gather(*requests) == [[f"A{n}", f"B{n}"] for n in range(20)]
         assert await batcher.translate([Item("x", "y")], RequestOptions(), 10.0) == ["yX"]
         assert await batcher.translate([], RequestOptions(), 10.0) == []
         await batcher.close()
@@ -91,10 +91,10 @@ def test_other_options_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        asked = [
+        requests = [
             batcher.translate(items(*[f"{n}" + "x" * 100] * 10), RequestOptions(alternatives=n), 10.0) for n in (1, 2)
         ]
-        await asyncio.gather(*asked)
+        await asyncio.gather(*requests)
         await batcher.close()
 
     run(test())
@@ -108,11 +108,11 @@ def test_a_bad_text_fails_alone_and_the_queue_goes_on() -> None:
 
     async def test() -> list[Any]:
         batcher = Batcher(model)
-        asked = [batcher.translate(items(text), RequestOptions(), 10.0) for text in ("one", "bad", "broken", "two")]
-        found = await asyncio.gather(*asked, return_exceptions=True)
+        requests = [batcher.translate(items(text), RequestOptions(), 10.0) for text in ("one", "bad", "broken", "two")]
+        answers = await asyncio.gather(*requests, return_exceptions=True)
         after = await batcher.translate(items("after"), RequestOptions(), 10.0)
         await batcher.close()
-        return [*found, after]
+        return [*answers, after]
 
     one, bad, broken, two, after = run(test())
     assert (one, two, after) == (["ONE"], ["TWO"], ["AFTER"])
@@ -147,13 +147,13 @@ def test_those_that_are_tried_in_parts_are_answered_when_the_service_stops() -> 
     async def test() -> list[Any]:
         batcher = Batcher(Hanging())
         texts = ("one", "two", "three", "bad", "four", "five")
-        asked = [asyncio.create_task(batcher.translate(items(text), RequestOptions(), 10.0)) for text in texts]
+        requests = [asyncio.create_task(batcher.translate(items(text), RequestOptions(), 10.0)) for text in texts]
         while not batcher._search.batches[1:]:  # type: ignore[attr-defined]
             await asyncio.sleep(0.01)
         await batcher.close()
-        return await asyncio.gather(*asked, return_exceptions=True)
+        return await asyncio.gather(*requests, return_exceptions=True)
 
-    assert all(isinstance(each, BusyError) for each in run(test()))
+    assert all(isinstance(error, BusyError) for error in run(test()))
 
 
 def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
@@ -162,14 +162,14 @@ def test_time_runs_out_in_the_queue_and_in_the_search() -> None:
 
     async def test() -> None:
         batcher = Batcher(model)
-        found = await asyncio.gather(
+        errors = await asyncio.gather(
             *(
                 batcher.translate(items(text), RequestOptions(alternatives=n), 0.1)
                 for n, text in enumerate("ab", start=1)
             ),
             return_exceptions=True,
         )
-        assert [type(each) for each in found] == [BusyError, BusyError]
+        assert [type(error) for error in errors] == [BusyError, BusyError]
         assert model.batches == [["a"]]  # and was stopped, as this would wait for ever
         model.hold.set()
         assert await batcher.translate(items("c"), RequestOptions(), 10.0) == ["C"]
@@ -211,8 +211,8 @@ def test_a_full_queue_refuses_but_takes_one_request_of_any_size() -> None:
         tasks = [asyncio.create_task(batcher.translate(items(text * 300), RequestOptions(), 10.0)) for text in "abc"]
         await asyncio.sleep(0)
         assert batcher.size == 303
-        found = await asyncio.gather(*tasks[1:], return_exceptions=True)
-        assert [type(each) for each in found] == [BusyError, BusyError]
+        errors = await asyncio.gather(*tasks[1:], return_exceptions=True)
+        assert [type(error) for error in errors] == [BusyError, BusyError]
         assert batcher.size == 0  # what is being translated does not wait
         second = asyncio.create_task(batcher.translate(items("y"), RequestOptions(), 10.0))
         model.hold.set()
@@ -234,11 +234,11 @@ def test_long_requests_do_not_crowd_out_short_ones_which_have_a_limit_of_their_o
             await batcher.translate(items("z" * 400), RequestOptions(), 10.0)
         short = [asyncio.create_task(batcher.translate(items("y" * 30), RequestOptions(), 10.0)) for _ in range(31)]
         await asyncio.sleep(0.02)
-        assert [each.done() for each in short] == [False] * 30 + [True]
+        assert [task.done() for task in short] == [False] * 30 + [True]
         model.hold.set()
-        found = await asyncio.gather(long, *short, return_exceptions=True)
-        assert isinstance(found.pop(), BusyError)
-        assert found == [["X" * 40] * 100, *[["Y" * 30]] * 30]
+        answers = await asyncio.gather(long, *short, return_exceptions=True)
+        assert isinstance(answers.pop(), BusyError)
+        assert answers == [["X" * 40] * 100, *[["Y" * 30]] * 30]
         assert batcher.size == 0
         await batcher.close()
 
@@ -279,20 +279,20 @@ def test_closing_answers_those_that_wait() -> None:
         with pytest.raises(BusyError, match="stopping"):
             await batcher.translate(items("b"), RequestOptions(), 10.0)
         await batcher.close()
-        found = await asyncio.gather(*tasks, return_exceptions=True)
-        assert [type(each) for each in found] == [BusyError, BusyError]
+        errors = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(error) for error in errors] == [BusyError, BusyError]
 
     run(test())
 
 
-def simulated(clients: int, overhead: float, each: float, seconds: float) -> tuple[float, list[int]]:
+def simulated(clients: int, overhead: float, per_text: float, seconds: float) -> tuple[float, list[int]]:
     """Answers a second for so many clients with one text at a time, once three batches have been measured, and the
-    sizes of batches, of a search that takes `overhead` and `each` seconds for every text.
+    sizes of batches, of a search that takes `overhead` and `per_text` seconds for every text.
     """
     sizes, ends = list[int](), list[float]()
 
     def search(items: Sequence[Item], _: RequestOptions, deadline: Deadline) -> list[str]:
-        time.sleep(overhead + each * len(items))
+        time.sleep(overhead + per_text * len(items))
         sizes.append(len(items))
         ends.append(time.monotonic())
         return ["x"] * len(items)
@@ -376,7 +376,7 @@ def test_a_busy_queue_tells_how_long_it_takes() -> None:
         for _ in range(100):
             time_of.learn(100, 1.0)
             time_of.learn(1_000, 10.0)
-        asked = [asyncio.create_task(batcher.translate(items("x" * 997), RequestOptions(), 100.0)) for _ in range(5)]
+        requests = [asyncio.create_task(batcher.translate(items("x" * 997), RequestOptions(), 100.0)) for _ in range(5)]
         await asyncio.sleep(0.1)
         with pytest.raises(BusyError) as late:
             await batcher.translate(items("y"), RequestOptions(), 0.01)
@@ -384,9 +384,9 @@ def test_a_busy_queue_tells_how_long_it_takes() -> None:
             await batcher.translate(items("x" * 9_000), RequestOptions(), 0.01)
         for busy in (late, full):
             assert 40 <= busy.value.retry_after <= 70
-        for task in asked:
+        for task in requests:
             task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.gather(*requests, return_exceptions=True)
         await batcher.close()
 
     run(test())

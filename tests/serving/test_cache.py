@@ -64,17 +64,17 @@ def test_bytes_are_about_those_that_are_occupied(words: int, build: Callable[[in
     build(words)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    made = build(words)
+    stored = build(words)
     occupied = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert occupied / 2 < estimate_size(made) < 2 * occupied
+    assert occupied / 2 < estimate_size(stored) < 2 * occupied
 
 
 def test_the_time_of_an_estimate_does_not_depend_on_the_length() -> None:
     counts = []
     for words in (5, 500):
-        made, profile = complete(words), cProfile.Profile()
-        profile.runcall(estimate_size, made)
+        stored, profile = complete(words), cProfile.Profile()
+        profile.runcall(estimate_size, stored)
         counts.append(sum(entry.callcount for entry in profile.getstats()))
     assert counts[0] == counts[1] < 100
 

@@ -20,7 +20,7 @@ def test_dialect(opened: Open, tmp_path: Path) -> None:
     """A translator for GNOME: it looks at the title of /spec, then at languages and settings."""
     with opened(kept=Corrections(tmp_path / "db")) as client:
         assert client.get("/spec").json()["info"]["title"] == "LibreTranslate"
-        languages = {each["code"]: each["name"] for each in client.get("/languages").json()}
+        languages = {language["code"]: language["name"] for language in client.get("/languages").json()}
         assert languages == {"en": "English", "fr": "French"}
         settings = client.get("/frontend/settings").json()
         assert (settings["suggestions"], settings["apiKeys"], settings["charLimit"]) == (True, False, 500)
@@ -30,8 +30,8 @@ def test_dialect(opened: Open, tmp_path: Path) -> None:
         assert (answer["translatedText"], answer["detectedLanguage"]["language"]) == ("deux un", "en")
         form = urlencode({"q": "one two", **PAIR, "s": "uno dos"})
         assert client.post("/suggest", content=form, headers=FORM).json() == {"success": True}
-        found = client.post("/detect", content=urlencode({"q": "hello", "api_key": "x"}), headers=FORM).json()
-        assert "confidence" in found[0]
+        guesses = client.post("/detect", content=urlencode({"q": "hello", "api_key": "x"}), headers=FORM).json()
+        assert "confidence" in guesses[0]
 
 
 @pytest.mark.parametrize("written", ["<br />", "<br/>", "<br>", "<BR />"])
@@ -43,27 +43,27 @@ def test_subtitle_edit(client: TestClient, written: str) -> None:
     assert answer.json() == {"translatedText": f"deux un{written}un six"}
     ours = client.post("/v1/translate", json={"q": f"one two {written} six one", **PAIR}).json()
     assert ours["text"] == f"deux un {written} un six"
-    assert [each["source"] for each in ours["sentences"]] == ["one two", "six one"]
+    assert [sentence["source"] for sentence in ours["sentences"]] == ["one two", "six one"]
 
 
 def test_weblate(client: TestClient) -> None:
     """Its settings are checked with a word from English to German, whatever languages there are."""
     headers = {"User-Agent": "Weblate/5.14.3", "Accept": "application/json; charset=utf-8"}
-    assert {each["code"] for each in client.get("/languages", headers=headers).json()} == {"en", "fr"}
+    assert {language["code"] for language in client.get("/languages", headers=headers).json()} == {"en", "fr"}
     check = {"api_key": "", "q": ["test"], "source": "en", "target": "de"}
     answer = client.post("/translate", json=check, headers=headers)
     assert (answer.status_code, answer.json()) == (200, {"translatedText": ["test"]})
     for other, agent in (({"q": ["one"]}, headers), ({"target": "es"}, headers), ({}, {})):
         assert client.post("/translate", json={**check, **other}, headers=agent).status_code == 400
     strings = {"api_key": "", "q": ["one two", "six [X4X]"], **PAIR}
-    found = client.post("/translate", json=strings, headers=headers).json()["translatedText"]
-    assert found[0] == "deux un"
-    assert "[X4X]" in found[1]
+    translations = client.post("/translate", json=strings, headers=headers).json()["translatedText"]
+    assert translations[0] == "deux un"
+    assert "[X4X]" in translations[1]
 
 
 def test_maubot(client: TestClient) -> None:
     """The plugin `translate` of the chat bot sends a key of null, and reads the detected language."""
-    codes = [each["code"] for each in client.get("/languages").json()]
+    codes = [language["code"] for language in client.get("/languages").json()]
     assert "fr" in codes
     for source in ("auto", "en"):
         body = {"q": "one two", "source": source, "target": "fr", "format": "text", "api_key": None}
@@ -79,7 +79,7 @@ def test_libretranslate_aio(client: TestClient) -> None:
     form = [("q", "one two"), ("q", "six one"), *PAIR.items(), ("format", "text"), ("alternatives", "1")]
     answer = client.post("/translate", content=urlencode(form), headers=FORM).json()
     assert answer["translatedText"] == ["deux un", "un six"]
-    assert [len(each) for each in answer["alternatives"]] == [1, 1]
+    assert [len(alternatives) for alternatives in answer["alternatives"]] == [1, 1]
     single = client.post("/translate", data={"q": "one two", **PAIR, "format": "text"}).json()
     assert single == {"translatedText": "deux un"}
     assert client.post("/detect", data={"q": "one two"}).json()[0]["language"] == "en"

@@ -93,14 +93,14 @@ TRANSLATE = [
         "/translate",
         {**TEXT, "alternatives": 2},
         200,
-        lambda said: len({said["translatedText"], *said["alternatives"]}) == 3,
+        lambda body: len({body["translatedText"], *body["alternatives"]}) == 3,
     ),
     Item(
         "alternatives of a list are lists",
         "/translate",
         {**TEXT, "q": ["one two", "six one"], "alternatives": 2},
         200,
-        lambda said: [len(each) for each in said["alternatives"]] == [2, 2],
+        lambda body: [len(alternatives) for alternatives in body["alternatives"]] == [2, 2],
     ),
     Item(
         "alternatives: 0 is the default",
@@ -251,7 +251,7 @@ TOLD = [
         "/spec",
         None,
         200,
-        lambda said: (
+        lambda body: (
             {
                 "/translate",
                 "/translate_file",
@@ -262,10 +262,10 @@ TOLD = [
                 "/frontend/settings",
                 "/health",
             }
-            <= said["paths"].keys()
+            <= body["paths"].keys()
         ),
     ),
-    Item("languages need no key", "/languages", None, 200, lambda said: len(said) == 2, "keys"),
+    Item("languages need no key", "/languages", None, 200, lambda body: len(body) == 2, "keys"),
     Item("a GET of /translate", "/translate", None, 405, {"error": "Method Not Allowed"}),
     Item("a GET of /detect", "/detect", None, 405, {"error": "Method Not Allowed"}),
     Item("another path", "/nothing", None, 404, {"error": "Not Found"}),
@@ -317,13 +317,13 @@ def services(
     folder = tmp_path_factory.mktemp("services")
     keys = folder / "keys"
     keys.write_text(f"weblate {hashlib.sha256(KEY.encode()).hexdigest()}\n", "utf-8")
-    others = {
+    configured = {
         "keys": opened(keys=Keys(keys)),
         "suggestions": opened(kept=Corrections(folder / "corrections")),
         "no files": opened(LIMITS._replace(file=0)),
     }
     with ExitStack() as stack:
-        yield {"usual": client, **{name: stack.enter_context(each) for name, each in others.items()}}
+        yield {"usual": client, **{name: stack.enter_context(context) for name, context in configured.items()}}
 
 
 @pytest.mark.parametrize(
@@ -339,9 +339,9 @@ def test_requests(services: dict[str, TestClient], item: Item, way: str) -> None
         "address": lambda: client.post(item.path, params=sent),
     }
     answer = send[way]()
-    said = answer.json()
-    assert (answer.status_code, answer.headers["content-type"]) == (item.status, "application/json"), said
-    assert item.answer(said) if callable(item.answer) else said == item.answer, said
+    body = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (item.status, "application/json"), body
+    assert item.answer(body) if callable(item.answer) else body == item.answer, body
 
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b'"one"', b"\xff", b"null"])
@@ -406,9 +406,9 @@ def test_a_file_is_translated_and_fetched(client: TestClient, source: str) -> No
     assert (answer.status_code, list(answer.json())) == (200, ["translatedFileUrl"])
     address = urlsplit(answer.json()["translatedFileUrl"])
     assert (address.scheme, address.path.startswith("/download_file/")) == ("http", True)
-    found = client.get(address.path)
-    assert (found.status_code, found.content) == (200, b"trois deux un\n")
-    assert found.headers["content-disposition"].startswith("attachment; ")
+    download = client.get(address.path)
+    assert (download.status_code, download.content) == (200, b"trois deux un\n")
+    assert download.headers["content-disposition"].startswith("attachment; ")
 
 
 def test_files_that_cannot_be_fetched(services: dict[str, TestClient]) -> None:
@@ -423,7 +423,7 @@ def sent(client: TestClient, name: str | None, parameters: dict[str, str]) -> An
     """The answer to a file with this name, or to none."""
     if name == "":  # which the client would leave out
         body = "".join(
-            f'--x\r\nContent-Disposition: form-data; name="{each}"\r\n\r\n{value}\r\n' for each, value in PAIR.items()
+            f'--x\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n' for field, value in PAIR.items()
         )
         body += '--x\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\none\r\n--x--\r\n'
         headers = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -435,7 +435,7 @@ def sent(client: TestClient, name: str | None, parameters: dict[str, str]) -> An
 def test_more_requests_than_the_rate(opened: Open) -> None:
     with opened(LIMITS._replace(rate=2)) as client:
         answers = [client.post("/translate", json=TEXT) for _ in range(3)]
-        assert [each.status_code for each in answers] == [200, 200, 429]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
         assert answers[2].json() == {"error": "Slowdown: 2 per 1 minute"}
         assert client.get("/languages").status_code == 200
 
@@ -449,8 +449,8 @@ def test_pages_of_other_sites_may_ask(client: TestClient) -> None:
     origin = {"Origin": "https://example.org"}
     answer = client.post("/translate", json=TEXT, headers=origin)
     assert answer.headers["access-control-allow-origin"] == "*"
-    asked = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-    preflight = client.options("/translate", headers=asked)
+    headers = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    preflight = client.options("/translate", headers=headers)
     assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, "*")
     assert "POST" in preflight.headers["access-control-allow-methods"]
     assert preflight.headers["access-control-allow-headers"] == "content-type"

@@ -42,13 +42,13 @@ def test_a_sentence_is_the_same_however_its_characters_are_composed(tmp_path: Pa
     kept = Corrections(tmp_path / "db")
     for wanted in spellings:
         kept.add(PAIR, Correction(wanted, wanted))
-        for each in spellings:
-            match = kept.find(PAIR, each)
+        for spelling in spellings:
+            match = kept.find(PAIR, spelling)
             assert match
             assert match.translation == wanted
-    assert [each.correction for each in kept.all(PAIR)] == [spellings[1]]
+    assert [spelling.correction for spelling in kept.all(PAIR)] == [spellings[1]]
     kept.note(PAIR, [TranslationRecord(spellings[0], "x", "model")])
-    assert "x" not in [each.correction.correction for each in kept.entries(translations=True)]
+    assert "x" not in [spelling.correction.correction for spelling in kept.entries(translations=True)]
     assert kept.forget(spellings[0]) == 3  # with the translation
 
 
@@ -81,9 +81,9 @@ def test_what_is_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:
 
 def test_similar_sentences_are_found_above_the_threshold(tmp_path: Path) -> None:
     Corrections(tmp_path / "db").add(PAIR, Correction("the red car stops here", "la voiture rouge s'arrête ici"))
-    asked = "the red car stops there"
-    assert Corrections(tmp_path / "db").find(PAIR, asked) is None
-    match = Corrections(tmp_path / "db", threshold=0.7).find(PAIR, asked)
+    sentence = "the red car stops there"
+    assert Corrections(tmp_path / "db").find(PAIR, sentence) is None
+    match = Corrections(tmp_path / "db", threshold=0.7).find(PAIR, sentence)
     assert match is not None
     assert 0.7 <= match.score < 1
     assert Corrections(tmp_path / "db", threshold=0.7).find(PAIR, "something else") is None
@@ -121,23 +121,23 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
     one, other = Corrections(tmp_path / "db", threshold=0.7), Corrections(tmp_path / "db", threshold=0.7)
     one.add(PAIR, Correction("the red car stops here", "la voiture"))
 
-    def found() -> str | None:
+    def find() -> str | None:
         match = one.find(PAIR, "the red car stops there")
         return match and match.translation
 
-    assert found() == "la voiture"
+    assert find() == "la voiture"
     for number, server in enumerate((one, other)):
         server.note(PAIR, [TranslationRecord(f"{number}", "x", "m")])
-        assert found() == "la voiture"
+        assert find() == "la voiture"
     assert built == [1]
     for text, server in (("auto", one), ("char", other), ("wagon", other)):
         assert server.forget("the red car stops here") == 1
         server.add(PAIR, Correction("the red car stops here", text))
-        assert found() == text
+        assert find() == text
     assert built == [1, 1, 1, 1]
     with closing(sqlite3.connect(tmp_path / "db")) as by_hand, by_hand:
         by_hand.execute("update corrections set correction = 'bagnole'")
-    assert found() == "bagnole"
+    assert find() == "bagnole"
 
 
 def sentences(count: int) -> list[Correction]:
@@ -158,26 +158,26 @@ def test_the_index_is_renewed_in_the_background(tmp_path: Path, monkeypatch: pyt
     Corrections(tmp_path / "db").add(PAIR, *sentences(30))
     kept = Corrections(tmp_path / "db", threshold=0.9)
 
-    def found(number: int) -> str | None:
+    def find(number: int) -> str | None:
         match = kept.find(PAIR, f"the car of number {number} stops at  house {number * 7919}!")
         return match and match.translation
 
-    assert found(3) == "3"
+    assert find(3) == "3"
     for number, correction in enumerate(sentences(50)[30:], start=30):  # more than are recent
         kept.add(PAIR, correction)
-        assert found(number) == f"{number}"
+        assert find(number) == f"{number}"
     waited(kept)
     assert kept._similar is not None
     assert len(kept._similar._large[PAIR].nearest) > 30
     kept.add(PAIR, sentences(4)[3]._replace(correction="again"))
-    assert (found(3), found(29), found(49)) == ("again", "29", "49")
+    assert (find(3), find(29), find(49)) == ("again", "29", "49")
     for number in (3, 49):
         kept.forget(sentences(50)[number].source)
-        assert found(number) != f"{number}"  # at once
+        assert find(number) != f"{number}"  # at once
     kept.add(PAIR, sentences(60)[59])  # with the number of the last, which was removed
-    found(59)
+    find(59)
     waited(kept)
-    assert found(59) == "59"
+    assert find(59) == "59"
 
 
 @pytest.mark.slow
@@ -185,14 +185,14 @@ def test_a_new_correction_among_many_keeps_nobody_waiting(tmp_path: Path) -> Non
     Corrections(tmp_path / "db").add(PAIR, *sentences(20_000))
     began = time.monotonic()
     kept = Corrections(tmp_path / "db", threshold=0.9)
-    made = time.monotonic() - began
+    seconds = time.monotonic() - began
     times: list[float] = []
     for number in range(10):
         kept.add(PAIR, Correction(f"something new {number}", "x"))
         began = time.monotonic()
         assert kept.find(PAIR, f"something new {number}!")
         times.append(time.monotonic() - began)
-    assert sorted(times)[5] < max(0.1, made / 10), (times, made)
+    assert sorted(times)[5] < max(0.1, seconds / 10), (times, seconds)
 
 
 def test_many_servers_make_the_database_at_once(tmp_path: Path) -> None:
@@ -233,16 +233,16 @@ def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
         "for number in range(int(sys.argv[2]), 10**6):\n"
         "    kept.add(('en', 'fr'), Correction(f'{number}', 'x')); print(number, flush=True)\n"
     )
-    known: list[str] = []
+    acknowledged: list[str] = []
     for times in range(5):
         command = [sys.executable, "-c", program, str(tmp_path / "db"), str(1000 * times)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            known += [process.stdout.readline().strip() for _ in range(100)]
+            acknowledged += [process.stdout.readline().strip() for _ in range(100)]
             os.kill(process.pid, signal.SIGKILL)
-            known += process.stdout.read().split()
+            acknowledged += process.stdout.read().split()
         kept = Corrections(tmp_path / "db")
-        assert {each.source for each in kept.all(PAIR)} >= set(known)
+        assert {correction.source for correction in kept.all(PAIR)} >= set(acknowledged)
         kept.close()
     assert sqlite3.connect(tmp_path / "db").execute("pragma integrity_check").fetchone() == ("ok",)
 
@@ -255,7 +255,7 @@ def test_what_was_acknowledged_is_on_the_disk(name: str, tmp_path: Path) -> None
     if name == "ours":
         Corrections(tmp_path / name).close()
     kept = Corrections(tmp_path / name)
-    settings = {each: kept._pragma(each) for each in ("journal_mode", "synchronous", "secure_delete")}
+    settings = {pragma: kept._pragma(pragma) for pragma in ("journal_mode", "synchronous", "secure_delete")}
     assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
     kept.close()
 
@@ -269,14 +269,14 @@ def test_changes_are_transactions(tmp_path: Path) -> None:
     kept.note(PAIR, [TranslationRecord("three", "trois", "m")])
     kept.forget("one")
     ends = ("begin", "commit", "rollback")
-    marks = [each.lower() for each in statements if each.lower().startswith(ends)]
+    marks = [statement.lower() for statement in statements if statement.lower().startswith(ends)]
     assert marks == ["begin immediate", "commit"] * 3
     statements.clear()
     kept._database.execute("create trigger no before insert on corrections begin select raise(abort, 'no'); end")
     with pytest.raises(NotKeptError):
         kept.add(PAIR, Correction("four", "quatre"))
     assert statements[-1].lower() == "rollback"
-    assert [each.source for each in kept.all(PAIR)] == ["two"]
+    assert [correction.source for correction in kept.all(PAIR)] == ["two"]
     kept.close()
 
 
@@ -284,22 +284,22 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     """The database may not grow by more than so many pages."""
     kept = Corrections(tmp_path / "db")
     kept._database.execute("pragma max_page_count = 20")
-    known: list[str] = []
+    acknowledged: list[str] = []
 
     def fill() -> None:
         for number in range(1_000):
             kept.add(PAIR, Correction(f"{number}", "x" * 1_000))
-            known.append(f"{number}")
+            acknowledged.append(f"{number}")
 
     with pytest.raises(NotKeptError, match="full"):
         fill()
     with pytest.raises(NotKeptError, match="full"):
         kept.note(PAIR, [TranslationRecord(f"{number}", "x" * 1_000, "m") for number in range(100)])
-    assert known
-    assert [each.source for each in kept.all(PAIR)] == known
+    assert acknowledged
+    assert [entry.source for entry in kept.all(PAIR)] == acknowledged
     kept.close()
     again = Corrections(tmp_path / "db")
-    assert [each.correction.source for each in again.entries(translations=True)] == known
+    assert [entry.correction.source for entry in again.entries(translations=True)] == acknowledged
     again.add(PAIR, Correction("room again", "x"))
     assert again._database.execute("pragma integrity_check").fetchone() == ("ok",)
 
@@ -317,13 +317,13 @@ def test_translations_are_kept_once_and_corrections_go_before_them(tmp_path: Pat
         )
     kept.add(PAIR, Correction("two", "DEUX", "deux", "ann"))
     kept.add(("fr", "en"), Correction("un", "one"))
-    found = [(each.pair, *each.correction, each.model) for each in kept.entries(translations=True)]
-    assert found == [
+    rows = [(entry.pair, *entry.correction, entry.model) for entry in kept.entries(translations=True)]
+    assert rows == [
         (PAIR, "two", "DEUX", "deux", "ann", ""),
         (("fr", "en"), "un", "one", "", "", ""),
         (PAIR, "one", "une", "une", "", "n"),
     ]
-    assert [each.correction.source for each in kept.entries()] == ["two", "un"]
+    assert [entry.correction.source for entry in kept.entries()] == ["two", "un"]
 
 
 def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> Non
     with pytest.raises(UnicodeEncodeError):
         one.add(PAIR, Correction("one", "un"), Correction("\ud800", "deux"))
     other.add(PAIR, Correction("two", "deux"))
-    assert [each.source for each in one.all(PAIR)] == ["two"]  # all of the first, or none
+    assert [correction.source for correction in one.all(PAIR)] == ["two"]  # all of the first, or none
 
 
 def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path: Path) -> None:
@@ -344,5 +344,5 @@ def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path
     kept.add(PAIR, *(Correction(text, text.upper(), author="eve") for text in texts))
     kept.add(PAIR, Correction("Three.", "Trois !", author="eve"))
     assert kept.forget("One two. Three.") == 4
-    left = [(each.correction.source, each.correction.author) for each in kept.entries()]
+    left = [(entry.correction.source, entry.correction.author) for entry in kept.entries()]
     assert left == [("One two.", "bob"), ("Three.", "ann"), ("Three.", "eve")]

@@ -41,7 +41,7 @@ def options(words: list[str]) -> set[str]:
     return {word for word in words if word.startswith("--")}
 
 
-def known() -> dict[str, Any]:
+def manifest() -> dict[str, Any]:
     """The options of `serve`, with their defaults."""
     from typer.main import get_command
 
@@ -60,9 +60,9 @@ def test_the_container_file_has_stages_and_ends_without_root(steps: list[tuple[s
     assert [name for name, rest in last if name == "COPY" and "--from=build" not in rest] == []
     names = [name for name, _ in last]
     assert names.index("USER") < names.index("ENTRYPOINT")
-    copied = [each for name, rest in steps if name == "COPY" and "--from" not in rest for each in rest.split()[:-1]]
+    copied = [path for name, rest in steps if name == "COPY" and "--from" not in rest for path in rest.split()[:-1]]
     assert copied
-    assert [each for each in copied if not (repository / each).exists()] == []
+    assert [path for path in copied if not (repository / path).exists()] == []
     assert all("--no-cache-dir" in rest for name, rest in steps if name == "RUN" and "pip install" in rest)
 
 
@@ -72,32 +72,32 @@ def test_a_builder_is_sent_what_the_container_file_copies_and_nothing_else(
     """podman reads .containerignore, docker .dockerignore."""
     everything, *lines = (repository / ".containerignore").read_text("utf-8").splitlines()[1:]
     assert (everything, lines.pop()) == ("*", "**/__pycache__")
-    copied = [each for name, rest in steps if name == "COPY" and "--from" not in rest for each in rest.split()[:-1]]
-    assert sorted(lines) == sorted(f"!{each}" for each in copied)
+    copied = [path for name, rest in steps if name == "COPY" and "--from" not in rest for path in rest.split()[:-1]]
+    assert sorted(lines) == sorted(f"!{path}" for path in copied)
     assert (repository / ".dockerignore").read_text("utf-8") == (repository / ".containerignore").read_text("utf-8")
 
 
 def test_the_container_starts_a_server_and_asks_for_its_health(steps: list[tuple[str, str]]) -> None:
-    said = dict(steps)
-    words = json.loads(said["ENTRYPOINT"])
+    instructions = dict(steps)
+    words = json.loads(instructions["ENTRYPOINT"])
     assert words[:2] == ["dragoman", "serve"]
-    assert options(words) <= known().keys()
-    command = json.loads(said["HEALTHCHECK"].partition("CMD ")[2])
+    assert options(words) <= manifest().keys()
+    command = json.loads(instructions["HEALTHCHECK"].partition("CMD ")[2])
     compile(command[-1], "HEALTHCHECK", "exec")
-    assert f":{said['EXPOSE']}/health" in command[-1]
+    assert f":{instructions['EXPOSE']}/health" in command[-1]
 
 
 def test_the_unit_is_sound(unit: ConfigParser) -> None:
     service = unit["Service"]
     words = service["ExecStart"].split()
     assert words[1] == "serve"
-    assert options(words) <= known().keys()
+    assert options(words) <= manifest().keys()
     assert service["ExecReload"].endswith("-HUP $MAINPID")
     assert service["SuccessExitStatus"] == str(128 + signal.SIGTERM)
     assert int(service["TimeoutStopSec"]) > GRACE
     assert service["DynamicUser"] == service["NoNewPrivileges"] == service["PrivateTmp"] == "yes"
     assert service["ProtectSystem"] == "strict"
-    assert int(service["LimitNOFILE"]) >= 2 * int(known()["--connections"])
+    assert int(service["LimitNOFILE"]) >= 2 * int(manifest()["--connections"])
     assert service["CapabilityBoundingSet"] == ""
 
 
@@ -114,12 +114,12 @@ def test_systemd_finds_nothing_wrong_with_the_unit(repository: Path, tmp_path: P
     path = tmp_path / "dragoman.service"
     path.write_text(text.replace("/opt/dragoman/bin/dragoman", sys.executable), "utf-8")
     done = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
-    found = [line for line in done.stderr.splitlines() if str(path.name) in line]
-    assert (done.returncode, found) == (0, []), done.stderr
+    faults = [line for line in done.stderr.splitlines() if str(path.name) in line]
+    assert (done.returncode, faults) == (0, []), done.stderr
     spoilt = tmp_path / "spoilt.service"
     spoilt.write_text(path.read_text("utf-8").replace("ProtectSystem=strict", "ProtectSystm=strict"), "utf-8")
-    told = subprocess.run(["systemd-analyze", "verify", spoilt], capture_output=True, text=True, check=False)
-    assert "ProtectSystm" in told.stderr
+    verified = subprocess.run(["systemd-analyze", "verify", spoilt], capture_output=True, text=True, check=False)
+    assert "ProtectSystm" in verified.stderr
 
 
 READ_ONLY = """mount -t tmpfs tmpfs "$TMPDIR" && mount -o bind,ro,remount / || exit 77
@@ -135,12 +135,12 @@ def test_a_read_only_root_with_a_folder_for_temporary_files_is_enough(run: Path,
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/nonexistent", "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stderr is not None
-        found = re.search(r"http://[\d.:]+", server.stderr.readline())
-        if found is None and server.wait(30) in (1, 77):
+        address = re.search(r"http://[\d.:]+", server.stderr.readline())
+        if address is None and server.wait(30) in (1, 77):
             pytest.skip("a root that is read-only cannot be had here")
-        assert found is not None
+        assert address is not None
         body = json.dumps({"q": "one two", "source": "en", "target": "fr"}).encode()
-        request = urllib.request.Request(f"{found[0]}/translate", body, {"Content-Type": "application/json"})
+        request = urllib.request.Request(f"{address[0]}/translate", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=30) as answer:
             assert json.load(answer) == {"translatedText": "deux un"}
         server.send_signal(signal.SIGTERM)

@@ -98,7 +98,7 @@ def test_a_document_is_read_and_written() -> None:
         pages = HtmlTexts(('<p lang="en"><b>one</b>', "two"), ("en", "fr"))
         reading = await documents.read(pages, "en", sentences=True, until=later())
         assert reading.tagged
-        translated = [Translated(each, (Sentence("x"),)) for each in reading.passages]
+        translated = [Translated(untranslated, (Sentence("x"),)) for untranslated in reading.passages]
         assert await documents.write_pages(pages, translated, tagged=True, until=later()) == [
             '<p lang="fr"><b>x</b>',
             "x",
@@ -280,7 +280,7 @@ def test_the_last_document_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) ->
     documents, other = Documents(), FILE._replace(data=b"six\n")
     reading = documents.answer(ReadJob(FILE, "en"))
     assert not isinstance(reading, Failure | bytes | list)
-    job = WriteJob(FILE, [Translated(each, (Sentence("un"), Sentence("deux"))) for each in reading.passages])
+    job = WriteJob(FILE, [Translated(passage, (Sentence("un"), Sentence("deux"))) for passage in reading.passages])
     assert documents.answer(job) == b"un deux\n"
     assert count == 1
     documents.answer(ReadJob(other, "en"))

@@ -37,20 +37,20 @@ def fetched(client: TestClient, answer: Any) -> Any:
 
 
 def test_a_file_comes_back_translated_with_its_layout(client: TestClient) -> None:
-    found = fetched(client, sent(client, "guide 1.md", b"# one two\n\n* six `one`\n"))
-    assert found.status_code == 200
-    assert found.text.startswith("# deux un\n\n* ")
-    assert "`one`" in found.text
-    assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''guide%201_fr.md"
-    assert found.headers["x-content-type-options"] == "nosniff"
+    download = fetched(client, sent(client, "guide 1.md", b"# one two\n\n* six `one`\n"))
+    assert download.status_code == 200
+    assert download.text.startswith("# deux un\n\n* ")
+    assert "`one`" in download.text
+    assert download.headers["content-disposition"] == "attachment; filename*=UTF-8''guide%201_fr.md"
+    assert download.headers["x-content-type-options"] == "nosniff"
 
 
 def test_strings_of_programs_are_not_split_into_sentences(client: TestClient) -> None:
-    found = fetched(client, sent(client, "a.json", b'{"a": "one. two", "b": ["[X1X]", 6]}')).json()
+    strings = fetched(client, sent(client, "a.json", b'{"a": "one. two", "b": ["[X1X]", 6]}')).json()
     whole = client.post("/v1/translate", json={"q": "one. two", **PAIR}).json()
     assert len(whole["sentences"]) == 2
-    assert found["a"] != whole["text"]
-    assert found["b"] == ["[X1X]", 6]
+    assert strings["a"] != whole["text"]
+    assert strings["b"] == ["[X1X]", 6]
 
 
 def test_the_language_is_detected_and_may_be_the_same(client: TestClient) -> None:
@@ -125,11 +125,11 @@ def damaged(client: TestClient, data: bytes) -> str:
 
 
 def test_a_damaged_archive_is_told(client: TestClient) -> None:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("word/document.xml", "<a/>")
         archive.writestr("word/media/a.png", "picture")
-    whole = made.getvalue()
+    whole = buffer.getvalue()
     line = damaged(client, whole.replace(b"picture", b"pictures"[1:]))
     assert line == "Cannot translate file: a.docx: is no document of Office (Bad CRC-32 for file 'word/media/a.png')"
     assert "is no document of Office" in damaged(client, whole[:40] + whole[46:])
@@ -166,9 +166,9 @@ def test_only_who_has_a_key_may_send_and_only_who_has_the_address_may_fetch(open
             assert (answer.status_code, list(answer.json())) == (404, ["error"])
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_key_may_stand_behind_the_file_as_browsers_send_it(opened: Open, tmp_path: Path, known: bool) -> None:
-    key = Keys.make("ann", tmp_path / "keys") if known else "wrong"
+@pytest.mark.parametrize("valid", [True, False])
+def test_a_key_may_stand_behind_the_file_as_browsers_send_it(opened: Open, tmp_path: Path, valid: bool) -> None:
+    key = Keys.make("ann", tmp_path / "keys") if valid else "wrong"
     Keys.make("bob", tmp_path / "keys")
     parts = {'file"; filename="a.txt': "one two\n", **PAIR, "api_key": key}
     body = "".join(
@@ -177,7 +177,7 @@ def test_a_key_may_stand_behind_the_file_as_browsers_send_it(opened: Open, tmp_p
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     with opened(keys=Keys(tmp_path / "keys")) as client:
         answer = client.post("/translate_file", content=f"{body}--x--\r\n".encode(), headers=headers)
-    assert answer.status_code == (200 if known else 403), answer.text
+    assert answer.status_code == (200 if valid else 403), answer.text
 
 
 def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> None:

@@ -43,7 +43,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 USUAL = {"q": "one two", "source": "en", "target": "fr"}
-ASKED = st.builds(lambda given: {**USUAL, **given}, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4))
+BODIES = st.builds(lambda changes: {**USUAL, **changes}, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4))
 KINDS = st.sampled_from(
     ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "x", ""]
 )
@@ -57,10 +57,10 @@ REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "0"))  # at least so many, others
 
 def drawn(few: int) -> settings:
     """As many examples as each of the five tests has, so that there are enough requests."""
-    every = list(HealthCheck)
+    checks = list(HealthCheck)
     if REQUESTS:
-        return settings(max_examples=-(-REQUESTS // 5), derandomize=False, database=None, suppress_health_check=every)
-    return settings(max_examples=few, suppress_health_check=every)
+        return settings(max_examples=-(-REQUESTS // 5), derandomize=False, database=None, suppress_health_check=checks)
+    return settings(max_examples=few, suppress_health_check=checks)
 
 
 sent = Counter[int]()  # answers by their status
@@ -75,9 +75,9 @@ def check(answer: Any) -> None:
 
 
 @drawn(150)
-@given(path=st.sampled_from(POSTS), asked=ASKED)
-def test_values_of_any_type(client: TestClient, path: str, asked: dict[str, Any]) -> None:
-    body = json.dumps(asked).encode()  # with lone surrogates, NaN and numbers of 400 digits
+@given(path=st.sampled_from(POSTS), values=BODIES)
+def test_values_of_any_type(client: TestClient, path: str, values: dict[str, Any]) -> None:
+    body = json.dumps(values).encode()  # with lone surrogates, NaN and numbers of 400 digits
     check(client.post(path, content=body, headers={"Content-Type": "application/json"}))
 
 
@@ -134,11 +134,11 @@ def archive() -> bytes:
     """A small document of Word, with a picture."""
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     text = f'<w:document xmlns:w="{space}"><w:p><w:r><w:t>one two</w:t></w:r></w:p></w:document>'
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
         new.writestr("word/document.xml", text)
         new.writestr("word/media/a.png", bytes(range(100)))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.mark.skipif(not REQUESTS, reason="make fuzz")
@@ -233,5 +233,5 @@ def test_the_description_tells_of_refusals_and_of_what_is_no_json(client: TestCl
     }
     for path, kind in kinds.items():
         (operation,) = paths[path].values()
-        (told,) = operation["responses"]["200"]["content"]
-        assert kind.startswith(told.partition(";")[0]), path
+        (media_type,) = operation["responses"]["200"]["content"]
+        assert kind.startswith(media_type.partition(";")[0]), path

@@ -26,8 +26,8 @@ def test_they_are_of_all_kinds_and_the_same_for_a_seed() -> None:
 def test_a_service_stands_a_few(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hostile, "SLOWEST", 60.0)  # how quick it is depends on the machine
     assert hostile.main(["--requests", "8"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("8 hostile requests, seed 1")
-    assert told[2].endswith("0 faults; ended with 143")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("8 hostile requests, seed 1")
+    assert lines[2].endswith("0 faults; ended with 143")
     monkeypatch.setattr(hostile, "SLOWEST", 0.0)
     assert hostile.main(["--requests", "1"]) == 1

@@ -114,11 +114,11 @@ def test_a_thousand_placeholders_survive(opened: Open) -> None:
         texts.append(generator.choice(["", " "]).join(parts))
     limits = LIMITS._replace(body=10**6, characters=10**6, texts=1_000)
     with opened(limits) as client:
-        found = client.post("/translate", json={"q": texts, **PAIR}).json()["translatedText"]
+        translations = client.post("/translate", json={"q": texts, **PAIR}).json()["translatedText"]
     lost = [
-        (text, each)
-        for number, (text, each) in enumerate(zip(texts, found, strict=True))
-        if each.count(f"[X{number}X]") != 1
+        (text, translation)
+        for number, (text, translation) in enumerate(zip(texts, translations, strict=True))
+        if translation.count(f"[X{number}X]") != 1
     ]
     assert lost == []
 
@@ -141,14 +141,14 @@ def test_the_log_has_keys_for_what_is_known_of_a_request(
         monkeypatch.setattr("dragoman.serving.libretranslate.guess_form", lambda _: 1 / 0)
         assert client.post("/detect", json={"q": "secret"}).status_code == 500
     lines = [json.loads(Lines().format(record)) for record in caplog.records if record.name == "dragoman.serving"]
-    assert [(each["method"], each["path"], each.get("status"), "trace" in each) for each in lines] == [
+    assert [(line["method"], line["path"], line.get("status"), "trace" in line) for line in lines] == [
         ("POST", "/translate", 200, False),
         ("GET", "/download_file/{name}", 404, False),
         ("GET", "other", 404, False),
         ("POST", "/detect", None, True),
         ("POST", "/detect", 500, False),
     ]
-    assert all(each["seconds"] >= 0 for each in lines if "status" in each)
+    assert all(line["seconds"] >= 0 for line in lines if "status" in line)
     assert "secret" not in json.dumps(lines)
 
 
@@ -160,24 +160,24 @@ def test_a_key_may_stand_in_a_header_and_is_known_before_the_body_is_read(opened
     large = b"x" * (LIMITS.body + 1)
     with opened(keys=Keys(file)) as client:
 
-        def asked(authorization: str, body: bytes = b'{"q": "one", "source": "en", "target": "fr"}') -> int:
+        def status(authorization: str, body: bytes = b'{"q": "one", "source": "en", "target": "fr"}') -> int:
             headers = {"Authorization": authorization, "Content-Type": "application/json"}
             return client.post("/translate", content=body, headers=headers).status_code
 
-        assert [asked(f"Bearer {key}"), asked("Bearer wrong"), asked("Basic wrong")] == [200, 403, 400]
-        assert [asked(f"Bearer {key}", large), asked("Bearer wrong", large)] == [413, 413]
+        assert [status(f"Bearer {key}"), status("Bearer wrong"), status("Basic wrong")] == [200, 403, 400]
+        assert [status(f"Bearer {key}", large), status("Bearer wrong", large)] == [413, 413]
         both = {"q": "one", "source": "en", "target": "fr", "api_key": key}
         assert client.post("/translate", json=both, headers={"Authorization": "Bearer other"}).status_code == 200
     with opened(LIMITS._replace(rate=1), Keys(file)) as client:
-        assert [asked(f"Bearer {key}"), asked(f"Bearer {key}", large)] == [200, 429]
+        assert [status(f"Bearer {key}"), status(f"Bearer {key}", large)] == [200, 429]
 
 
 def test_wrong_keys_count(opened: Open, tmp_path: Path) -> None:
     """And keep nobody out who has one."""
     key = Keys.make("one", tmp_path / "keys")
     with opened(Limits(rate=2), Keys(tmp_path / "keys")) as client:
-        asked = [client.post("/detect", json={"q": "cat", "api_key": each}) for each in ["x", "y", "z", key]]
-        assert [each.status_code for each in asked] == [403, 403, 429, 200]
+        answers = [client.post("/detect", json={"q": "cat", "api_key": api_key}) for api_key in ["x", "y", "z", key]]
+        assert [answer.status_code for answer in answers] == [403, 403, 429, 200]
 
 
 def test_an_address_without_a_key_has_its_rate_before_the_body_is_read(opened: Open) -> None:
@@ -190,10 +190,10 @@ def test_a_rate_is_kept_for_each_key(opened: Open, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     keys = [Keys.make(name, file) for name in ("one", "two")]
     with opened(Limits(rate=2), Keys(file)) as client:
-        asked = [client.post("/detect", json={"q": "cat", "api_key": keys[0]}) for _ in range(3)]
-        assert [each.status_code for each in asked] == [200, 200, 429]
-        assert asked[2].json()["error"].startswith("Slowdown: ")
-        assert 1 <= int(asked[2].headers["Retry-After"]) <= 60
+        answers = [client.post("/detect", json={"q": "cat", "api_key": keys[0]}) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
+        assert answers[2].json()["error"].startswith("Slowdown: ")
+        assert 1 <= int(answers[2].headers["Retry-After"]) <= 60
         assert client.post("/detect", json={"q": "cat", "api_key": keys[1]}).status_code == 200
 
 
@@ -201,9 +201,9 @@ def test_a_rate_is_kept_for_each_key(opened: Open, tmp_path: Path) -> None:
     "text", ["one [X1X] two", "[X1X]", "[X1X][X22X] one. two [X1X]", "six %(name)s", "one {a} {a}"]
 )
 def test_placeholders_come_through(ask: Any, text: str) -> None:
-    found = ask("/translate", q=text, **PAIR).json()["translatedText"]
+    translation = ask("/translate", q=text, **PAIR).json()["translatedText"]
     for placeholder in ("[X1X]", "[X22X]", "%(name)s", "{a}"):
-        assert found.count(placeholder) == text.count(placeholder)
+        assert translation.count(placeholder) == text.count(placeholder)
 
 
 def test_markup_is_kept(client: TestClient) -> None:
@@ -216,35 +216,37 @@ def test_markup_is_kept(client: TestClient) -> None:
 
 @pytest.mark.parametrize("kind", ["text", "html"])
 def test_numbered_tags_are_kept_around_their_words(client: TestClient, kind: str) -> None:
-    asked = {"q": "two <1>one</1> six<0/>", **PAIR, "format": kind}
-    text = client.post("/translate", json=asked).json()["translatedText"]
+    body = {"q": "two <1>one</1> six<0/>", **PAIR, "format": kind}
+    text = client.post("/translate", json=body).json()["translatedText"]
     assert re.fullmatch(r"(<0/> ?)?six(<0/>)? <1>un</1> deux(<0/>)?", text), text
 
 
 def test_corrections_come_first(opened: Open, tmp_path: Path, client: TestClient) -> None:
-    given = {"q": "one two. six.", "s": "uno dos. seis.", **PAIR}
-    assert client.post("/suggest", data=given).status_code == 403
+    suggestion = {"q": "one two. six.", "s": "uno dos. seis.", **PAIR}
+    assert client.post("/suggest", data=suggestion).status_code == 403
     Keys.make("ann", tmp_path / "keys")
     key = Keys.make("bob", tmp_path / "keys")
     database = tmp_path / "corrections"
     for times in range(2):
         with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(database)) as kept:
             if not times:
-                assert kept.post("/suggest", data={**given, "api_key": key}).json() == {"success": True}
-            asked = {"q": ["one two.", "six.", "one two. six. six one"], **PAIR, "api_key": key}
-            found = kept.post("/translate", json=asked).json()["translatedText"]
-            assert found[:2] == ["uno dos.", "seis."]
-            assert found[2].startswith("uno dos. seis. ")
-    every = Corrections(database).all(("en", "fr"))
-    assert [(each.source, each.correction, each.author) for each in every] == [
+                assert kept.post("/suggest", data={**suggestion, "api_key": key}).json() == {"success": True}
+            body = {"q": ["one two.", "six.", "one two. six. six one"], **PAIR, "api_key": key}
+            translations = kept.post("/translate", json=body).json()["translatedText"]
+            assert translations[:2] == ["uno dos.", "seis."]
+            assert translations[2].startswith("uno dos. seis. ")
+    corrections = Corrections(database).all(("en", "fr"))
+    assert [(correction.source, correction.correction, correction.author) for correction in corrections] == [
         ("one two. six.", "uno dos. seis.", "bob"),
         ("one two.", "uno dos.", "bob"),
         ("six.", "seis.", "bob"),
     ]
-    made = client.post("/translate", json={"q": [each.source for each in every], **PAIR}).json()["translatedText"]
-    assert [each.machine for each in every] == made  # by the model alone
+    machine = client.post("/translate", json={"q": [correction.source for correction in corrections], **PAIR}).json()[
+        "translatedText"
+    ]
+    assert [correction.machine for correction in corrections] == machine  # by the model alone
     assert Corrections(database).entries(translations=True) == Corrections(database).entries()
-    refused = opened(kept=Corrections(database)).post("/suggest", json={**given, "target": "zz"})
+    refused = opened(kept=Corrections(database)).post("/suggest", json={**suggestion, "target": "zz"})
     assert (refused.status_code, refused.json()) == (400, {"error": "en to zz is not supported"})
 
 
@@ -264,8 +266,8 @@ def test_a_correction_in_other_sentences_is_kept_and_given(
     with opened(kept=Corrections(tmp_path / "db")) as client:
         assert client.post("/suggest", json={"q": text, "s": better, **PAIR}).json() == {"success": True}
         for path in ("/translate", "/v1/translate"):
-            found = client.post(path, json={"q": f" {text}", **PAIR}).json()
-            assert (found.get("translatedText") or found["text"]).strip() == better
+            answer = client.post(path, json={"q": f" {text}", **PAIR}).json()
+            assert (answer.get("translatedText") or answer["text"]).strip() == better
         events = client.post("/v1/stream", json={"q": text, **PAIR}).text
         assert json.dumps(better)[1:-1] in events
         client.post("/suggest", json={"q": text, "s": "seis", **PAIR})
@@ -277,7 +279,7 @@ def test_a_correction_is_split_by_the_rules_of_its_language(opened: Open, tmp_pa
     database = Corrections(tmp_path / "db")
     with opened(kept=database) as client:
         client.post("/suggest", json={"q": "one. two.", "s": "Dr. Uno. Dos.", **PAIR})
-        assert [(each.source, each.correction) for each in database.all(("en", "fr"))] == [
+        assert [(correction.source, correction.correction) for correction in database.all(("en", "fr"))] == [
             ("one. two.", "Dr. Uno. Dos.")
         ]
 
@@ -296,7 +298,7 @@ def test_numbers_of_items_are_no_part_of_corrections(opened: Open, tmp_path: Pat
 
 
 def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_path: Path) -> None:
-    given, database = {"q": "one", "s": "uno", **PAIR}, Corrections(tmp_path / "db")
+    suggestion, database = {"q": "one", "s": "uno", **PAIR}, Corrections(tmp_path / "db")
     key = Keys.make("ann", tmp_path / "keys")
     with opened(kept=database) as client:
         for origin, status in (
@@ -305,7 +307,7 @@ def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_pa
             ("null", 403),
             ("http://[", 403),
         ):
-            assert client.post("/suggest", json=given, headers={"Origin": origin}).status_code == status
+            assert client.post("/suggest", json=suggestion, headers={"Origin": origin}).status_code == status
         for host, status in (
             ("localhost:5000", 200),
             ("192.0.2.2:5000", 200),
@@ -315,29 +317,29 @@ def test_pages_of_other_sites_suggest_nothing_without_a_key(opened: Open, tmp_pa
             ("2001.evil.example", 403),
         ):
             from_itself = {"Origin": f"http://{host}", "Host": host}
-            assert client.post("/suggest", json=given, headers=from_itself).status_code == status
+            assert client.post("/suggest", json=suggestion, headers=from_itself).status_code == status
     with opened(kept=Corrections(tmp_path / "db"), trusted=["Translate.example.org"]) as client:
         from_itself = {"Origin": "https://translate.example.org", "Host": "translate.example.org"}
-        assert client.post("/suggest", json=given, headers=from_itself).status_code == 200
+        assert client.post("/suggest", json=suggestion, headers=from_itself).status_code == 200
     with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(tmp_path / "db")) as client:
-        asked = {**given, "api_key": key}
-        assert client.post("/suggest", json=asked, headers={"Origin": "https://example.org"}).status_code == 200
+        with_key = {**suggestion, "api_key": key}
+        assert client.post("/suggest", json=with_key, headers={"Origin": "https://example.org"}).status_code == 200
 
 
 def test_a_sentence_that_stands_twice_may_be_corrected_in_two_ways(opened: Open, tmp_path: Path) -> None:
     database = Corrections(tmp_path / "db")
     with opened(kept=database) as client:
 
-        def given() -> str:
+        def translation() -> str:
             return str(client.post("/translate", json={"q": "one. one.", **PAIR}).json()["translatedText"])
 
         client.post("/suggest", json={"q": "one. one.", "s": "uno. una.", **PAIR})
-        assert given() == "uno. una."
+        assert translation() == "uno. una."
         client.post("/suggest", json={"q": "one.", "s": "eins.", **PAIR})  # which is newer
-        assert given() == "eins. eins."
+        assert translation() == "eins. eins."
         client.post("/suggest", json={"q": "one. one.", "s": "uno. una.", **PAIR})
         assert database.forget("one. one.") == 6
-        assert given() == "eins. eins."
+        assert translation() == "eins. eins."
 
 
 @pytest.mark.parametrize("name", ["q", "s"])
@@ -353,8 +355,8 @@ def test_corrections_are_looked_up_in_time(opened: Open, tmp_path: Path, monkeyp
 
     with opened(LIMITS._replace(seconds=0.2), kept=Corrections(tmp_path / "db")) as client:
         monkeypatch.setattr(Corrections, "find", slow)
-        asked = {"q": "\n".join(f"one {number}" for number in range(50)), **PAIR}
-        assert client.post("/translate", json=asked).status_code == 503
+        body = {"q": "\n".join(f"one {number}" for number in range(50)), **PAIR}
+        assert client.post("/translate", json=body).status_code == 503
 
 
 def test_a_full_disk_is_told(opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,8 +381,8 @@ def test_translations_are_kept_where_that_is_asked_for(opened: Open, tmp_path: P
             for path in ("/v1/translate", "/v1/stream"):
                 assert client.post(path, json={"q": "one two", **PAIR, **chosen}).status_code == 200
         client.post("/v1/translate", json={"q": "three", **PAIR, "glossary": []})
-    found = [(each.correction.source, each.correction.correction, each.model) for each in entries(database)]
-    assert found == [
+    rows = [(entry.correction.source, entry.correction.correction, entry.model) for entry in entries(database)]
+    assert rows == [
         ("six", "seis", ""),
         ("one two", "deux un", "run"),
         ("two one", "un deux", "run"),
@@ -397,24 +399,24 @@ def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:
     api = libretranslatepy.LibreTranslateAPI(served)
     assert api.translate("one two three", "en", "fr") == "trois deux un"
     assert api.detect("one") == [{"confidence": 100, "language": "en"}]
-    assert [each["code"] for each in api.languages()] == ["en", "fr"]
+    assert [language["code"] for language in api.languages()] == ["en", "fr"]
 
 
 def test_the_correction_of_a_similar_text_keeps_to_its_own_spans(opened: Open, tmp_path: Path) -> None:
     with opened(kept=Corrections(tmp_path / "db", threshold=0.6)) as client:
-        given = {"q": "one two [X1X] six three one two", "s": "uno dos [X1X] seis tres uno dos", **PAIR}
-        assert client.post("/suggest", json=given).status_code == 200
+        suggestion = {"q": "one two [X1X] six three one two", "s": "uno dos [X1X] seis tres uno dos", **PAIR}
+        assert client.post("/suggest", json=suggestion).status_code == 200
         for text, used in (("[X1X]", True), ("[X2X]", False)):
-            asked = given["q"].replace("[X1X]", text).replace("three", "two")
-            found = client.post("/translate", json={"q": asked, **PAIR}).json()["translatedText"]
-            assert ("uno" in found, found.count(text)) == (used, 1)
+            similar = suggestion["q"].replace("[X1X]", text).replace("three", "two")
+            translation = client.post("/translate", json={"q": similar, **PAIR}).json()["translatedText"]
+            assert ("uno" in translation, translation.count(text)) == (used, 1)
 
 
 def test_a_correction_that_ends_a_line_adds_none(opened: Open, tmp_path: Path) -> None:
     with opened(kept=Corrections(tmp_path / "db")) as client:
         client.post("/suggest", json={"q": "one two six.\n", "s": "uno dos seis.\n", **PAIR})
-        found = client.post("/translate", json={"q": "one two six.\nthree", **PAIR}).json()["translatedText"]
-        assert found == "uno dos seis.\ntrois"
+        translation = client.post("/translate", json={"q": "one two six.\nthree", **PAIR}).json()["translatedText"]
+        assert translation == "uno dos seis.\ntrois"
 
 
 @pytest.mark.parametrize("path", ["/", "/page.css", "/page.js", "/word.js", "/files.js"])
@@ -431,15 +433,15 @@ def test_a_server_trusts_the_host_that_it_is_started_for(run: Path, tmp_path: Pa
     options = ["--corrections", str(tmp_path / "db"), "--trusted-host", host]
     body = json.dumps({"q": "one", "s": "uno", **PAIR}).encode()
     with serving(run, options=options) as address:
-        found = {}
+        statuses = {}
         for name in (host, f"evil.{host}"):
             headers = {"Host": name, "Origin": f"https://{name}", "Content-Type": "application/json"}
             try:
                 with urlopen(Request(f"{address}/suggest", body, headers)) as answer:
-                    found[name] = answer.status
+                    statuses[name] = answer.status
             except HTTPError as error:
-                found[name] = error.code
-    assert found == {host: 200, f"evil.{host}": 403}
+                statuses[name] = error.code
+    assert statuses == {host: 200, f"evil.{host}": 403}
 
 
 @pytest.mark.parametrize("name", ["https://translate.example.org", "translate.example.org:8443", ""])

@@ -32,23 +32,23 @@ def test_metrics_of_requests_batches_cache_and_process(opened: Open) -> None:
             client.post("/translate", json={"q": ["one two", "six", "six"], **PAIR})
         for path in (*pages.FILES, "/nothing"):
             client.get(path)
-        found = figures(client)
-    assert found[f'dragoman_info{{version="{__version__}"}}'] == 1
+        values = figures(client)
+    assert values[f'dragoman_info{{version="{__version__}"}}'] == 1
     model = '{model="run"}'
-    batches = {name: value for name, value in found.items() if name.startswith("dragoman_batch_texts")}
+    batches = {name: value for name, value in values.items() if name.startswith("dragoman_batch_texts")}
     assert batches[f"dragoman_batch_texts_sum{model}"] == 2
     assert batches['dragoman_batch_texts_bucket{le="2",model="run"}'] == batches[f"dragoman_batch_texts_count{model}"]
-    assert (found[f"dragoman_cache_hits_total{model}"], found[f"dragoman_cache_misses_total{model}"]) == (2, 2)
-    assert found[f"dragoman_cache_entries{model}"] == 2
-    assert 1_000 < found[f"dragoman_cache_bytes{model}"] < 100_000
-    assert found["dragoman_requests_in_flight"] == 1  # the one that reads this
-    assert found[f"dragoman_batch_in_flight_texts{model}"] == found[f"dragoman_waiting_symbols{model}"] == 0
+    assert (values[f"dragoman_cache_hits_total{model}"], values[f"dragoman_cache_misses_total{model}"]) == (2, 2)
+    assert values[f"dragoman_cache_entries{model}"] == 2
+    assert 1_000 < values[f"dragoman_cache_bytes{model}"] < 100_000
+    assert values["dragoman_requests_in_flight"] == 1  # the one that reads this
+    assert values[f"dragoman_batch_in_flight_texts{model}"] == values[f"dragoman_waiting_symbols{model}"] == 0
     for path in pages.FILES:
-        assert found[f'dragoman_requests_total{{path="{path}",status="200"}}'] == 1
-    assert found['dragoman_requests_total{path="other",status="404"}'] == 1
+        assert values[f'dragoman_requests_total{{path="{path}",status="200"}}'] == 1
+    assert values['dragoman_requests_total{path="other",status="404"}'] == 1
     if sys.platform == "linux":
-        assert found["process_resident_memory_bytes"] > 10**7
-        assert found["process_cpu_seconds_total"] > 0
+        assert values["process_resident_memory_bytes"] > 10**7
+        assert values["process_cpu_seconds_total"] > 0
 
 
 @pytest.mark.parametrize(("seconds", "last"), [(60.0, ["30.0", "60.0"]), (45.0, ["30.0", "45.0"]), (0.001, ["0.001"])])
@@ -60,14 +60,14 @@ def test_buckets_reach_the_seconds_of_a_request(seconds: float, last: list[str])
 
 def test_requests_have_an_identifier(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "dragoman.serving"):
-        given = client.get("/health", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"]
-        made = {client.post("/translate", json={}).headers["x-request-id"] for _ in range(2)}
+        identifier = client.get("/health", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"]
+        identifiers = {client.post("/translate", json={}).headers["x-request-id"] for _ in range(2)}
         for hostile in ("x" * 200, "a b", "\u00e9", ""):
             headers = {b"X-Request-ID": hostile.encode()}
             assert re.fullmatch("[0-9a-f]{32}", client.get("/health", headers=headers).headers["x-request-id"])
     logged = [vars(record)["request"]["request_id"] for record in caplog.records]
-    assert (given, logged[0], len(made)) == ("abc-1", "abc-1", 2)
-    assert made == {*logged[1:3]}
+    assert (identifier, logged[0], len(identifiers)) == ("abc-1", "abc-1", 2)
+    assert identifiers == {*logged[1:3]}
 
 
 @pytest.mark.slow

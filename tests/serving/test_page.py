@@ -39,10 +39,10 @@ def test_a_word_tells_what_it_looked_at_and_gives_way_to_another(page: Browser) 
     page.driver.find_elements("css selector", WORDS)[0].click()
     assert plain(page.find("#chosen").text) == "“trois” looked at"
     weights = page.driver.find_elements("css selector", "#looked .for")
-    assert max(weights, key=lambda each: int(each.get_attribute("title").split()[0])).text == "three"
-    others = until(lambda: page.driver.find_elements("css selector", "#others button"))
-    word = others[0].text
-    others[0].click()
+    assert max(weights, key=lambda element: int(element.get_attribute("title").split()[0])).text == "three"
+    buttons = until(lambda: page.driver.find_elements("css selector", "#others button"))
+    word = buttons[0].text
+    buttons[0].click()
     until(lambda: page.run(SHOWN)[:1] == [word])
     assert page.run(SHOWN)[-2:] == ["un", "six"]
 
@@ -188,8 +188,8 @@ def test_a_word_tells_why_it_is_there_and_not_another(page: Browser) -> None:
     translate(page, "one two three")
     choose(page, 0)
     page.find("#why button").click()
-    told = until(lambda: page.texts("#reasons .muted")[-2:] if page.texts("#reasons h3") else None)
-    erasure, gradient = map(plain, told)
+    notes = until(lambda: page.texts("#reasons .muted")[-2:] if page.texts("#reasons h3") else None)
+    erasure, gradient = map(plain, notes)
     assert re.fullmatch(r"Without “three”, “trois” would be (over )?[\d.,]+ times less probable\.", erasure)
     assert re.fullmatch(r"“\w+” speaks most (for|against) “trois”: [+−][\d.]+ nats\.", gradient)
     page.find("#rather").send_keys(page.texts("#rather option")[1])
@@ -319,13 +319,13 @@ def test_a_file_that_is_dropped_comes_back(page: Browser, served: str) -> None:
 def test_words_are_shaded_by_confidence_where_the_run_is_calibrated(page: Browser) -> None:
     page.run(CALIBRATED)
     plain, sure, unsure = page.driver.find_elements("css selector", WORDS)
-    assert [each.get_attribute("class") for each in (plain, sure, unsure)] == [
+    assert [element.get_attribute("class") for element in (plain, sure, unsure)] == [
         "word unsure",
         "word shaded",
         "word unsure shaded",
     ]
-    assert [each.get_attribute("title") for each in (plain, sure, unsure)] == ["", "90 % sure", "20 % sure"]
-    colours = [each.value_of_css_property("background-color") for each in (sure, unsure)]
+    assert [element.get_attribute("title") for element in (plain, sure, unsure)] == ["", "90 % sure", "20 % sure"]
+    colours = [element.value_of_css_property("background-color") for element in (sure, unsure)]
     assert len(set(colours)) == 2
     assert problems(page) == []
 
@@ -343,7 +343,7 @@ def test_nothing_is_wrong_with_it_and_it_asks_nobody_else(page: Browser, served:
     choose(page, 1)
     assert problems(page) == []
     assert page.run("return document.documentElement.scrollWidth") <= width
-    assert all(each.startswith(served) for each in page.requests())
+    assert all(url.startswith(served) for url in page.requests())
 
 
 def test_the_picture_in_the_docs_is_one_of_the_page(browser: Browser, served: str, repository: Path) -> None:
@@ -740,7 +740,7 @@ def test_on_a_small_screen_what_belongs_together_stays_together(page: Browser, s
             add({ source: "one", text: arguments[0], before: "", behind: "", translation });""",
             text,
         )
-        places = {each.text: each.location["y"] for each in page.driver.find_elements("css selector", WORDS)}
+        places = {element.text: element.location["y"] for element in page.driver.find_elements("css selector", WORDS)}
         assert places["l'"] == places["homme"]
         assert places["y"] == places["'s"] == places["."]
     assert page.run("return document.documentElement.scrollWidth") <= width

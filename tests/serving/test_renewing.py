@@ -82,7 +82,7 @@ def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCap
         path.write_text("")
         bob = Keys.make("bob", path)
         await backend.renew()
-        assert [keys.name(each) for each in (ann, bob)] == [None, "bob"]
+        assert [keys.name(key) for key in (ann, bob)] == [None, "bob"]
         path.write_text("damaged")
         await backend.renew()
         assert keys.name(bob) == "bob"
@@ -99,16 +99,16 @@ def endpoints(service: Service) -> Endpoints:
 
 def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> list[str]:
-        service, found = Service([Model.load(copied)]), list[str]()
+        service, events = Service([Model.load(copied)]), list[str]()
         passage = split("one two\ntwo three\none two three\nsix one", "en")
         async for event in endpoints(service)._events(TranslateRequest(passage, "en", "fr", RequestOptions(), None)):
-            found.append(event)
-            if len(found) == 1:
+            events.append(event)
+            if len(events) == 1:
                 spoil(copied)
                 await service.registry.renew()
                 await asyncio.sleep(0.05)
         await service.close()
-        return [json.loads(event.partition("data: ")[2]).get("text", "") for event in found]
+        return [json.loads(event.partition("data: ")[2]).get("text", "") for event in events]
 
     assert asyncio.run(test()) == ["deux un", "trois deux", "trois deux un", "un six", ""]
 
@@ -124,9 +124,9 @@ def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
         model.batcher = Batcher(slowly)
         service, passage = Service([model]), split("one two\nsix", "en")
         question = TranslateRequest(passage, "en", "fr", RequestOptions(until=time.monotonic() + 1.8), None)
-        found = [event async for event in endpoints(service)._events(question)]
+        events = [event async for event in endpoints(service)._events(question)]
         await service.close()
-        return [event.partition("\n")[0] for event in found]
+        return [event.partition("\n")[0] for event in events]
 
     assert asyncio.run(test()) == ["event: sentence", "event: error"]
 
@@ -143,17 +143,17 @@ def test_a_signal_takes_a_run_in_and_no_request_is_dropped(copied: Path) -> None
     command = [sys.executable, "-m", "dragoman", "serve", str(copied), "--port", "0", "--threads", "1"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
-        found = re.search(r"http://[\d.:]+", server.stderr.readline())
-        assert found is not None
-        answers, over = [ask(found[0])], threading.Event()
+        address = re.search(r"http://[\d.:]+", server.stderr.readline())
+        assert address is not None
+        answers, over = [ask(address[0])], threading.Event()
 
         def client() -> None:
             while not over.is_set():
-                answers.append(ask(found[0]))
+                answers.append(ask(address[0]))
 
         clients = [threading.Thread(target=client) for _ in range(2)]
-        for each in clients:
-            each.start()
+        for thread in clients:
+            thread.start()
         try:
             whole = (copied / "model.safetensors").read_bytes()
             (copied / "model.safetensors").write_bytes(whole[: len(whole) // 2])  # as a copy that is under way
@@ -168,8 +168,8 @@ def test_a_signal_takes_a_run_in_and_no_request_is_dropped(copied: Path) -> None
                 time.sleep(0.02)
         finally:
             over.set()
-            for each in clients:
-                each.join()
+            for thread in clients:
+                thread.join()
             server.send_signal(signal.SIGTERM)
             rest = server.stderr.read()
     assert server.returncode == 143
@@ -179,11 +179,11 @@ def test_a_signal_takes_a_run_in_and_no_request_is_dropped(copied: Path) -> None
     assert len(kinds) == 2  # before and after, and nothing else
 
 
-def _until(server: "subprocess.Popen[str]", told: str) -> None:
+def _until(server: "subprocess.Popen[str]", message: str) -> None:
     """Read the log until it tells this."""
     assert server.stderr is not None
     for line in server.stderr:
         assert "trace" not in json.loads(line)
-        if told in json.loads(line)["message"]:
+        if message in json.loads(line)["message"]:
             return
     raise AssertionError("the server has ended")

@@ -50,9 +50,9 @@ def slowly(model: Model) -> Callable[[Sequence[Item], RequestOptions, Deadline],
 
 def translated(service: Service, *texts: str, **options: Any) -> list[str]:
     async def ask() -> list[str]:
-        found = [each.text for each in await service.translate(texts, "en", "fr", **options)]
+        texts_out = [translation.text for translation in await service.translate(texts, "en", "fr", **options)]
         await service.close()
-        return found
+        return texts_out
 
     return asyncio.run(ask())
 
@@ -113,10 +113,10 @@ def test_a_run_that_is_renewed_keeps_its_name(run: Path, tmp_path: Path) -> None
 
 def test_a_language_between(run: Path) -> None:
     to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
-    (found,) = translated(Service([to, back]), "one two")
+    (text,) = translated(Service([to, back]), "one two")
     direct = dragoman.load(run)
     (first,) = direct.translate(["one two"])
-    assert found == direct.translate([first.text])[0].text
+    assert text == direct.translate([first.text])[0].text
 
 
 def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run: Path) -> None:
@@ -125,16 +125,16 @@ def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run
     async def ask(*terms: Term) -> Sentence:
         to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
         service, options = Service([to, back]), RequestOptions(constraints=LexicalConstraints(Glossary(terms)))
-        found, other = await service.translate(["one Two", "un"], "en", "fr", options)
+        first, other = await service.translate(["one Two", "un"], "en", "fr", options)
         await service.close()
         assert other.sentences[0].read
-        return found.sentences[0]
+        return first.sentences[0]
 
-    found = asyncio.run(ask(Term("two", ("zwei",)), Term("un", ("never",))))
-    assert found.read
-    assert found.read.text.split().count("Two") == 1
-    assert found.text.lower().split().count("zwei") == 1
-    assert "never" not in found.text
+    texts = asyncio.run(ask(Term("two", ("zwei",)), Term("un", ("never",))))
+    assert texts.read
+    assert texts.read.text.split().count("Two") == 1
+    assert texts.text.lower().split().count("zwei") == 1
+    assert "never" not in texts.text
     kept = asyncio.run(ask(Term("two")))
     assert kept.text.split().count("Two") == 1
 
@@ -174,9 +174,11 @@ def html(service: Service, text: str) -> str:
 
     async def ask() -> str:
         page = Page(text)
-        found = await service.translate([line.text for line in page.lines], "en", "fr", RequestOptions(attention=True))
+        translations = await service.translate(
+            [line.text for line in page.lines], "en", "fr", RequestOptions(attention=True)
+        )
         await service.close()
-        return page.text(found)
+        return page.text(translations)
 
     return asyncio.run(ask())
 
@@ -187,13 +189,13 @@ def test_only_calibrated_models_withhold_what_they_doubt(run: Path) -> None:
 
 
 def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path) -> None:
-    translator, every = dragoman.load(run), list[Sentence]()
+    translator, sentences = dragoman.load(run), list[Sentence]()
     own = translator.processor.transforms
     for temperature in (0.1, 20.0, None):
         translator.processor.transforms = own if temperature is None else (*own, Confidence(temperature))
-        (made,) = translator.translate(["one two"])
-        every.append(Sentence(made.text, made))
-    sure, unsure, unknown = every
+        (translation,) = translator.translate(["one two"])
+        sentences.append(Sentence(translation.text, translation))
+    sure, unsure, unknown = sentences
     assert sure.trusted(0.5) == sure
     assert sure.whole is not None
     assert unsure.whole is not None
@@ -219,11 +221,11 @@ def test_two_models_share_the_time_of_a_request(run: Path) -> None:
 
 
 def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, asked = Model.load(run), list[str]()
+    model, searched = Model.load(run), list[str]()
     real = model.translator.translate
 
     def noted(texts: Sequence[str], **options: Any) -> list[Translation]:
-        asked.extend(texts)
+        searched.extend(texts)
         return real(texts, **options)
 
     monkeypatch.setattr(model.translator, "translate", noted)
@@ -235,7 +237,7 @@ def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch
         await service.close()
 
     asyncio.run(ask())
-    assert asked == ["one two", "six"]
+    assert searched == ["one two", "six"]
 
 
 def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
@@ -255,7 +257,7 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
 
     async def test() -> list[list[str]]:
         service = Service([model], glossaries=Glossaries.named([f"en,fr={path}"]))
-        own, found = (
+        own, translations = (
             RequestOptions(constraints=LexicalConstraints(Glossary([Term("two", ("due",))]))),
             list[list[str]](),
         )
@@ -264,9 +266,11 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
                 path.write_text(text, "utf-8")
                 await service.registry.renew()
             for options in (RequestOptions(), own):
-                found.append([each.text for each in await service.translate(["one two six"], "en", "fr", options)])
+                translations.append(
+                    [translation.text for translation in await service.translate(["one two six"], "en", "fr", options)]
+                )
         await service.close()
-        return found
+        return translations
 
     assert asyncio.run(test()) == [
         ["sechs zwei un"],
@@ -275,7 +279,7 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
         ["six due un"],
         ["six two un"],
         ["six due un"],
-        ["six two un"],  # what cannot be read is told, and changes nothing
+        ["six two un"],  # an unreadable glossary is reported, and changes nothing
         ["six due un"],
     ]
     assert len(model.cache) == 3  # those of the glossary's requests alone
@@ -283,9 +287,9 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
     assert Glossaries.named([f"en,fr={path}"]).of(("en", "fr"), Glossary()).terms == (Term("two", ("zwei",)),)
     path.write_text("two\n", "utf-8")
     refused = ["terms.tsv", "en,=terms.tsv", f"fr,en={path}", f"en,fr={tmp_path / 'none'}"]
-    for number, each in enumerate(refused):
+    for number, text in enumerate(refused):
         with pytest.raises(UserError) as error:
-            Service([model], glossaries=Glossaries.named([each]))
+            Service([model], glossaries=Glossaries.named([text]))
         golden(str(error.value).replace(str(tmp_path), "FOLDER"), str(number))
 
 
@@ -301,7 +305,7 @@ def test_texts_are_measured_in_symbols_of_the_model(run: Path) -> None:
     symbols = model.translator.asked[0].text.encode
     for text in ("one two three", "\u6211\u7684\u8001\u5e08" * 20, "x" * 5_000):
         assert model._symbols(Item(text)) == min(len(symbols(text)), LONGEST)
-    given = Item("one", translation="un", contrast="deux six")
-    assert model._symbols(given) == len(symbols("one")) + len(model.translator.target.text.encode("un")) + len(
+    item = Item("one", translation="un", contrast="deux six")
+    assert model._symbols(item) == len(symbols("one")) + len(model.translator.target.text.encode("un")) + len(
         model.translator.target.text.encode("deux six")
     )

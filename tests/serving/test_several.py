@@ -29,8 +29,10 @@ LIMITS = Limits(characters=1000, texts=5, alternatives=3)
 
 @pytest.fixture(scope="module")
 def client(two: Path) -> Iterator[TestClient]:
-    with TestClient(create(Backend(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Metrics()))) as found:
-        yield found
+    with TestClient(
+        create(Backend(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Metrics()))
+    ) as test_client:
+        yield test_client
 
 
 def post(client: TestClient, **parameters: Any) -> Any:
@@ -49,18 +51,20 @@ def post(client: TestClient, **parameters: Any) -> Any:
 )
 def test_each_sentence_is_read_in_all_sources(client: TestClient, two: Path, q: list[str], rows: Any) -> None:
     answer = post(client, q=q)
-    assert [tuple(each["source"]) for each in answer["sentences"]] == rows
-    for each, alone in zip(answer["sentences"], dragoman.load(two).translate(rows), strict=True):
-        assert each["text"] == alone.text
-        found = dragoman.Result.from_json(each["translation"]).translation
-        assert [source.name for source in found.sources] == ["en", "digits"]
-        assert [source.words for source in found.sources] == [source.words for source in alone.sources]
-        assert all(source.attention.shape == (len(found.words), len(source.words)) for source in found.sources)
+    assert [tuple(sentence["source"]) for sentence in answer["sentences"]] == rows
+    for sentence, alone in zip(answer["sentences"], dragoman.load(two).translate(rows), strict=True):
+        assert sentence["text"] == alone.text
+        translation = dragoman.Result.from_json(sentence["translation"]).translation
+        assert [source.name for source in translation.sources] == ["en", "digits"]
+        assert [source.words for source in translation.sources] == [source.words for source in alone.sources]
+        assert all(
+            source.attention.shape == (len(translation.words), len(source.words)) for source in translation.sources
+        )
 
 
 def test_sources_stand_in_any_order_and_may_be_left_out(client: TestClient) -> None:
-    every = post(client, q=["one two", "1 2"])
-    assert post(client, q=["1 2", "one two"], source=["digits", "en"]) == every
+    answer = post(client, q=["one two", "1 2"])
+    assert post(client, q=["1 2", "one two"], source=["digits", "en"]) == answer
     assert post(client, q=["1 2"], source=["digits"]) == post(client, q=["", "1 2"])
 
 

@@ -39,7 +39,7 @@ def never(items: Sequence[Item], options: RequestOptions, deadline: Deadline) ->
     return []
 
 
-def asked(url: str) -> tuple[int, str | None, str]:
+def fetch(url: str) -> tuple[int, str | None, str]:
     """The status of an answer, when to ask again, and what it says."""
     request = urllib.request.Request(url, json.dumps(BODY).encode(), {"Content-Type": "application/json"})
     try:
@@ -65,16 +65,16 @@ def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.Log
         with socket.create_server(("127.0.0.1", 0)) as bound:
             serving = asyncio.create_task(server.serve(sockets=[bound]))
             address = f"http://127.0.0.1:{bound.getsockname()[1]}"
-            work = [asyncio.to_thread(asked, f"{address}/{path}") for path in ("translate", "v1/stream")]
+            work = [asyncio.to_thread(fetch, f"{address}/{path}") for path in ("translate", "v1/stream")]
             answers = asyncio.gather(*work)
             while not model.batcher._running[0]:
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.2)
             server.should_exit = True
-            said = "the service is stopping"
+            message = "the service is stopping"
             assert await answers == [
-                (503, "1", json.dumps({"error": f"Service is busy: {said}"}, separators=(",", ":"))),
-                (200, None, f'event: error\ndata: {{"error": "{said}"}}\n\n'),
+                (503, "1", json.dumps({"error": f"Service is busy: {message}"}, separators=(",", ":"))),
+                (200, None, f'event: error\ndata: {{"error": "{message}"}}\n\n'),
             ]
             await serving
 
@@ -88,9 +88,9 @@ def test_the_log_has_no_message_of_an_error(
 ) -> None:
     """Which may quote a text; neither that of our logger nor that of uvicorn's."""
     loggers = [logging.getLogger(name) for name in ("dragoman.serving", "uvicorn.error")]
-    for each in loggers:
+    for entry in loggers:
         for name in ("handlers", "propagate", "level"):
-            monkeypatch.setattr(each, name, getattr(each, name))
+            monkeypatch.setattr(entry, name, getattr(entry, name))
 
     def failing(text: str) -> None:
         try:
@@ -99,21 +99,21 @@ def test_the_log_has_no_message_of_an_error(
             raise ValueError(f"what is {text}?") from error
 
     def serve(*_: object, **__: object) -> None:
-        for each in loggers:
+        for logger in loggers:
             try:
                 failing("a secret")
             except ValueError:
-                each.exception("a fault")
+                logger.exception("a fault")
 
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(Server, "run", serve)
     run_server(FastAPI(), "127.0.0.1", 0, renewed, lambda: None, connections=1)
-    told = capsys.readouterr().err
-    assert "secret" not in told
-    _, *lines = map(json.loads, told.splitlines())
-    assert [each["message"] for each in lines] == ["a fault"] * 2
-    for each in lines:
-        first, frame, kind, _, *frames, last = each["trace"].splitlines()
+    output = capsys.readouterr().err
+    assert "secret" not in output
+    _, *lines = map(json.loads, output.splitlines())
+    assert [entry["message"] for entry in lines] == ["a fault"] * 2
+    for entry in lines:
+        first, frame, kind, _, *frames, last = entry["trace"].splitlines()
         assert (first, kind, last) == ("Traceback (most recent call last):", "KeyError", "ValueError")
         assert re.fullmatch(rf'  File "{re.escape(__file__)}", line \d+, in failing', frame)
         assert [frame.split()[-1] for frame in frames] == ["serve", "failing"]
@@ -149,9 +149,9 @@ def test_a_request_that_is_cut_off_is_answered_and_measured(begun: bool) -> None
 
 def test_a_server_may_have_as_many_files_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
-    made: list[tuple[int, int]] = []
-    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: made.append(limits))
+    calls: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: calls.append(limits))
     for limits in ((1024, 4096), (1024, resource.RLIM_INFINITY), (1024, 1500), (4096, 4096)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, limits=limits: limits)
         allow_files(2200)
-    assert made == [(2200, 4096), (2200, resource.RLIM_INFINITY), (1500, 1500)]
+    assert calls == [(2200, 4096), (2200, resource.RLIM_INFINITY), (1500, 1500)]

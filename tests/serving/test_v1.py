@@ -34,33 +34,39 @@ def post(client: TestClient, **parameters: Any) -> Any:
 
 def test_every_sentence_has_its_attention(client: TestClient) -> None:
     answer = post(client, q=TEXT)
-    assert "".join(each["before"] + each["source"] + each["behind"] for each in answer["sentences"]) == TEXT
-    assert "".join(each["before"] + each["text"] + each["behind"] for each in answer["sentences"]) == answer["text"]
-    for each in answer["sentences"]:
-        found = dragoman.Result.from_json(each["translation"]).translation
-        assert found.text == each["text"]
-        assert found.sources[0].text == each["source"]
-        assert found.attention.shape == (len(found.words), len(found.source_words))
+    assert (
+        "".join(sentence["before"] + sentence["source"] + sentence["behind"] for sentence in answer["sentences"])
+        == TEXT
+    )
+    assert (
+        "".join(sentence["before"] + sentence["text"] + sentence["behind"] for sentence in answer["sentences"])
+        == answer["text"]
+    )
+    for sentence in answer["sentences"]:
+        translation = dragoman.Result.from_json(sentence["translation"]).translation
+        assert translation.text == sentence["text"]
+        assert translation.sources[0].text == sentence["source"]
+        assert translation.attention.shape == (len(translation.words), len(translation.source_words))
 
 
 def test_sentences_of_a_script_without_spaces_are_parted(client: TestClient) -> None:
     """Everywhere, as the language of the translation has it."""
-    asked = {"q": "one two。Six one。", **PAIR}
-    answer = client.post("/v1/translate", json=asked).json()
+    body = {"q": "one two。Six one。", **PAIR}
+    answer = client.post("/v1/translate", json=body).json()
     first, second = answer["sentences"]
     assert (first["source"], first["behind"], second["behind"]) == ("one two。", " ", "")
     assert answer["text"] == f"{first['text']} {second['text']}"
-    assert client.post("/translate", json=asked).json()["translatedText"] == answer["text"]
-    events = client.post("/v1/stream", json=asked).text.split("\n\n")
+    assert client.post("/translate", json=body).json()["translatedText"] == answer["text"]
+    events = client.post("/v1/stream", json=body).text.split("\n\n")
     sent = [json.loads(event.partition("data: ")[2]) for event in events if event.startswith("event: sentence")]
-    assert "".join(each["before"] + each["text"] + each["behind"] for each in sent) == answer["text"]
+    assert "".join(sentence["before"] + sentence["text"] + sentence["behind"] for sentence in sent) == answer["text"]
 
 
 def test_a_list_of_one_source_is_that_source(client: TestClient) -> None:
-    every = post(client, q=TEXT)
-    assert every["text"]
+    answer = post(client, q=TEXT)
+    assert answer["text"]
     for more in ({"q": TEXT, "source": ["en"]}, {"q": [TEXT], "source": ["en"]}, {"q": [TEXT]}):
-        assert post(client, **more) == every
+        assert post(client, **more) == answer
     assert client.post("/v1/explain", json={**PAIR, "q": ["one two"], "source": ["en"]}).status_code == 200
 
 
@@ -71,18 +77,18 @@ def test_a_translation_begins_as_it_is_told(client: TestClient) -> None:
 def test_from_a_language_to_itself_a_model_translates_if_it_can(run: Path) -> None:
     service = Service([Model("same", dragoman.load(run), [("en", "en")])])
     with TestClient(create(Backend(service, LIMITS, AccessControl(LIMITS, None), Metrics()))) as client:
-        asked = {"q": "one two", "source": "en", "target": "en"}
-        assert client.post("/v1/translate", json=asked).json()["text"] == "deux un"
-        assert '"text": "deux un"' in client.post("/v1/stream", json=asked).text
-        assert client.post("/translate", json=asked).json() == {"translatedText": "one two"}
+        body = {"q": "one two", "source": "en", "target": "en"}
+        assert client.post("/v1/translate", json=body).json()["text"] == "deux un"
+        assert '"text": "deux un"' in client.post("/v1/stream", json=body).text
+        assert client.post("/translate", json=body).json() == {"translatedText": "one two"}
 
 
 def test_other_words_behind_a_prefix(client: TestClient) -> None:
     answer = post(client, q="one two three", prefix="trois", alternatives=2, diverse=True)
-    every = [answer["text"], *answer["alternatives"]]
+    texts = [answer["text"], *answer["alternatives"]]
     assert answer["text"] == "trois deux un"
-    assert len({text.split()[1] for text in every if len(text.split()) > 1}) > 1
-    assert all(text.startswith("trois") for text in every)
+    assert len({text.split()[1] for text in texts if len(text.split()) > 1}) > 1
+    assert all(text.startswith("trois") for text in texts)
 
 
 def test_other_words_keep_the_lengths_of_the_runs_own_search(
@@ -182,11 +188,11 @@ def test_what_cannot_be_is_told(client: TestClient, path: str, parameters: dict[
 
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/stream", "/v1/explain"])
 @pytest.mark.parametrize(
-    "given",
+    "parameters",
     [{"glossary": [["a", "x" * 496, "yz"]]}, {"glossary": [["t", *["form"] * 124], ["us"]]}, {"prefix": "x" * 499}],
 )
-def test_the_characters_beside_a_text_count(client: TestClient, path: str, given: dict[str, Any]) -> None:
-    answer = client.post(path, json={"q": "ox", **PAIR, **given})
+def test_the_characters_beside_a_text_count(client: TestClient, path: str, parameters: dict[str, Any]) -> None:
+    answer = client.post(path, json={"q": "ox", **PAIR, **parameters})
     line = "Invalid request: request (501) exceeds text limit (500)"
     assert (answer.status_code, answer.json()) == (400, {"error": line})
 
@@ -204,15 +210,15 @@ def test_a_translation_is_explained(client: TestClient, run: Path) -> None:
     """As `dragoman explain --target --contrast --json` does; without a translation, the one that the model finds."""
     answer = client.post("/v1/explain", json={"q": "one two", **PAIR, "translation": "deux un", "contrast": "six un"})
     translator = dragoman.load(run)
-    given = translator.score(["one two"], ["deux un"])[0].translation
-    (expected,) = translator.explain([given], ["six un"])
-    found = dragoman.Result.from_json(answer.json()).translation
-    assert found.text == "deux un"
-    assert found.explanation is not None
-    assert found.explanation.contrast is not None
+    translation = translator.score(["one two"], ["deux un"])[0].translation
+    (expected,) = translator.explain([translation], ["six un"])
+    explained = dragoman.Result.from_json(answer.json()).translation
+    assert explained.text == "deux un"
+    assert explained.explanation is not None
+    assert explained.explanation.contrast is not None
     assert expected.contrast is not None
-    np.testing.assert_allclose(found.explanation.sources[0].erasure, expected.sources[0].erasure, atol=1e-4)
-    np.testing.assert_allclose(found.explanation.contrast.difference, expected.contrast.difference, atol=1e-4)
+    np.testing.assert_allclose(explained.explanation.sources[0].erasure, expected.sources[0].erasure, atol=1e-4)
+    np.testing.assert_allclose(explained.explanation.contrast.difference, expected.contrast.difference, atol=1e-4)
     own = client.post("/v1/explain", json={"q": "one two", **PAIR}).json()
     assert own["text"] == post(client, q="one two")["text"]
     assert "contrast" not in own["explanation"]
@@ -265,16 +271,16 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
     ).write(folder.calibration)
     monkeypatch.setattr(Model, "load", lambda _: loaded(folder.path))
     with opened() as client:
-        every = post(client, q=TEXT)
-        sure = [each["translation"]["confidence"]["sentence"] for each in every["sentences"]]
+        plain = post(client, q=TEXT)
+        sure = [sentence["translation"]["confidence"]["sentence"] for sentence in plain["sentences"]]
         assert len(sure) == 3
-        assert all(0 < each <= 1 for each in sure)
+        assert all(0 < sentence <= 1 for sentence in sure)
         least = sorted(sure)[1] - 1e-5
-        found = post(client, q=TEXT, min_confidence=least)
-        for before, each, confidence in zip(every["sentences"], found["sentences"], sure, strict=True):
+        trusted = post(client, q=TEXT, min_confidence=least)
+        for before, sentence, confidence in zip(plain["sentences"], trusted["sentences"], sure, strict=True):
             kept = confidence >= least
-            assert each["text"] == (before["text"] if kept else "")
-            assert each["translation"].get("withheld") == (None if kept else before["text"])
+            assert sentence["text"] == (before["text"] if kept else "")
+            assert sentence["translation"].get("withheld") == (None if kept else before["text"])
         answer = client.post("/v1/stream", json={"q": TEXT, **PAIR, "min_confidence": 1})
         assert '"text": ""' in answer.text
     with opened(least=least) as client:
@@ -282,20 +288,22 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         surest = sure[2] >= least
         assert answer.json()["translatedText"][0] == ""
         again = post(client, q=TEXT)["sentences"]
-        assert [each["text"] for each in again] == [each["text"] for each in found["sentences"]]
+        assert [sentence["text"] for sentence in again] == [sentence["text"] for sentence in trusted["sentences"]]
         assert post(client, q=" three ")["text"] == (" trois " if surest else "  ")
         answer = client.post("/translate", json={"q": TEXT, **PAIR, "alternatives": 2})
         assert (answer.json()["translatedText"], answer.json()["alternatives"]) == ("", [])
         several = post(client, q=TEXT, alternatives=2)["sentences"]
-        for each in (alternative for one in several for alternative in one["translation"].get("alternatives", ())):
-            assert each["confidence"]["sentence"] >= least
+        for sentence in (alternative for one in several for alternative in one["translation"].get("alternatives", ())):
+            assert sentence["confidence"]["sentence"] >= least
         stricter = post(client, q=TEXT, min_confidence=1)["sentences"]
-        assert [each["translation"]["withheld"] for each in stricter] == [each["text"] for each in every["sentences"]]
+        assert [sentence["translation"]["withheld"] for sentence in stricter] == [
+            sentence["text"] for sentence in plain["sentences"]
+        ]
         page = f"<p>{TEXT.strip()}</p>"
         assert client.post("/translate", json={"q": page, "format": "html", **PAIR}).json()["translatedText"] == page
     with opened(least=1.0) as client:
         answer = client.post("/v1/explain", json={"q": "six one", **PAIR})
         assert answer.json() == {"error": "Cannot translate text: the model is not sure enough of its translation"}
-        given = client.post("/v1/explain", json={"q": "six one", **PAIR, "translation": "un six"})
-        assert given.status_code == 200
-        assert len(given.json()["confidence"]["words"]) == len(given.json()["words"])
+        explained = client.post("/v1/explain", json={"q": "six one", **PAIR, "translation": "un six"})
+        assert explained.status_code == 200
+        assert len(explained.json()["confidence"]["words"]) == len(explained.json()["words"])

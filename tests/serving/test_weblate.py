@@ -35,7 +35,7 @@ class Weblate:
     def languages(self) -> set[str]:
         answer = self.client.get("/languages", headers=HEADERS)
         assert answer.status_code < 400
-        return {each["code"] for each in answer.json()}
+        return {language["code"] for language in answer.json()}
 
     def ask(self, source: str, target: str, texts: list[str]) -> Any:
         body = json.dumps({"api_key": self.key, "q": texts, "source": source, "target": target})
@@ -45,18 +45,20 @@ class Weblate:
     def translated(self, source: str, target: str, strings: list[str]) -> list[str]:
         """The translations of strings; a text is sent once, and an empty one is not."""
         assert {source, target} <= self.languages()
-        masked = {each: PLACEHOLDER.sub(lambda found: f"[X{found.start()}X]", each) for each in strings}
+        masked = {
+            string: PLACEHOLDER.sub(lambda translations: f"[X{translations.start()}X]", string) for string in strings
+        }
         texts = list(dict.fromkeys(filter(None, masked.values())))
         answer = self.ask(source, target, texts)
         assert answer.status_code < 400
-        found = answer.json()["translatedText"]
-        assert len(found) == len(texts)
-        said = {"": "", **dict(zip(texts, found, strict=True))}
-        return [self._unmasked(said[masked[each]], each) for each in strings]
+        translations = answer.json()["translatedText"]
+        assert len(translations) == len(texts)
+        by_text = {"": "", **dict(zip(texts, translations, strict=True))}
+        return [self._unmasked(by_text[masked[string]], string) for string in strings]
 
     def _unmasked(self, text: str, string: str) -> str:
-        for found in PLACEHOLDER.finditer(string):
-            text = re.sub(rf"\[X{found.start()}X *\]", found[0], text)
+        for placeholder in PLACEHOLDER.finditer(string):
+            text = re.sub(rf"\[X{placeholder.start()}X *\]", placeholder[0], text)
         return text
 
 
@@ -69,10 +71,10 @@ def weblate(opened: Open, tmp_path: Path) -> Iterator[Weblate]:
 
 def test_strings_are_translated_with_their_placeholders(weblate: Weblate) -> None:
     strings = ["one two", "six %(count)s one", "{0}", "one two", "", "three {name}. six %s"]
-    found = weblate.translated("en", "fr", strings)
-    assert found[0] == found[3] == "deux un"
-    assert (found[2], found[4]) == ("{0}", "")
-    for before, after in zip(strings, found, strict=True):
+    translations = weblate.translated("en", "fr", strings)
+    assert translations[0] == translations[3] == "deux un"
+    assert (translations[2], translations[4]) == ("{0}", "")
+    for before, after in zip(strings, translations, strict=True):
         assert sorted(PLACEHOLDER.findall(after)) == sorted(PLACEHOLDER.findall(before))
         assert "[X" not in after
 
