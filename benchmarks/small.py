@@ -96,7 +96,7 @@ def rows() -> list[Row]:
 
 
 def _started(parent: str) -> dict[str, str]:
-    """Return the options of a training that starts from a row, those of `dragoman train --start`."""
+    """Return the options of a training that starts from a row, those of `dragoman train --finetune`."""
     options = {key: json.dumps(value) for key, value in OPTIONS.items()}
     own = {"data.train": "memory", "data.dev": "dev", "training.metric": "chrf"}
     return {**options, **own, "training.init_from": parent, "text.vocabulary_from": parent}

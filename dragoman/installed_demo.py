@@ -79,7 +79,7 @@ def main(folder: Path, language: str) -> None:
     _show(console, texts, parent, started.config)
     following = {
         f"dragoman translate {run} new.{names[0]}": "more messages of that program",
-        f"dragoman train --start {parent} mine.po --run runs/mine": "your own",
+        f"dragoman train --finetune {parent} mine.po --run runs/mine": "your own",
         f"dragoman corpus --installed {language}": "what else is here, and its licences",
     }
     console.print("\nnext:")

@@ -1,4 +1,4 @@
-"""`train --from-memory`: a run goes on with what users have corrected, and is compared with what it was."""
+"""`train --corrections`: a run goes on with what users have corrected, and is compared with what it was."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ def learn(start: str, database: Path, words: list[str], train: "Callable[[Config
     """
     corpora, changes = files_and_overrides(words)
     if corpora:
-        raise typer.BadParameter(f"--from-memory: the pairs are those of the database, so '{corpora[0]}' has no place")
+        raise typer.BadParameter(f"--corrections: the pairs are those of the database, so '{corpora[0]}' has no place")
     from dragoman.cli import gate
     from dragoman.training import folder, mixing
 

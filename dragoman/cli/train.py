@@ -28,24 +28,24 @@ class Options(NamedTuple):
         list[str] | None,
         typer.Argument(
             metavar="CONFIG",
-            help="YAML file; any of its keys as --section.key VALUE beside it. With --start, sentence pairs instead: "
-            "a file with both languages, or a prefix.",
+            help="YAML file; any of its keys as --section.key VALUE beside it. With --finetune, sentence pairs "
+            "instead: a file with both languages, or a prefix.",
         ),
     ] = None
-    start: Annotated[
+    finetune: Annotated[
         str | None,
         typer.Option(
             metavar="RUN", help="Start from this run, with its configuration, on other pairs; --run names the new one."
         ),
     ] = None
-    from_memory: Annotated[
+    corrections: Annotated[
         Path | None,
         typer.Option(
             metavar="DB",
-            help="With --start, in place of sentence pairs: what users have corrected (`serve --corrections`), with "
+            help="With --finetune, in place of sentence pairs: what users have corrected (`serve --corrections`), with "
             "the old pairs mixed in; then compare both runs, as `gate` does.",
         ),
-        Requires("--start"),
+        Requires("--finetune"),
         Conflicts("--seeds", because="one run is compared with the old one"),
     ] = None
     seeds: Annotated[
@@ -66,12 +66,12 @@ def train(options: Options) -> None:
 
     With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
-    start, seeds = options.start, options.seeds
+    start, seeds = options.finetune, options.seeds
     words = [*(options.config or []), *(["--device.threads", str(options.threads)] if options.threads else [])]
-    if start is not None and options.from_memory is not None:
+    if start is not None and options.corrections is not None:
         from dragoman.cli.learning import learn
 
-        learn(start, options.from_memory, words, trained)
+        learn(start, options.corrections, words, trained)
         return
     if not options.config and not start:
         raise typer.BadParameter("expected a configuration: dragoman train config.yaml")
@@ -139,7 +139,7 @@ def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     """The configuration of a run that starts from another, told in a line."""
     corpora, changes = files_and_overrides(words)
     if not corpora:
-        raise typer.BadParameter("--start needs sentence pairs: dragoman train --start RUN corpus.tsv")
+        raise typer.BadParameter("--finetune needs sentence pairs: dragoman train --finetune RUN corpus.tsv")
     from dragoman.training import folder, starting
 
     def check(config: "Config") -> None:

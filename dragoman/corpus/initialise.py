@@ -69,7 +69,7 @@ def _advice(corpus: Corpus, pairs: int, file: str) -> list[str]:
     few = (
         f"{pairs:,} pairs are few: a model of these alone is often no better than looking up the most similar of them."
     )
-    return [f"{few} Start from {prepare}: dragoman train --start RUN {shlex.quote(file)}"]
+    return [f"{few} Start from {prepare}: dragoman train --finetune RUN {shlex.quote(file)}"]
 
 
 def _check(source: Path, target: Path | None, config: Path) -> None:

@@ -78,7 +78,7 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             for source, target in pairs(200, 3, RIGHT, 1.0):
                 given = {"q": source, "s": target, "source": "en", "target": "fr"}
                 assert client.post("/suggest", json=given).json() == {"success": True}
-        words = ["train", "--from-memory", "db", "--start", "old", "--run", "new"]
+        words = ["train", "--corrections", "db", "--finetune", "old", "--run", "new"]
         outcome = CliRunner().invoke(app, words)
         assert outcome.exit_code == 0, (outcome.output, outcome.exception)
         assert "not worse than old on 60 sentences" in outcome.output

@@ -108,7 +108,7 @@ COMMANDS = {
     "serve, texts of users without a place": Command("serve runs/toy --history", refused=True),
     "corrections": Command("corrections kept.sqlite -o kept.tsv", r"kept\.tsv|kept\.sqlite-(wal|shm)", ("kept.tsv",)),
     "train from corrections over its run": Command(
-        "train --from-memory kept.sqlite --start runs/toy --run runs/toy", r"kept\.sqlite-(wal|shm)", refused=True
+        "train --corrections kept.sqlite --finetune runs/toy --run runs/toy", r"kept\.sqlite-(wal|shm)", refused=True
     ),
     "gate with too few sentences": Command(
         "gate runs/toy --against runs/toy --source dev.en --reference dev.fr", refused=True

@@ -499,7 +499,7 @@ def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
         "init", "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"
     ).err.split("\n")[:-1]
     assert advice.startswith("80 pairs are few")
-    assert advice.endswith("(dragoman corpus --installed fr): dragoman train --start RUN train.en")
+    assert advice.endswith("(dragoman corpus --installed fr): dragoman train --finetune RUN train.en")
     assert baselines.startswith("without a model: copying en chrF2 ")
     assert re.match(r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 100 passes", duration)
 

@@ -1,4 +1,4 @@
-"""`dragoman train --from-memory` and `dragoman gate`: what they refuse, and post-editing from corrections."""
+"""`dragoman train --corrections` and `dragoman gate`: what they refuse, and post-editing from corrections."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
-LEARN = ("train", "--from-memory", "db", "--start", "runs/toy", "--training.epochs=1")
+LEARN = ("train", "--corrections", "db", "--finetune", "runs/toy", "--training.epochs=1")
 
 
 @pytest.fixture
@@ -56,16 +56,16 @@ def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     "words",
     [
-        "train --from-memory db",
-        "train --from-memory db --start runs/toy --seeds 2",
-        "train --from-memory db --start runs/toy train",
-        "train --from-memory none --start runs/toy",
-        "train --from-memory others --start runs/toy",
-        "train --from-memory lines --start runs/toy",
-        "train --from-memory db --start runs/toy --run runs/toy",
+        "train --corrections db",
+        "train --corrections db --finetune runs/toy --seeds 2",
+        "train --corrections db --finetune runs/toy train",
+        "train --corrections none --finetune runs/toy",
+        "train --corrections others --finetune runs/toy",
+        "train --corrections lines --finetune runs/toy",
+        "train --corrections db --finetune runs/toy --run runs/toy",
         "gate runs/toy --against runs/toy --source dev.en --reference dev.fr",
         "train",
-        "train --start runs/toy",
+        "train --finetune runs/toy",
     ],
 )
 def test_what_cannot_be_is_told(words: str, corrected: Shell, golden: Golden) -> None:

@@ -72,7 +72,7 @@ def test_several_seeds_may_start_from_a_run(copied: Shell) -> None:
         *((copied.folder / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "fr")), strict=True
     )
     copied.write("more.tsv", "en\tfr\n" + "".join("\t".join(pair) + "\n" for pair in pairs))
-    told = copied("train", "--start", "runs/toy", "more.tsv", "--seeds", "2", "--training.steps=2")
+    told = copied("train", "--finetune", "runs/toy", "more.tsv", "--seeds", "2", "--training.steps=2")
     assert told.code == 0, told.err
     for seed in (3, 4):
         assert (copied.folder / f"runs/toy-more-{seed}/model.safetensors").is_file()

@@ -1,4 +1,4 @@
-"""`dragoman train --start RUN PAIRS`: another run's text and model, on other pairs, without a configuration."""
+"""`dragoman train --finetune RUN PAIRS`: another run's text and model, on other pairs, without a configuration."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
-WORDS = ("train", "--start", "runs/toy", "new.tsv", "--training.epochs=1")
+WORDS = ("train", "--finetune", "runs/toy", "new.tsv", "--training.epochs=1")
 DATA = ("dev.en", "dev.fr", "train.en", "train.fr")
 
 
@@ -103,7 +103,7 @@ def test_what_a_run_that_starts_from_one_with_a_memory_looks_up_are_its_own_pair
     memory = "--data.memory={kind: nearest, threshold: 0.3}"
     outcome = other("train", "toy.yaml", memory, "--model.combination=flat", "--training.epochs=1", "--run=runs/old")
     assert outcome.code == 0, outcome.err
-    outcome = other("train", "--start", "runs/old", "new.tsv", "--training.epochs=1")
+    outcome = other("train", "--finetune", "runs/old", "new.tsv", "--training.epochs=1")
     assert outcome.code == 0, outcome.err
     new = Run.load(other.folder / "runs" / "old-new")
     assert new.config.data.memory == Run.load(other.folder / "runs" / "old").config.data.memory
@@ -115,7 +115,7 @@ def test_what_a_run_that_starts_from_one_with_a_memory_looks_up_are_its_own_pair
 
 def test_the_new_run_is_beside_the_other_from_wherever_that_is_named(other: Shell) -> None:
     inside = Shell(other.folder / "runs" / "toy")
-    outcome = inside("train", "--start", ".", "../../new.tsv", "--training.steps=1")
+    outcome = inside("train", "--finetune", ".", "../../new.tsv", "--training.steps=1")
     assert "../toy-new: trained." in outcome.err
     assert (other.folder / "runs" / "toy-new" / "model.safetensors").is_file()
 
@@ -137,7 +137,7 @@ def test_new_pairs_are_mixed_with_those_of_the_other_run(other: Shell) -> None:
     half = (new + 80) // 2
     assert f"an epoch draws {half} of runs/toy-new-data/train (of {new}), " in outcome.err
     other.write("third.tsv", (other.folder / "new.tsv").read_bytes())
-    third = other("train", "--start", "runs/toy-new", "third.tsv", "--training.epochs=1")
+    third = other("train", "--finetune", "runs/toy-new", "third.tsv", "--training.epochs=1")
     assert third.code == 0, f"a run that starts from a mixture is none: {third.err}"
 
 
@@ -150,13 +150,13 @@ def test_other_pairs_in_the_folder_for_them_stay(other: Shell, golden: Golden) -
 
 
 def test_what_cannot_be_started_is_told(other: Shell, golden: Golden) -> None:
-    golden(other.fails("train", "--start", "runs/none", "new.tsv"))
-    golden(other.fails("train", "--start", "runs/toy", "none.tsv"))
-    golden(other.fails("train", "--start", "runs/toy", "none"))
+    golden(other.fails("train", "--finetune", "runs/none", "new.tsv"))
+    golden(other.fails("train", "--finetune", "runs/toy", "none.tsv"))
+    golden(other.fails("train", "--finetune", "runs/toy", "none"))
     other.write("empty.tsv", "en\tfr\n")
-    golden(other.fails("train", "--start", "runs/toy", "empty.tsv"))
-    assert other("train", "--start", "runs/toy").code == 2
-    assert other("train", "--start", "runs/toy", "--seed=2").code == 2
+    golden(other.fails("train", "--finetune", "runs/toy", "empty.tsv"))
+    assert other("train", "--finetune", "runs/toy").code == 2
+    assert other("train", "--finetune", "runs/toy", "--seed=2").code == 2
     assert not (other.folder / "runs" / "toy-empty").exists()
     assert not list((other.folder / "runs").glob(".*"))
 

@@ -120,12 +120,12 @@ TABLE: dict[str, Effects] = {
         "--keep-accelerators": Effect(CORPUS, "--keep-accelerators", "c.tsv", "", "_File"),
     },
     "train": {
-        "--start": Effect(
-            "train --run runs/new", "--start runs/toy few", trained("training.init_from"), "toy.yaml", "toy"
+        "--finetune": Effect(
+            "train --run runs/new", "--finetune runs/toy few", trained("training.init_from"), "toy.yaml", "toy"
         ),
-        "--from-memory": Effect(
-            "train --start runs/early --run runs/new",
-            "--from-memory kept.sqlite",
+        "--corrections": Effect(
+            "train --finetune runs/early --run runs/new",
+            "--corrections kept.sqlite",
             trained("data.weights"),
             "few",
             "0.25",
