@@ -160,4 +160,4 @@ def _agreement(links: Sequence[Links], right: Sequence[Gold], *, confidence: boo
     if not confidence:
         return str(score)
     half = margin(AlignmentErrorRate(), counts)
-    return score.told(None if half is None else half / 100)
+    return score.summarize(None if half is None else half / 100)

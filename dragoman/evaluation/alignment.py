@@ -37,9 +37,9 @@ class AlignmentScore(NamedTuple):
         )
 
     def __str__(self) -> str:
-        return self.told()
+        return self.summarize()
 
-    def told(self, margin: float | None = None) -> str:
+    def summarize(self, margin: float | None = None) -> str:
         """The scores, the error rate with half of its interval if that is known."""
         interval = "" if margin is None else f" ± {margin:.4f}"
         return f"AER = {self.error_rate:.4f}{interval} (precision {self.precision:.4f}, recall {self.recall:.4f})"
@@ -91,30 +91,30 @@ def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike |
         most = weights.max(axis=1)
         least = np.zeros_like(most) if end is None else np.asarray(end, dtype=np.float64)
         return frozenset((int(s), t) for t, s in enumerate(chosen) if most[t] > 0 and most[t] >= least[t])
-    found = np.argwhere((weights >= threshold) & (weights > 0))
-    return frozenset((int(s), int(t)) for t, s in found)
+    pairs = np.argwhere((weights >= threshold) & (weights > 0))
+    return frozenset((int(s), int(t)) for t, s in pairs)
 
 
-def agreement(found: Collection[Link], gold: Gold) -> tuple[int, int, int, int]:
+def agreement(predicted: Collection[Link], gold: Gold) -> tuple[int, int, int, int]:
     """Count `|A|, |S|, |A & S|, |A & P|` of one sentence pair."""
-    unique = frozenset(found)
+    unique = frozenset(predicted)
     return len(unique), len(gold.sure), len(unique & gold.sure), len(unique & (gold.possible | gold.sure))
 
 
-def agreements(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Float[np.ndarray, "N 4"]:
+def agreements(predicted: Sequence[Collection[Link]], gold: Sequence[Gold]) -> Float[np.ndarray, "N 4"]:
     """Count what `agreement` does for each sentence pair.
 
     Raises UserError if the numbers of alignments and of gold alignments differ, or there are none.
     """
-    if len(found) != len(gold):
-        raise UserError(f"{len(found)} alignments, but {len(gold)} gold alignments")
+    if len(predicted) != len(gold):
+        raise UserError(f"{len(predicted)} alignments, but {len(gold)} gold alignments")
     if not gold:
         raise UserError("no alignments to score")
-    return np.array([agreement(*pair) for pair in zip(found, gold, strict=True)], dtype=np.float64)
+    return np.array([agreement(*pair) for pair in zip(predicted, gold, strict=True)], dtype=np.float64)
 
 
-def error_rate(found: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
+def error_rate(predicted: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
     """Score the links found for each sentence pair against the gold links, over the whole corpus. Raises UserError as
     `agreements` does.
     """
-    return AlignmentScore.of(agreements(found, gold).sum(axis=0).tolist())
+    return AlignmentScore.of(agreements(predicted, gold).sum(axis=0).tolist())

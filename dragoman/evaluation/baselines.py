@@ -35,7 +35,7 @@ class Baseline:
     scores: dict[str, Score]
 
     def __str__(self) -> str:
-        return f"{self.name} {', '.join(f'{each.name} {figure(each.value)}' for each in self.scores.values())}"
+        return f"{self.name} {', '.join(f'{score.name} {figure(score.value)}' for score in self.scores.values())}"
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ BASELINES = TypeAdapter(Baselines)
 def from_json(value: Any) -> Baselines | None:
     """The inverse of `to_json`; None if the value is nothing of the kind."""
     try:
-        found = BASELINES.validate_python(value)
+        baselines = BASELINES.validate_python(value)
     except ValidationError:
         return None
-    kinds = {tuple(baseline.scores) for baseline in found.baselines}
-    return found if len(kinds) == 1 and kinds != {()} else None
+    kinds = {tuple(baseline.scores) for baseline in baselines.baselines}
+    return baselines if len(kinds) == 1 and kinds != {()} else None
 
 
 def sample(items: Sequence[Item]) -> list[Item]:
@@ -92,18 +92,19 @@ def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Se
     if data.pairs or data.target in data.source or not data.queried_source or not metrics:
         return None
     copied = data.edits if data.edits in data.source else data.queried_source
-    some, memory = sample(dev), _memory(data, text)
-    asked = [str(each.sources[data.source.index(data.queried_source)]) for each in some]
-    answers = [next((match.translation for match in memory.index.matches(source)), "") for source in asked]
-    found = {
-        f"copying {copied}": [str(each.sources[data.source.index(copied)]) for each in some],
+    examples, memory = sample(dev), _memory(data, text)
+    queries = [str(example.sources[data.source.index(data.queried_source)]) for example in examples]
+    answers = [next((match.translation for match in memory.index.matches(source)), "") for source in queries]
+    outputs = {
+        f"copying {copied}": [str(example.sources[data.source.index(copied)]) for example in examples],
         NEAREST: answers,
     }
-    references = [each.target for each in some]
-    counts = ((len(some), len(dev), "development sentences"), (memory.kept, memory.pairs, "training pairs"))
+    references = [example.target for example in examples]
+    counts = ((len(examples), len(dev), "development sentences"), (memory.kept, memory.pairs, "training pairs"))
     sampled = (f"{kept:,} of {count:,} {what}" for kept, count, what in counts if kept < count)
     return Baselines(
-        tuple(Baseline(name, _scores(metrics, texts, references)) for name, texts in found.items()), ", ".join(sampled)
+        tuple(Baseline(name, _scores(metrics, texts, references)) for name, texts in outputs.items()),
+        ", ".join(sampled),
     )
 
 
@@ -119,7 +120,7 @@ class _Memory:
 def _memory(data: DataConfig, text: TextConfig) -> _Memory:
     texts = tuple(name for name in data.source if name not in data.features)
     examples = read_examples(data.train, texts, data.target)
-    pairs, count = spread((Pair(str(each.sources[0]), each.target) for each in examples), SOURCES)
+    pairs, count = spread((Pair(str(example.sources[0]), example.target) for example in examples), SOURCES)
     normalise = Normalizer(lowercase=text.source.lowercase)
     index = Nearest(pairs, normalise, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
     return _Memory(index, len(pairs), count)

@@ -33,7 +33,7 @@ class Reliability(NamedTuple):
         """Predictions with these confidences, of which some are right (1) and the others are not (0)."""
         places = np.clip(np.ceil(confidences * bins).astype(np.int64) - 1, 0, bins - 1)
         weights = (None, confidences, right)
-        return cls(*(np.bincount(places, each, bins).astype(np.float64) for each in weights))
+        return cls(*(np.bincount(places, weight, bins).astype(np.float64) for weight in weights))
 
     def plus(self, other: "Reliability") -> "Reliability":
         """These predictions and others."""

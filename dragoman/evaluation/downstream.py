@@ -29,15 +29,15 @@ def read(path: Path) -> Labelled:
     """Read a file of columns that its header calls text and label, or that are these two in that order. Raises
     UserError if there is nothing to learn.
     """
-    found = Labelled([], [])
+    labelled = Labelled([], [])
     for number, (text, label) in enumerate(read_table(str(path), (TEXT, LABEL)), start=1):
         if not label.strip():
             raise UserError(f"{shown(path)}: text {number:,} has no label")
-        found.texts.append(text)
-        found.labels.append(label.strip())
-    if len(set(found.labels)) < 2:
-        raise UserError(f"{shown(path)}: expected texts with two labels or more, found {len(set(found.labels))}")
-    return found
+        labelled.texts.append(text)
+        labelled.labels.append(label.strip())
+    if len(set(labelled.labels)) < 2:
+        raise UserError(f"{shown(path)}: expected texts with two labels or more, found {len(set(labelled.labels))}")
+    return labelled
 
 
 class Classifier:
@@ -68,8 +68,8 @@ class Classifier:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         """The label of each text."""
-        found: list[str] = self._model.predict(list(map(composed, texts))).tolist() if texts else []
-        return found
+        labels: list[str] = self._model.predict(list(map(composed, texts))).tolist() if texts else []
+        return labels
 
 
 class Accuracy(LineMetric):

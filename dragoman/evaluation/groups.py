@@ -29,18 +29,18 @@ class Group(NamedTuple):
 
 def by_length(lines: Iterable[str]) -> list[Group]:
     """Group sentences by their number of words and marks of punctuation; empty groups are left out."""
-    found: dict[int, list[int]] = {}
+    buckets: dict[int, list[int]] = {}
     for number, line in enumerate(lines):
-        found.setdefault(bisect_left(LENGTHS, len(punctuation(line))), []).append(number)
-    return [Group(_range(LENGTHS, bucket), numbers) for bucket, numbers in sorted(found.items())]
+        buckets.setdefault(bisect_left(LENGTHS, len(punctuation(line))), []).append(number)
+    return [Group(_range(LENGTHS, bucket), numbers) for bucket, numbers in sorted(buckets.items())]
 
 
 def by_tag(tags: Sequence[str]) -> list[Group]:
     """Group sentences by a tag each, in alphabetical order."""
-    found: dict[str, list[int]] = {}
+    by_tag_name: dict[str, list[int]] = {}
     for number, tag in enumerate(tags):
-        found.setdefault(tag, []).append(number)
-    return [Group(*pair) for pair in sorted(found.items())]
+        by_tag_name.setdefault(tag, []).append(number)
+    return [Group(*pair) for pair in sorted(by_tag_name.items())]
 
 
 def _range(limits: Sequence[int], bucket: int) -> str:
@@ -85,17 +85,20 @@ class Words(LineMetric):
         return sum(map(self._within, Counter(word for line in lines for word in self.of(line)).items()))
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
-        said = Counter(self.of(hypothesis))
-        wanted = max((Counter(self.of(reference)) for reference in references), key=lambda each: (said & each).total())
-        return [sum(map(self._within, counts.items())) for counts in (said & wanted, said, wanted)]
+        counts = Counter(self.of(hypothesis))
+        wanted = max(
+            (Counter(self.of(reference)) for reference in references),
+            key=lambda reference_counts: (counts & reference_counts).total(),
+        )
+        return [sum(map(self._within, counts.items())) for counts in (counts & wanted, counts, wanted)]
 
     def _within(self, counted: tuple[str, int]) -> int:
         word, times = counted
         return times if bisect_left(FREQUENCIES, self._frequency.get(word, 0)) == self._bucket else 0
 
     def value(self, sums: Counts) -> float:
-        common, said, wanted = sums
-        return 200.0 * common / max(1, said + wanted)
+        common, predicted, wanted = sums
+        return 200.0 * common / max(1, predicted + wanted)
 
 
 class Edit(NamedTuple):
@@ -112,11 +115,11 @@ def edits(before: Sequence[str], after: Sequence[str]) -> Counter[Edit]:
     """The fewest edits that turn the words `before` into `after` (Levenshtein 1966). Of equally few, which they are is
     left to rapidfuzz.
     """
-    found = Counter[Edit]()
+    counts = Counter[Edit]()
     for edit in Levenshtein.editops(before, after):
         name = "substitute" if edit.tag == "replace" else edit.tag
-        found[Edit(name, edit.src_pos, "" if name == "delete" else after[edit.dest_pos])] += 1
-    return found
+        counts[Edit(name, edit.src_pos, "" if name == "delete" else after[edit.dest_pos])] += 1
+    return counts
 
 
 class _OfEdits(LineMetric):
@@ -130,8 +133,8 @@ class _OfEdits(LineMetric):
         """The edits, of all types, that turn one line into another."""
         return edits(*(self._cased(composed(text)).split() for text in (before, after)))
 
-    def _number(self, found: Counter[Edit]) -> int:
-        return sum(times for edit, times in found.items() if edit.type == self.group)
+    def _number(self, counts: Counter[Edit]) -> int:
+        return sum(times for edit, times in counts.items() if edit.type == self.group)
 
 
 class EditRate(_OfEdits):
@@ -145,13 +148,13 @@ class EditRate(_OfEdits):
     higher_is_better = False
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
-        found = ((self.edits(hypothesis, reference), len(reference.split())) for reference in references)
-        nearest, words = min(found, key=lambda each: (each[0].total(), each[1]))
+        candidates = ((self.edits(hypothesis, reference), len(reference.split())) for reference in references)
+        nearest, words = min(candidates, key=lambda pair: (pair[0].total(), pair[1]))
         return self._number(nearest), words
 
     def value(self, sums: Counts) -> float:
-        made, words = sums
-        return 100.0 * made / max(1, words)
+        count, words = sums
+        return 100.0 * count / max(1, words)
 
 
 class EditScore(_OfEdits):
@@ -178,10 +181,12 @@ class EditScore(_OfEdits):
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         before, *afters = references
-        said = self.edits(before, hypothesis)
-        wanted = max((self.edits(before, after) for after in afters), key=lambda each: (said & each).total())
-        return [self._number(found) for found in (said & wanted, said, wanted)]
+        predicted = self.edits(before, hypothesis)
+        wanted = max(
+            (self.edits(before, after) for after in afters), key=lambda candidate: (predicted & candidate).total()
+        )
+        return [self._number(edits_of) for edits_of in (predicted & wanted, predicted, wanted)]
 
     def value(self, sums: Counts) -> float:
-        common, said, wanted = sums
-        return 200.0 * common / max(1, said + wanted)
+        common, predicted, wanted = sums
+        return 200.0 * common / max(1, predicted + wanted)

@@ -37,14 +37,14 @@ class Identifier:
         language there is one: of Chinese that of its characters, otherwise the first.
         """
         probabilities = dict(self._model.rank(text))
-        names = [_variety([name for name in self.languages if code(name) == each], text) for each in self.codes]
-        every = [(name, float(probabilities[code(name)])) for name in names]
-        return sorted(every, key=lambda each: (-each[1], self.languages.index(each[0])))
+        names = [_variety([name for name in self.languages if code(name) == entry], text) for entry in self.codes]
+        probabilities_of = [(name, float(probabilities[code(name)])) for name in names]
+        return sorted(probabilities_of, key=lambda entry: (-entry[1], self.languages.index(entry[0])))
 
     def wrong(self, text: str, language: str) -> bool:
         """Whether a text is in another language. False in doubt, for instance for a name or a number."""
-        found = dict(self._model.rank(text))
-        return bool(max(found.values()) > DOUBT * found[code(language)])
+        probabilities = dict(self._model.rank(text))
+        return bool(max(probabilities.values()) > DOUBT * probabilities[code(language)])
 
 
 @cache

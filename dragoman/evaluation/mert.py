@@ -44,9 +44,9 @@ def optimum(
         return Optimum(scaled(start), score(metric, lists, start))
     drawn = np.random.default_rng(seed)
     starts = [start, *drawn.normal(size=(restarts, len(start)))]
-    every = [_ascended(metric, lists, each, drawn, directions) for each in starts]
+    optima = [_ascended(metric, lists, begin, drawn, directions) for begin in starts]
     better = -1 if metric.higher_is_better else 1
-    return min(every, key=lambda found: better * found.score)  # the first of equal ones
+    return min(optima, key=lambda candidate: better * candidate.score)  # the first of equal ones
 
 
 def _ascended(
@@ -57,8 +57,8 @@ def _ascended(
     while improved:
         improved = False
         for direction in (*np.eye(len(weights)), *drawn.normal(size=(directions, len(weights)))):
-            found = along(metric, lists, weights, direction)
-            moved = scaled(weights + found * direction)
+            gamma = along(metric, lists, weights, direction)
+            moved = scaled(weights + gamma * direction)
             value = score(metric, lists, moved)
             if sign * (value - best) > GAIN:
                 weights, best, improved = moved, value, True
@@ -73,31 +73,34 @@ def scaled(weights: Vector) -> Vector:
 
 def chosen(lists: Sequence[NBest], weights: Vector) -> list[int]:
     """The best of each list; of equal ones the first."""
-    return [int((each.criteria @ weights).argmax()) for each in lists]
+    return [int((n_best.criteria @ weights).argmax()) for n_best in lists]
 
 
 def score(metric: Metric, lists: Sequence[NBest], weights: Vector) -> float:
     """The score of the best of each list."""
-    every = zip(lists, chosen(lists, weights), strict=True)
-    return metric.value(np.sum([each.counts[best] for each, best in every], 0).tolist())
+    pairs = zip(lists, chosen(lists, weights), strict=True)
+    return metric.value(np.sum([n_best.counts[best] for n_best, best in pairs], 0).tolist())
 
 
 def along(metric: Metric, lists: Sequence[NBest], weights: Vector, direction: Vector) -> float:
     """The gamma for which `weights + gamma * direction` scores best: the middle of its interval, or 1 from the end of
     one without an end. Of equally good intervals it is the one whose middle is nearest to 0.
     """
-    sums, changes = 0.0, list[tuple[float, Vector]]()
-    for each in lists:
-        (_, first), *following = envelope(each.criteria @ weights, each.criteria @ direction)
-        sums, last = sums + each.counts[first], first
+    sums = 0.0
+    changes: list[tuple[float, Vector]] = []
+    for n_best in lists:
+        (_, first), *following = envelope(n_best.criteria @ weights, n_best.criteria @ direction)
+        sums, last = sums + n_best.counts[first], first
         for gamma, one in following:
-            changes.append((gamma, each.counts[one] - each.counts[last]))
+            changes.append((gamma, n_best.counts[one] - n_best.counts[last]))
             last = one
     changes.sort(key=lambda change: change[0])
     sign = 1 if metric.higher_is_better else -1
-    found = [(sign * metric.value(values.tolist()), middle) for values, middle in _intervals(np.asarray(sums), changes)]
-    best = max(value for value, _ in found)
-    return min((middle for value, middle in found if value >= best - GAIN), key=abs)
+    values_at = [
+        (sign * metric.value(values.tolist()), middle) for values, middle in _intervals(np.asarray(sums), changes)
+    ]
+    best = max(value for value, _ in values_at)
+    return min((middle for value, middle in values_at if value >= best - GAIN), key=abs)
 
 
 def _intervals(sums: Vector, changes: Sequence[tuple[float, Vector]]) -> Iterator[tuple[Vector, float]]:
@@ -117,18 +120,18 @@ def envelope(heights: Vector, slopes: Vector) -> list[tuple[float, int]]:
     """The upper envelope of the lines `height + gamma * slope`: from which gamma on each line is the highest, from left
     to right, the first one from -inf on. Of equal lines it is the first.
     """
-    found = list[tuple[float, int]]()
+    segments: list[tuple[float, int]] = []
     for line in np.lexsort((np.arange(len(heights)), -heights, slopes)).tolist():
         begin = -np.inf
-        while found:
-            before, top = found[-1]
+        while segments:
+            before, top = segments[-1]
             if slopes[line] == slopes[top]:
                 break
             begin = (heights[top] - heights[line]) / (slopes[line] - slopes[top])
             if begin > before:
                 break
-            found.pop()
+            segments.pop()
             begin = -np.inf
-        if not found or slopes[line] > slopes[found[-1][1]]:
-            found.append((float(begin), line))
-    return found
+        if not segments or slopes[line] > slopes[segments[-1][1]]:
+            segments.append((float(begin), line))
+    return segments

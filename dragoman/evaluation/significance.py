@@ -70,7 +70,7 @@ def compare(
     """Compare systems by their counts for the same sentences; the first is the baseline of the others."""
     drawn = resampled(measure, systems, samples=samples, seed=seed)
     tested = f"|ar:{samples}" if len(systems) > 1 and test == "randomisation" else ""
-    found = list[Compared]()
+    results: list[Compared] = []
     for number, counts in enumerate(systems):
         score = Score(
             measure.name, _value(measure, counts), f"{measure.signature(references)}|bs:{samples}{tested}|seed:{seed}"
@@ -78,11 +78,11 @@ def compare(
         low, high = _interval(drawn[number])
         p = None
         if number and test == "bootstrap":
-            p = _bootstrap(score.value - found[0].score.value, drawn[number] - drawn[0])
+            p = _bootstrap(score.value - results[0].score.value, drawn[number] - drawn[0])
         elif number:
             p = randomisation(measure, systems[0], counts, samples=samples, seed=seed)
-        found.append(Compared(score, float(drawn[number].mean()), low, high, p, _interval(drawn[number] - drawn[0])))
-    return found
+        results.append(Compared(score, float(drawn[number].mean()), low, high, p, _interval(drawn[number] - drawn[0])))
+    return results
 
 
 def judged(
@@ -108,9 +108,9 @@ def scored(measure: Measure, systems: Sequence[Counts], references: int) -> list
     return [Score(measure.name, _value(measure, counts), measure.signature(references)) for counts in systems]
 
 
-def score_of(found: Compared | Score) -> Score:
+def score_of(result: Compared | Score) -> Score:
     """The score without its interval, if it has one."""
-    return found if isinstance(found, Score) else found.score
+    return result if isinstance(result, Score) else result.score
 
 
 def resampled(

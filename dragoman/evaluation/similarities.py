@@ -19,18 +19,20 @@ def matches(counts: Sequence[Counter[str]]) -> Matrix:
     """For every two texts `sum_g min(c_g, c'_g)` over their n-grams: the sum over k of how many n-grams both have k
     times or more often, which is a product of matrices of zeros and ones.
     """
-    columns = {ngram: column for column, ngram in enumerate(dict.fromkeys(ngram for each in counts for ngram in each))}
+    columns = {
+        ngram: column for column, ngram in enumerate(dict.fromkeys(ngram for counter in counts for ngram in counter))
+    }
     table = np.zeros((len(counts), len(columns)), np.int64)
-    for row, each in enumerate(counts):
-        table[row, [columns[ngram] for ngram in each]] = list(each.values())
-    found = np.zeros((len(counts), len(counts)))
+    for row, counter in enumerate(counts):
+        table[row, [columns[ngram] for ngram in counter]] = list(counter.values())
+    common = np.zeros((len(counts), len(counts)))
     times = 1
     while table.size:
         there = (table >= times).astype(np.float32)
-        found += there @ there.T
+        common += there @ there.T
         times += 1
         table = table[:, (table >= times).any(0)]
-    return found
+    return common
 
 
 def chrf(texts: Sequence[str], word_order: int) -> Matrix:
@@ -41,7 +43,7 @@ def chrf(texts: Sequence[str], word_order: int) -> Matrix:
     precision = np.zeros((len(texts), len(texts)))
     recall, effective = precision.copy(), precision.copy()
     for counts in orders:
-        totals = np.array([each.total() for each in counts], np.float64)
+        totals = np.array([counter.total() for counter in counts], np.float64)
         there = (totals[:, None] > 0) & (totals > 0)
         both = matches(counts)
         precision += np.divide(both, totals[:, None], out=np.zeros_like(both), where=there)
@@ -49,18 +51,18 @@ def chrf(texts: Sequence[str], word_order: int) -> Matrix:
         effective += there
     precision, recall = precision / effective.clip(min=1), recall / effective.clip(min=1)
     weighted = BETA**2 * precision + recall
-    found: Matrix = np.divide(
+    scores: Matrix = np.divide(
         100 * (1 + BETA**2) * precision * recall, weighted, out=np.zeros_like(weighted), where=weighted > 0
     )
-    return found
+    return scores
 
 
 def bleu(words: Sequence[Sequence[str]], order: int, smoothing: str) -> Matrix:
     """BLEU of every text against every other, given their words, with effective order."""
-    orders = [[_ngrams(each, length, " ".join) for each in words] for length in range(1, order + 1)]
+    orders = [[_ngrams(sentence_words, length, " ".join) for sentence_words in words] for length in range(1, order + 1)]
     both = np.stack([matches(counts) for counts in orders], 2).astype(int).tolist()
     totals = [[counts[row].total() for counts in orders] for row in range(len(words))]
-    found = [
+    scores = [
         [
             BLEU.compute_bleu(
                 both[row][column],
@@ -75,7 +77,7 @@ def bleu(words: Sequence[Sequence[str]], order: int, smoothing: str) -> Matrix:
         ]
         for row in range(len(words))
     ]
-    return np.array(found).clip(max=100.0)
+    return np.array(scores).clip(max=100.0)
 
 
 def _ngrams(items: Sequence[str], order: int, joined: Callable[[Sequence[str]], str]) -> Counter[str]:
@@ -86,11 +88,11 @@ def _words(text: str) -> list[str]:
     """The words of a text as chrF++ has them, which separates one punctuation mark from the end of a word, or else from
     its beginning.
     """
-    found = []
+    words = []
     for word in text.split():
         last, first = word[-1] in punctuation, word[0] in punctuation
         if len(word) == 1 or not (last or first):
-            found.append(word)
+            words.append(word)
         else:
-            found += [word[:-1], word[-1]] if last else [word[0], word[1:]]
-    return found
+            words += [word[:-1], word[-1]] if last else [word[0], word[1:]]
+    return words

@@ -32,8 +32,8 @@ def summary(nodes: Sequence[BeamNode]) -> str:
     """How many hypotheses were kept, and what became of them, in one line."""
     fates = Counter(node.fate for node in nodes)
     widest = max(Counter(node.length for node in nodes if node.fate != "finished").values(), default=0)
-    told = [f"{len(nodes):,} hypotheses", f"up to {widest:,} at a time"]
-    return ", ".join([*told, *(f"{fates[fate]:,} {fate}" for fate in ENDS if fates[fate])])
+    parts = [f"{len(nodes):,} hypotheses", f"up to {widest:,} at a time"]
+    return ", ".join([*parts, *(f"{fates[fate]:,} {fate}" for fate in ENDS if fates[fate])])
 
 
 class Branch(NamedTuple):
@@ -58,8 +58,8 @@ def branches(nodes: Sequence[BeamNode]) -> Iterator[Branch]:
         chain = [number]
         while len(children.get(chain[-1], ())) == 1:
             chain += children[chain[-1]]
-        yield _branch(depth, [nodes[each] for each in chain])
-        waiting += [(depth + 1, each) for each in reversed(children.get(chain[-1], []))]
+        yield _branch(depth, [nodes[node_number] for node_number in chain])
+        waiting += [(depth + 1, node_number) for node_number in reversed(children.get(chain[-1], []))]
 
 
 def _branch(depth: int, chain: Sequence[BeamNode]) -> Branch:

@@ -64,7 +64,8 @@ class Revision(NamedTuple):
 
 
 def _together(before: list[str], after: list[str]) -> Iterator[Word]:
-    rest, inserted = iter(before), list[Word]()
+    rest = iter(before)
+    inserted: list[Word] = []
     for operation in operations(before, after):
         if operation == DELETE:
             yield Word(next(rest), Change.DELETED)
@@ -85,20 +86,20 @@ def terminal(revision: Revision) -> Text:
     """Return the words for `rich.print`: deleted ones red and struck through, inserted ones green and bold. Without
     colours, they are written as `[-old-]` and `{+new+}`.
     """
-    found = Text()
+    rendered = Text()
     for number, (text, change) in enumerate(revision.words):
         marked = {Change.KEPT: "{}", Change.DELETED: "[-{}-]", Change.INSERTED: "{{+{}+}}"}[change].format(
             printable(text)
         )
-        found.append(" " * bool(number)).append(marked, STYLES[change])
-    return found
+        rendered.append(" " * bool(number)).append(marked, STYLES[change])
+    return rendered
 
 
 def page(title: str, revisions: Iterable[Revision]) -> str:
     """Return a complete HTML page with all revisions. Texts are shown as they are, never taken for markup."""
     items = "\n".join(
-        f'<li><div class="source" dir="auto">{escape(each.source)}</div>\n<div dir="auto">{_marked(each)}</div></li>'
-        for each in revisions
+        f'<li><div class="source" dir="auto">{escape(entry.source)}</div>\n<div dir="auto">{_marked(entry)}</div></li>'
+        for entry in revisions
     )
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     body = f"<h1>{escape(title)}</h1>\n<ol>\n{items}\n</ol>"

@@ -40,17 +40,17 @@ def charts(runs: Sequence[Training]) -> Iterator[str]:
         title = CHARTS.get(value, value.replace("_", " "))
         phases = [key for key in sorted(keys, reverse=True) if key.rpartition("/")[2] == value]
         if len(runs) == 1:
-            found = {_phase(key): _points(runs[0], key, units[0]) for key in phases}
-            yield _chart(found, title, x, value)
+            curves_by_name = {_phase(key): _points(runs[0], key, units[0]) for key in phases}
+            yield _chart(curves_by_name, title, x, value)
         else:
             for key in phases:
                 heading = f"{title}, {_phase(key)}" if len(phases) > 1 else title
-                found = {run.name: _points(run, key, unit) for run, unit in zip(runs, units, strict=True)}
-                yield _chart(found, heading, x, value)
+                curves_by_name = {run.name: _points(run, key, unit) for run, unit in zip(runs, units, strict=True)}
+                yield _chart(curves_by_name, heading, x, value)
 
 
-def _chart(found: Mapping[str, curves.Points], title: str, x: str, value: str) -> str:
-    return curves.svg(found, title=title, x=x, logarithmic=value == "perplexity")
+def _chart(points_by_name: Mapping[str, curves.Points], title: str, x: str, value: str) -> str:
+    return curves.svg(points_by_name, title=title, x=x, logarithmic=value == "perplexity")
 
 
 def _rank(value: str) -> tuple[int, str]:

@@ -78,16 +78,16 @@ def svg(
     at one of its points shows name and value.
     """
     drawn = {name: _thinned(sorted(points)) for name, points in curves.items()}
-    found = [point for points in drawn.values() for point in points if _finite(point)]
+    finite_points = [point for points in drawn.values() for point in points if _finite(point)]
     legend, top = _legend(list(drawn), title)
-    if not found:
+    if not finite_points:
         legend.append(f'<text x="4" y="{shortest(top + 24)}" class="small">No values yet</text>')
         return _figure(title, legend, top + 40)
-    logarithmic = logarithmic and min(value for _, value in found) > 0
-    ticks = _ticks([value for _, value in found], logarithmic)
+    logarithmic = logarithmic and min(value for _, value in finite_points) > 0
+    ticks = _ticks([value for _, value in finite_points], logarithmic)
     left = 8 + FONT * max(width(_number(tick)) for tick in ticks)
     vertical = _Axis(ticks[0], ticks[-1], top + 12 + HEIGHT, top + 12, logarithmic, ticks)
-    low, high = _range([step for step, _ in found])
+    low, high = _range([step for step, _ in finite_points])
     marks = tuple(tick for tick in _ticks([low, high], False) if low <= tick <= high)
     horizontal = _Axis(low, high, left, WIDTH - 16, False, marks)
     parts = [*legend, *_axes(horizontal, vertical, x)]
@@ -141,8 +141,8 @@ def _curve(number: int, name: str, points: Points, horizontal: _Axis, vertical: 
         x, y = shortest(horizontal(point[0])), shortest(vertical(point[1]))
         path.append(f"{pen}{x} {y}")
         pen = "L"
-        told = f"{name}: {_number(point[1], 4)} at {point[0]:,.12g}"
-        marks.append(f'<path d="M{x} {y}{_mark(number)}"><title>{escape(told)}</title></path>')
+        label = f"{name}: {_number(point[1], 4)} at {point[0]:,.12g}"
+        marks.append(f'<path d="M{x} {y}{_mark(number)}"><title>{escape(label)}</title></path>')
     yield f'<path d="{"".join(path)}" {_stroke(number)}><title>{escape(name)}</title></path>'
     shown = marks if len(marks) <= MOST_MARKS else marks[:: len(marks) // FEW]
     yield f'<g fill="{_colour(number)}">{"".join(shown)}</g>'
@@ -191,10 +191,10 @@ def _ticks(values: Sequence[Number], logarithmic: bool) -> tuple[float, ...]:
         first_power, last_power = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
         parts = (1, 2, 5) if last_power - first_power <= 3 else (1,)
         powers = range(first_power, max(last_power, first_power + 1) + 1)
-        every = [part * 10.0**power for power in powers for part in parts]
-        first = max((n for n, tick in enumerate(every) if tick <= min(values)), default=0)
-        last = min((n for n, tick in enumerate(every) if tick >= max(values)), default=len(every) - 1)
-        return tuple(every[first : max(last, first + 1) + 1])
+        ticks = [part * 10.0**power for power in powers for part in parts]
+        first = max((n for n, tick in enumerate(ticks) if tick <= min(values)), default=0)
+        last = min((n for n, tick in enumerate(ticks) if tick >= max(values)), default=len(ticks) - 1)
+        return tuple(ticks[first : max(last, first + 1) + 1])
     low, high = float(min(values)), float(max(values))
     margin = max(abs(low), abs(high)) / 10
     if margin < SMALLEST:

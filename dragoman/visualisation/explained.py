@@ -13,7 +13,7 @@ from dragoman.visualisation.markup import isolated, visible
 Values: TypeAlias = NDArray[np.float64]
 
 LEAST = 0.005  # smaller values are 0.00
-BESIDE = 0.5  # a second word is told where it does at least this part of what the first does
+BESIDE = 0.5  # a second word is named where it does at least this part of what the first does
 APART = "≠"
 
 
@@ -27,7 +27,7 @@ class Shown(NamedTuple):
     def most(self, row: int) -> str:
         """The columns that did most for a target word."""
         values = self.values[row]
-        return ", ".join(_told(self.columns[place], values[place], self.signed) for place in _most(values))
+        return ", ".join(_describe(self.columns[place], values[place], self.signed) for place in _most(values))
 
 
 def words(
@@ -55,23 +55,24 @@ def words(
 
 def contrast(rows: Sequence[Sequence[str]]) -> Table:
     """The rows of `differences` as a table."""
-    head, *every = rows
+    head, *body = rows
     table = _table(*head)
     table.columns[1].justify = "right"
-    for row in every:
+    for row in body:
         table.add_row(*map(Text, row))
     return table
 
 
-def differences(found: Iterable[tuple[str, float, Mapping[str, Values]]], names: Sequence[str]) -> list[list[str]]:
+def differences(changes: Iterable[tuple[str, float, Mapping[str, Values]]], names: Sequence[str]) -> list[list[str]]:
     """A row of texts for each place where two translations differ, behind a row of headings: what stands there, what
     log P has more, and by each method the columns (names,) that did most for it.
     """
-    every = list(found)
-    rows = [["instead", "log P", *dict.fromkeys(method for *_, maps in every for method in maps)]]
-    for label, difference, maps in every:
+    differing = list(changes)
+    rows = [["instead", "log P", *dict.fromkeys(method for *_, maps in differing for method in maps)]]
+    for label, difference, maps in differing:
         cells = (
-            ", ".join(_told(names[place], values[place], True) for place in _most(values)) for values in maps.values()
+            ", ".join(_describe(names[place], values[place], True) for place in _most(values))
+            for values in maps.values()
         )
         rows.append([label, f"{difference:+.2f}", *cells])
     return rows
@@ -96,5 +97,5 @@ def _most(values: Values) -> list[int]:
     return [place for place in order if finite[place] >= max(LEAST, BESIDE * finite[order[0]])]
 
 
-def _told(name: str, value: float, signed: bool) -> str:
+def _describe(name: str, value: float, signed: bool) -> str:
     return f"{isolated(visible(name))} {value:{'+' if signed else ''}.2f}"

@@ -40,8 +40,8 @@ def svg(shown: WordMap) -> str:
 def to_json(shown: WordMap) -> str:
     """An object with `source` and `target`, the words, and `values`: (target words, source words)."""
     values = np.nan_to_num(shown.numbers).round(PLACES) + 0.0
-    found = {"source": list(shown.source), "target": list(shown.target), "values": values.tolist()}
-    return json.dumps(found, ensure_ascii=False) + "\n"
+    content = {"source": list(shown.source), "target": list(shown.target), "values": values.tolist()}
+    return json.dumps(content, ensure_ascii=False) + "\n"
 
 
 def to_csv(shown: WordMap) -> str:

@@ -215,7 +215,7 @@ def _cells(
         for s, weight in enumerate(row):
             x, y = layout.cell(t, s)
             part = scale.part(weight)
-            title = f"{isolated(source[s])} → {isolated(target[t])} {scale.told(weight)}"
+            title = f"{isolated(source[s])} → {isolated(target[t])} {scale.format_value(weight)}"
             shade = f'fill="{MORE}"' if part >= 0 else f'class="less" fill="{LESS}"'
             shade += f' fill-opacity="{shortest(abs(part), 3)}"'
             yield f"<rect {_at(x, y)} {size} {shade}><title>{escape(title)}</title></rect>"
@@ -270,8 +270,8 @@ def _legend(layout: _Layout, scale: Scale, ramp: str, gold: bool) -> Iterator[st
 
 def _description(weights: Weights, source: Sequence[str], target: Sequence[str], scale: Scale) -> str:
     strongest = np.nan_to_num(weights).argmax(axis=1).tolist()
-    found = (f"{target[t]} from {source[s]} {scale.told(weights[t, s])}" for t, s in enumerate(strongest))
-    return "; ".join(found)
+    phrases = (f"{target[t]} from {source[s]} {scale.format_value(weights[t, s])}" for t, s in enumerate(strongest))
+    return "; ".join(phrases)
 
 
 def _at(x: float, y: float) -> str:

@@ -31,7 +31,7 @@ def visible(word: str) -> str:
 
     Character-level models have white space as words.
     """
-    drawn = _OBEYED.sub(lambda found: _picture(found[0]), word)
+    drawn = _OBEYED.sub(lambda match: _picture(match[0]), word)
     return drawn if drawn.strip() else "␣" * max(1, len(drawn))
 
 

@@ -57,27 +57,28 @@ def page(report: Report) -> str:
     names = [run.name for run in runs]
     drawn = charts.charts([charts.Training(run.name, run.metrics) for run in runs])
     parts = {
-        "scores": "".join(tables.scores(names, each) for each in report.scores) + tables.further(names, report.further),
+        "scores": "".join(tables.scores(names, table) for table in report.scores)
+        + tables.further(names, report.further),
         "sentences": "present" if any(run.examples for run in runs) else "",
-        "groups": "".join(tables.groups(names, each) for each in report.groups),
+        "groups": "".join(tables.groups(names, table) for table in report.groups),
         "curves": "".join(f"<figure>{chart}</figure>" for chart in drawn),
         "facts": tables.facts([(run.name, run.facts) for run in runs]),
         "configuration": tables.configurations([(run.name, run.config_yaml) for run in runs]),
     }
     hidden = {f"no_{name}": "" if part else " hidden" for name, part in parts.items()}
     title = ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} runs"
-    told = {
+    texts = {
         "nothing": "" if any(parts.values()) else "<p>There is nothing to show yet.</p>",
         "title": escape(title or "No runs"),
         "heading": breakable(title or "No runs"),
         "only": _only(runs),
-        "scores_told": tables.legend(names, (pair for each in report.scores for pair in each.runs)),
+        "scores_told": tables.legend(names, (pair for table in report.scores for pair in table.runs)),
         "groups_told": tables.legend(
-            names, (pair for each in report.groups for group in each.groups for pair in group.runs)
+            names, (pair for table in report.groups for group in table.groups for pair in group.runs)
         ),
         "data": sentences.data([(run.name, run.examples) for run in runs], report.measures),
     }
-    return _filled({**parts, **hidden, **told, **_own()})
+    return _filled({**parts, **hidden, **texts, **_own()})
 
 
 def _only(runs: Sequence[RunView]) -> str:
@@ -127,7 +128,7 @@ def _distinct(runs: Sequence[RunView]) -> list[RunView]:
         folders = [PurePath(name).parent.parts for name in names]
         shared = sum(1 for _ in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False)))
         names = [str(PurePath(*PurePath(name).parts[shared:])) for name in names]
-    named = list[RunView]()
+    named: list[RunView] = []
     for number, (run, name) in enumerate(zip(runs, names, strict=True), start=1):
         taken = {other.name for other in named}
         named.append(replace(run, name=name if name not in taken else f"{name} ({number})"))

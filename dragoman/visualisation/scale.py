@@ -30,7 +30,7 @@ class Scale(NamedTuple):
         """Where a value lies on the scale: from 0, or -1 if it is signed, to 1. What is not finite is 0."""
         return min(max(value / self.top, -1.0 if self.signed else 0.0), 1.0) if math.isfinite(value) else 0.0
 
-    def told(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         """A value in figures."""
         return f"{value:{'+' if self.signed else ''}.2f}"
 

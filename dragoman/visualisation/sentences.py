@@ -68,38 +68,38 @@ def data(runs: Sequence[tuple[str, Sequence[Example]]], measures: Sequence[Measu
     What several runs made of the same sentence stands together. It is the same if its number is the same in runs with
     equal references, and else if its sources are.
     """
-    entries = dict[object, dict[str, Any]]()
+    entries: dict[object, dict[str, Any]] = {}
     for number, keys in enumerate(_keys([examples for _, examples in runs])):
         for key, example in zip(keys, runs[number][1], strict=True):
             entry = entries.setdefault(key, {**_shared(example), "found": []})
-            entry["found"].append(_found(number, example, entry))
-    found = {
+            entry["found"].append(_output_fields(number, example, entry))
+    content = {
         "runs": [name for name, _ in runs],
-        "measures": [{"name": each.name, "higher": each.higher_is_better} for each in measures],
+        "measures": [{"name": measure.name, "higher": measure.higher_is_better} for measure in measures],
         "sentences": list(entries.values()),
     }
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")  # the only character that could end a script element
 
 
 def _keys(runs: Sequence[Sequence[Example]]) -> list[list[object]]:
     """What the sentences of each run are known by."""
-    found = list[list[object]]()
-    known = list[list[tuple[str | None, str]]]()
+    run_keys: list[list[object]] = []
+    run_references: list[list[tuple[str | None, str]]] = []
     for examples in runs:
         references = [(example.reference, example.pair) for example in examples]
-        if references in known and any(reference for reference, _ in references):
-            found.append(found[known.index(references)])
+        if references in run_references and any(reference for reference, _ in references):
+            run_keys.append(run_keys[run_references.index(references)])
         else:
             times = Counter[object]()
-            keys = list[object]()
+            keys: list[object] = []
             for example in examples:
                 texts = tuple(text for _, text in example.texts)
                 times[texts] += 1
                 keys.append((texts, times[texts]))
-            found.append(keys)
-        known.append(references)
-    return found
+            run_keys.append(keys)
+        run_references.append(references)
+    return run_keys
 
 
 def _shared(example: Example) -> dict[str, Any]:
@@ -107,10 +107,10 @@ def _shared(example: Example) -> dict[str, Any]:
     return {"texts": list(map(list, example.texts)), "reference": example.reference, "pair": example.pair}
 
 
-def _found(run: int, example: Example, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _output_fields(run: int, example: Example, entry: Mapping[str, Any]) -> dict[str, Any]:
     """What a run made of a sentence; what may be missing is left out."""
     shape = len(example.target), len(example.source)
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "run": run,
         "text": example.target_text,
         "source": list(example.source),
@@ -131,9 +131,11 @@ def _found(run: int, example: Example, entry: Mapping[str, Any]) -> dict[str, An
         "search": {"told": beam.summary(example.beam), "tree": list(map(_branch, beam.branches(example.beam)))}
         if example.beam
         else None,
-        "confidence": None if example.confidence is None else [_number(each) for each in example.confidence],
+        "confidence": None
+        if example.confidence is None
+        else [_number(confidence) for confidence in example.confidence],
     }
-    return found | {name: value for name, value in further.items() if value is not None}
+    return fields | {name: value for name, value in further.items() if value is not None}
 
 
 def _branch(branch: Branch) -> list[Any]:
@@ -148,14 +150,14 @@ def _map(name: str, weights: ArrayLike, shares: Sequence[int], shape: tuple[int,
     """A map with its columns for `shares`, if it has none; its weights in two digits each, between the two values of
     `range`.
     """
-    given = np.nan_to_num(np.asarray(weights, dtype=np.float64), posinf=0.0, neginf=0.0)
-    if given.size and given.shape != shape:
+    finite = np.nan_to_num(np.asarray(weights, dtype=np.float64), posinf=0.0, neginf=0.0)
+    if finite.size and finite.shape != shape:
         whole = np.zeros(shape)
-        whole[:, [column for column in range(shape[1]) if column not in shares]] = given
-        given = whole
-    low, high = min(0.0, given.min(initial=0.0)), given.max(initial=0.0)
+        whole[:, [column for column in range(shape[1]) if column not in shares]] = finite
+        finite = whole
+    low, high = min(0.0, finite.min(initial=0.0)), finite.max(initial=0.0)
     high = 1.0 if low == 0 and high <= 1 else high
-    return {"name": name, "range": [_number(low), _number(high)], "weights": _packed(given, low, high)}
+    return {"name": name, "range": [_number(low), _number(high)], "weights": _packed(finite, low, high)}
 
 
 def _packed(weights: NDArray[np.float64], low: float, high: float) -> str:

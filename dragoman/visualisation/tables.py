@@ -27,7 +27,7 @@ class Cell(NamedTuple):
     @property
     def ends(self) -> list[float]:
         """What a scale has to reach."""
-        return [each for each in (self.value, self.low, self.high) if math.isfinite(each)]
+        return [bound for bound in (self.value, self.low, self.high) if math.isfinite(bound)]
 
 
 class Scores(NamedTuple):
@@ -37,7 +37,7 @@ class Scores(NamedTuple):
 
     title: str
     runs: Sequence[tuple[int, Cell]]
-    others: Sequence[tuple[str, float]] = ()
+    baselines: Sequence[tuple[str, float]] = ()
     notes: Sequence[str] = ()
     higher_is_better: bool | None = None
 
@@ -60,35 +60,38 @@ class Groups(NamedTuple):
     higher_is_better: bool = True
 
 
-def scores(names: Sequence[str], found: Scores) -> str:
+def scores(names: Sequence[str], table: Scores) -> str:
     """Return a card: a row for each run with its interval and its difference from the first, and below what scores
     without a model.
     """
-    compared = any(cell.difference is not None for _, cell in found.runs)
-    ends = [end for _, cell in found.runs for end in cell.ends]
-    drawn = any(math.isfinite(cell.low) for _, cell in found.runs)
+    compared = any(cell.difference is not None for _, cell in table.runs)
+    ends = [end for _, cell in table.runs for end in cell.ends]
+    drawn = any(math.isfinite(cell.low) for _, cell in table.runs)
     head = ["<th>System</th>", "<th>Score</th>"]
     head += ['<td class="plot"></td>'] * drawn + ["<th>Difference</th>"] * compared
     rows = []
-    for number, cell in found.runs:
+    for number, cell in table.runs:
         cells = [_named(names, number), _score(cell)]
         cells += [f'<td class="plot">{_interval(cell, min(ends), max(ends))}</td>'] * drawn
         rows.append(f"<tr>{''.join([*cells, *([_difference(cell)] if compared else [])])}</tr>")
-    baselines = ", ".join(f"{escape(name)} {_value(value)}" for name, value in found.others)
+    baselines = ", ".join(f"{escape(name)} {_value(value)}" for name, value in table.baselines)
     below = f'<p class="note">Without a model: {baselines}</p>' if baselines else ""
-    return _card(found.title, found.higher_is_better, _table(head, rows) + below + _depends(found.notes))
+    return _card(table.title, table.higher_is_better, _table(head, rows) + below + _depends(table.notes))
 
 
-def further(names: Sequence[str], found: Sequence[Scores]) -> str:
+def further(names: Sequence[str], tables: Sequence[Scores]) -> str:
     """Return a card with scores that are not compared: a row for each run, a column for each score."""
-    if not found:
+    if not tables:
         return ""
-    head = ["<th>System</th>", *(f"<th>{breakable(each.title)}{_lower(each.higher_is_better)}</th>" for each in found)]
+    head = [
+        "<th>System</th>",
+        *(f"<th>{breakable(table.title)}{_lower(table.higher_is_better)}</th>" for table in tables),
+    ]
     rows = []
-    for number in dict.fromkeys(number for each in found for number, _ in each.runs):
-        cells = [dict(each.runs).get(number, Cell(math.nan)) for each in found]
+    for number in dict.fromkeys(number for table in tables for number, _ in table.runs):
+        cells = [dict(table.runs).get(number, Cell(math.nan)) for table in tables]
         rows.append(f"<tr>{_named(names, number)}{''.join(map(_score, cells))}</tr>")
-    notes = [f"{each.title}: {note}" for each in found for note in each.notes]
+    notes = [f"{table.title}: {note}" for table in tables for note in table.notes]
     return _card("Further scores", None, _table(head, rows) + _depends(notes))
 
 
@@ -119,20 +122,20 @@ def _mark(cell: Cell) -> str:
 def legend(names: Sequence[str], runs: Iterable[tuple[int, Cell]]) -> str:
     """Say what intervals, differences and marks are, as far as there are any."""
     cells = list(runs)
-    told = []
+    sentences = []
     if any(math.isfinite(cell.low) for _, cell in cells):
-        told.append("± and lines: 95 % intervals, by bootstrap.")
+        sentences.append("± and lines: 95 % intervals, by bootstrap.")
     if any(cell.difference is not None for _, cell in cells):
         first = {names[number] for number, cell in cells if cell.difference is None}
         base = breakable(first.pop()) if len(first) == 1 else "the first run with the same references"
-        told.append(f"Differences are those from {base}")
-        told[-1] += f": {escape(MARKS)}." if any(cell.p is not None for _, cell in cells) else "."
-    return f'<p class="note">{" ".join(told)}</p>' if told else ""
+        sentences.append(f"Differences are those from {base}")
+        sentences[-1] += f": {escape(MARKS)}." if any(cell.p is not None for _, cell in cells) else "."
+    return f'<p class="note">{" ".join(sentences)}</p>' if sentences else ""
 
 
 def _depends(notes: Sequence[str]) -> str:
-    told = "".join(f"<p><code>{breakable(note)}</code></p>" for note in notes)
-    return f"<details><summary>What it depends on</summary>{told}</details>" if told else ""
+    lines = "".join(f"<p><code>{breakable(note)}</code></p>" for note in notes)
+    return f"<details><summary>What it depends on</summary>{lines}</details>" if lines else ""
 
 
 def _interval(cell: Cell, low: float, high: float) -> str:
@@ -140,24 +143,24 @@ def _interval(cell: Cell, low: float, high: float) -> str:
     if not math.isfinite(cell.low):
         return ""
     whole = (high - low) or 1.0
-    left, at, right = (shortest(2 + 96 * (each - low) / whole, 2) for each in (cell.low, cell.value, cell.high))
+    left, at, right = (shortest(2 + 96 * (edge - low) / whole, 2) for edge in (cell.low, cell.value, cell.high))
     lines = f'<path class="range" d="M{left} 6H{right}"/><path class="at" d="M{at} 1V11"/>'
     return f'<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">{lines}</svg>'
 
 
-def groups(names: Sequence[str], found: Groups) -> str:
+def groups(names: Sequence[str], chart: Groups) -> str:
     """Return a card: a row for each group, with the bars of all runs below each other."""
-    longest = max((end for group in found.groups for _, cell in group.runs for end in cell.ends), default=0.0) or 1.0
+    longest = max((end for group in chart.groups for _, cell in group.runs for end in cell.ends), default=0.0) or 1.0
     rows = []
-    for group in found.groups:
+    for group in chart.groups:
         bars = "".join(_bar(names, number, cell, longest) for number, cell in group.runs)
         count = f'<td class="count">{group.size:,}</td>'
         rows.append(f'<tr><th scope="row" class="bucket">{escape(group.name)}</th>{count}<td><ul>{bars}</ul></td></tr>')
-    numbers = dict.fromkeys(number for group in found.groups for number, _ in group.runs)
+    numbers = dict.fromkeys(number for group in chart.groups for number, _ in group.runs)
     legend = "".join(f"<span{_key(number)}>{breakable(names[number])}</span> " for number in numbers)
-    heads = [f"<th>{escape(found.by)}</th>", f'<th class="count">{escape(found.counted)}</th>', "<th>Value</th>"]
+    heads = [f"<th>{escape(chart.by)}</th>", f'<th class="count">{escape(chart.counted)}</th>', "<th>Value</th>"]
     keys = f'<p class="keys">{legend}</p>' if len(names) > 1 else ""
-    return _card(found.title, found.higher_is_better, keys + _table(heads, rows))
+    return _card(chart.title, chart.higher_is_better, keys + _table(heads, rows))
 
 
 def _bar(names: Sequence[str], number: int, cell: Cell, longest: float) -> str:
@@ -165,7 +168,7 @@ def _bar(names: Sequence[str], number: int, cell: Cell, longest: float) -> str:
     end = shortest(100 * max(0.0, cell.value / longest), 2) if math.isfinite(cell.value) else "0"
     bar = f'<rect class="part" width="{end}" height="12"/>'
     if math.isfinite(cell.low):
-        left, right = (shortest(100 * each / longest, 2) for each in (cell.low, cell.high))
+        left, right = (shortest(100 * edge / longest, 2) for edge in (cell.low, cell.high))
         bar += f'<path class="range" d="M{left} 6H{right}"/>'
     svg = f'<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">{bar}</svg>'
     whose = f'<span class="unseen">{escape(names[number])} </span>' if len(names) > 1 else ""

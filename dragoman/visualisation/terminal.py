@@ -91,9 +91,9 @@ def _blocks(source: Sequence[str], room: int) -> Iterator[tuple[int, list[int]]]
         yield 0, widths
         return
     blocks = math.ceil(len(source) / max(1, room // NARROW))
-    each = math.ceil(len(source) / blocks)
-    for first in range(0, len(source), each):
-        yield first, [NARROW] * min(each, len(source) - first)
+    width = math.ceil(len(source) / blocks)
+    for first in range(0, len(source), width):
+        yield first, [NARROW] * min(width, len(source) - first)
 
 
 def _header(words: Sequence[str], widths: Sequence[int]) -> list[str]:

@@ -36,12 +36,12 @@ def blind(
     page = _id(generator)
     lines = [number for number, source in enumerate(sources) if source.strip()]
     generator.shuffle(lines)
-    items = list[Item]()
+    items: list[Item] = []
     for number in lines[:sentences]:
-        found: dict[str, list[str]] = {}
+        systems_of: dict[str, list[str]] = {}
         for name, translations in systems.items():
-            found.setdefault(translations[number], []).append(name)
-        outputs = [Output(id=_id(generator), text=text, systems=names) for text, names in found.items()]
+            systems_of.setdefault(translations[number], []).append(name)
+        outputs = [Output(id=_id(generator), text=text, systems=names) for text, names in systems_of.items()]
         generator.shuffle(outputs)
         items.append(Item(id=_id(generator), line=number + 1, source=sources[number], outputs=outputs))
     if not items:
@@ -59,13 +59,13 @@ def blind(
 
 def shown(key: Key) -> dict[str, Any]:
     """What the page knows: nothing of systems, lines or the seed."""
-    asked = {name: QUESTIONS[name] for name in key.questions if name in QUESTIONS}
+    questions = {name: QUESTIONS[name] for name in key.questions if name in QUESTIONS}
     return {
         "version": VERSION,
         "page": key.page,
         "questions": [
             {"name": name, "prompt": prompt, "answers": list(answers.items())}
-            for name, (prompt, answers, _) in asked.items()
+            for name, (prompt, answers, _) in questions.items()
         ],
         "rank": RANK in key.questions,
         "categories": key.categories if ERRORS in key.questions else [],
@@ -83,13 +83,14 @@ def shown(key: Key) -> dict[str, Any]:
 
 def pieces(text: str) -> list[str]:
     """Split a text into what is between its words and the words that can be marked, in turns, from the former on."""
-    found, end = list[str](), 0
+    parts: list[str] = []
+    end = 0
     for first, last in punctuation(text):
         word = text[first:last]
         for begin, part in enumerate(word, first) if _UNSPACED.search(word) else [(first, word)]:
-            found += [text[end:begin], part]
+            parts += [text[end:begin], part]
             end = begin + len(part)
-    return [*found, text[end:]]
+    return [*parts, text[end:]]
 
 
 def _id(generator: random.Random) -> str:

@@ -25,7 +25,7 @@ class Question(NamedTuple):
 
     @property
     def is_share(self) -> bool:
-        """Whether the mean of the answers is a share, which is told in percent."""
+        """Whether the mean of the answers is a share, which is reported in percent."""
         return set(self.answers) == {0, 1}
 
 
@@ -100,8 +100,8 @@ class Answers(_Form):
 
     def answer(self, question: str) -> int | None:
         """The answer to a question that has one."""
-        found: int | None = getattr(self, question)
-        return found
+        rating: int | None = getattr(self, question)
+        return rating
 
 
 class Saved(_Form):
@@ -134,11 +134,11 @@ def read(path: Path, form: type[Form], what: str) -> Form:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Raises ValueError for a key that occurs twice, of which the first value would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(name for name in names if names.count(name) > 1)} occurs twice")
-    return found
+    return values
 
 
 def _problem(error: ValidationError) -> str:

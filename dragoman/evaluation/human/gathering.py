@@ -26,15 +26,15 @@ class Unfinished(NamedTuple):
     of: int
 
     def __str__(self) -> str:
-        some = ", ".join(map(str, sorted(self.lines)[:5])) + ", ..." * (len(self.lines) > 5)
+        shown_lines = ", ".join(map(str, sorted(self.lines)[:5])) + ", ..." * (len(self.lines) > 5)
         return (
             f"{shown(self.path)}: {len(self.lines):,} of {self.of:,} sentences are not, or not fully, judged, and left "
-            f"out: those of line {some}"
+            f"out: those of line {shown_lines}"
         )
 
 
 class Gathered(NamedTuple):
-    """All that was said about a page."""
+    """All judgements of a page."""
 
     annotators: dict[str, int]  # with how many sentences each has judged
     judgements: list[Judgement]
@@ -51,7 +51,7 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
     page, if two are by one annotator, or if no sentence has been judged.
     """
     files: dict[str, Path] = {}
-    found = Gathered({}, [], [])
+    gathered = Gathered({}, [], [])
     for path in paths:
         saved = read(path, Saved, "judgements that a page of dragoman saved")
         if saved.page != key.page:
@@ -64,14 +64,14 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
         _check(key, saved, path)
         judgements = [_judgement(annotator, item, saved) for item in key.items]
         done = [judgement for judgement in judgements if _is_complete(judgement, key)]
-        found.annotators[annotator] = len(done)
-        found.judgements.extend(done)
+        gathered.annotators[annotator] = len(done)
+        gathered.judgements.extend(done)
         if len(done) < len(key.items):
-            left = {item.line for item in key.items} - {each.item.line for each in done}
-            found.unfinished.append(Unfinished(path, list(left), len(key.items)))
-    if not found.judgements:
+            left = {item.line for item in key.items} - {judgement.item.line for judgement in done}
+            gathered.unfinished.append(Unfinished(path, list(left), len(key.items)))
+    if not gathered.judgements:
         raise UserError(f"{', '.join(map(shown, files.values()))}: no sentence is fully judged")
-    return found
+    return gathered
 
 
 def _check(key: Key, saved: Saved, path: Path) -> None:
@@ -101,16 +101,16 @@ def _check_errors(key: Key, output: Output, answers: Answers, where: str) -> Non
 
 
 def _judgement(annotator: str, item: Item, saved: Saved) -> Judgement:
-    given = saved.judgements.get(item.id, {})
-    seen = (output for output in item.outputs if output.id in given)
-    return Judgement(annotator, item, {name: given[output.id] for output in seen for name in output.systems})
+    answers = saved.judgements.get(item.id, {})
+    seen = (output for output in item.outputs if output.id in answers)
+    return Judgement(annotator, item, {name: answers[output.id] for output in seen for name in output.systems})
 
 
 def _is_complete(judgement: Judgement, key: Key) -> bool:
     """Whether all is answered. Errors are marked only if there are some, and one translation has no rank."""
     alone = len(judgement.item.outputs) == 1
-    asked = [name for name in key.questions if name != ERRORS and not (name == RANK and alone)]
+    questions = [name for name in key.questions if name != ERRORS and not (name == RANK and alone)]
     answers = judgement.answers
     return len(answers) == len(key.systems) and all(
-        each.answer(name) is not None for each in answers.values() for name in asked
+        answer.answer(name) is not None for answer in answers.values() for name in questions
     )

@@ -55,12 +55,12 @@ def means(key: Key, judgements: Sequence[Judgement], baseline: str) -> dict[str,
     of marked errors. A sentence is what is resampled, with all its judgements; of few, there are means alone.
     """
     systems = [baseline, *(name for name in key.systems if name != baseline)]
-    found: dict[str, list[Cell]] = {name: [] for name in systems}
-    for measure in _measures(key, len({each.annotator for each in judgements})):
+    cells: dict[str, list[Cell]] = {name: [] for name in systems}
+    for measure in _measures(key, len({judgement.annotator for judgement in judgements})):
         counts = [_counts(measure, name, judgements) for name in systems]
         for name, cell in zip(systems, judged(measure, counts, len(judgements)), strict=True):
-            found[name].append(cell)
-    return found
+            cells[name].append(cell)
+    return cells
 
 
 def _measures(key: Key, annotators: int) -> Iterator[Mean]:
@@ -94,14 +94,14 @@ def pairs(key: Key, judgements: Sequence[Judgement]) -> list[Pair]:
     """Return every pair of systems if ranks were asked for."""
     if RANK not in key.questions:
         return []
-    found = list[Pair]()
+    comparisons: list[Pair] = []
     for one, other in combinations(key.systems, 2):
         balance: dict[str, int] = {}
         for _, item, answers in judgements:
             balance[item.id] = balance.get(item.id, 0) + _preference(answers[one], answers[other])
         signs = Counter(np.sign(list(balance.values())).tolist())
-        found.append(Pair((one, other), signs[1], signs[0], signs[-1]))
-    return found
+        comparisons.append(Pair((one, other), signs[1], signs[0], signs[-1]))
+    return comparisons
 
 
 def _preference(one: Answers, other: Answers) -> int:
@@ -124,24 +124,24 @@ def agreement(key: Key, judgements: Sequence[Judgement]) -> dict[str, float | No
     """Return Krippendorff's alpha for each question: of answers about translations, of which of two translations is
     better, and of whether a word is marked. Empty for a single annotator.
     """
-    if len({each.annotator for each in judgements}) < 2:
+    if len({judgement.annotator for judgement in judgements}) < 2:
         return {}
     by_item: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         by_item.setdefault(judgement.item.id, []).append(judgement)
-    several = [each for each in by_item.values() if len(each) > 1]
-    found = dict[str, float | None]()
+    several = [answers for answers in by_item.values() if len(answers) > 1]
+    coefficients: dict[str, float | None] = {}
     for name in key.questions:
         if name in QUESTIONS:
-            found[name] = alpha(_answers(name, several), QUESTIONS[name].level)
+            coefficients[name] = alpha(_answers(name, several), QUESTIONS[name].level)
         else:
-            found[name] = alpha((_ranks if name == RANK else _words)(several), "nominal")
-    return found
+            coefficients[name] = alpha((_ranks if name == RANK else _words)(several), "nominal")
+    return coefficients
 
 
 def _answers(question: str, several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
     for _, answers in _of_outputs(several):
-        yield [each.answer(question) or 0 for each in answers]
+        yield [judgement.answer(question) or 0 for judgement in answers]
 
 
 def _ranks(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
@@ -153,8 +153,8 @@ def _ranks(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
 def _words(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
     for output, answers in _of_outputs(several):
         marked = [
-            {word for error in each.errors if error.words for word in range(error.words[0], error.words[1] + 1)}
-            for each in answers
+            {word for error in judgement.errors if error.words for word in range(error.words[0], error.words[1] + 1)}
+            for judgement in answers
         ]
         yield from ([int(word in words) for words in marked] for word in range(len(pieces(output.text)) // 2))
 

@@ -39,8 +39,8 @@ class ErrorRate(LineMetric):
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         tokens = self._tokens(hypothesis)
-        others = map(self._tokens, references)
-        return min((self._errors(tokens, other), len(other)) for other in others)
+        other_references = map(self._tokens, references)
+        return min((self._errors(tokens, other), len(other)) for other in other_references)
 
     def value(self, sums: Counts) -> float:
         errors, tokens = sums

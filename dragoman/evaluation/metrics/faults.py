@@ -1,4 +1,4 @@
-"""The faults of attention without memory: words that are said again, and words that are left out."""
+"""The faults of attention without memory: repeated words and omitted words."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 
-LONGEST = 100  # words of a phrase that is said again; without a limit, very long lines would take very long
+LONGEST = 100  # words of a repeated phrase; without a limit, very long lines would take very long
 
 
 class Fault(LineMetric):
@@ -18,8 +18,8 @@ class Fault(LineMetric):
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         words = self._words(hypothesis)
-        found = [self._faults(words, self._words(reference)) for reference in references]
-        return min(found, key=lambda each: (each[0], -each[1]))
+        counts = [self._faults(words, self._words(reference)) for reference in references]
+        return min(counts, key=lambda count: (count[0], -count[1]))
 
     def value(self, sums: Counts) -> float:
         faults, words = sums

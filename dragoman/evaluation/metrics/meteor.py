@@ -57,8 +57,8 @@ class Meteor(Metric):
 
     def signature(self, references: int) -> str:
         synonyms = "yes" if self.wordnet else "no"
-        found = super().signature(references)
-        return f"{found}|case:lc|tok:{self.tokenise}|stem:{self.stemmer}|wordnet:{synonyms}"
+        parts = super().signature(references)
+        return f"{parts}|case:lc|tok:{self.tokenise}|stem:{self.stemmer}|wordnet:{synonyms}"
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         words = self._words(hypothesis)

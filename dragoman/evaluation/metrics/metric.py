@@ -88,7 +88,7 @@ class Metric(ABC):
                     f"there are {len(hypotheses)} translations, but reference {number} has {len(lines)} lines"
                 )
         texts = zip(*(map(composed, lines) for lines in (hypotheses, *references)), strict=True)
-        rows = [self._counts(hypothesis, others) for hypothesis, *others in texts]
+        rows = [self._counts(hypothesis, other_references) for hypothesis, *other_references in texts]
         return np.array(rows, dtype=np.float64)
 
     def similarities(self, texts: Sequence[str]) -> Float[np.ndarray, "N N"]:

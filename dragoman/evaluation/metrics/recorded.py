@@ -67,10 +67,10 @@ class Perplexity(Recorded):
             raise UserError(f"{where}: expected log P, a tab and the number of symbols")
 
     def check_systems(self, systems: Sequence[tuple[str, Sequence[str]]]) -> None:
-        (first, lines), *others = systems
-        for name, compared in others:
+        (first, lines), *rest = systems
+        for name, compared in rest:
             for number, pair in enumerate(zip(lines, compared, strict=True), start=1):
-                symbols, other = (each.split("\t")[1] for each in pair)
+                symbols, other = (line.split("\t")[1] for line in pair)
                 if symbols != other:
                     raise UserError(
                         f"{name}:{number}: has {other} symbols, and {first} {symbols}; perplexities can be compared "

@@ -36,8 +36,8 @@ class Rouge(LineMetric):
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         words = self._words(hypothesis)
-        found = (self._measures(words, self._words(reference)) for reference in references)
-        best = max(found, key=lambda measures: measures[0])
+        measures = (self._measures(words, self._words(reference)) for reference in references)
+        best = max(measures, key=lambda measures: measures[0])
         return best[("f", "precision", "recall").index(self.measure)], 1
 
     def value(self, sums: Counts) -> float:

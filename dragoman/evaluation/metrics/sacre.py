@@ -81,8 +81,8 @@ class Bleu(SacreMetric):
         return similarities.bleu(words, self.order, self._alone.smooth_method)
 
     def _sentence(self, hypothesis: str, references: Sequence[str]) -> Score:
-        found = self._alone._compute_score_from_stats(self._counts(hypothesis, references))
-        return Score(self.name, _at_most_100(found.score), self._ordered(_signature(self._alone, len(references))))
+        result = self._alone._compute_score_from_stats(self._counts(hypothesis, references))
+        return Score(self.name, _at_most_100(result.score), self._ordered(_signature(self._alone, len(references))))
 
     def value(self, sums: Counts) -> float:
         return _at_most_100(super().value(sums))
