@@ -56,7 +56,7 @@ def sizes_of(options: argparse.Namespace) -> Sizes:
 def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
     """Return the measurements in order."""
     counts = [options.threads] if options.threads else sorted({1, threads.cores()})
-    found = []
+    jobs_of_task = []
     for count in counts:
         base = Job("train", sizes.batch, count, str(folder / "symbols"), device=options.device)
         if options.device == "cuda":
@@ -66,11 +66,11 @@ def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
             for work, beam in (("greedy", 1), ("beam", 5))
             for rows, size in ((1, 32), (64, 256))
         ]
-        every = [base, replace(base, work="terms"), *decoding]
+        jobs_of_kind = [base, replace(base, work="terms"), *decoding]
         if options.tiny:
-            every = [replace(job, warm=2, updates=2, size=8, length=4) for job in every if job.rows > 1]
-        found += [job for job in every if job.work in options.works]
-    return found
+            jobs_of_kind = [replace(job, warm=2, updates=2, size=8, length=4) for job in jobs_of_kind if job.rows > 1]
+        jobs_of_task += [job for job in jobs_of_kind if job.work in options.works]
+    return jobs_of_task
 
 
 def work_needed(job: Job, sizes: Sizes, prepared: Corpus) -> float:
@@ -86,10 +86,10 @@ def products(options: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measure the matrix-product rate of one core in each precision, in FLOP/s."""
     size = 256 if options.tiny else 1024  # a processor without bfloat16 takes 20 seconds for one product of 1024
     job = Job("products", 0, 1, str(folder / "symbols"), size=size, device=options.device)
-    found = measure(list(toolkits.own(job)), options.rounds)
+    figures_by_name = measure(list(toolkits.own(job)), options.rounds)
     rates = {}
     for precision, name in toolkits.PATHS.items():
-        figures = found[name]
+        figures = figures_by_name[name]
         if isinstance(figures, str):
             raise UserError(f"{name}: {figures}")
         rates[precision] = figures.tokens_cpu if options.device == "cpu" else figures.tokens
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace, console: Console) -> Report:
     support.
     """
     sizes = sizes_of(options)
-    files = options.data or (MULTI30K if corpus.found(MULTI30K) else None)
+    files = options.data or (MULTI30K if corpus.has_files(MULTI30K) else None)
     installed: dict[toolkits.Peer, str] = {}
     if options.peers:
         installed, missing = toolkits.look(options.peers, options.device)
@@ -121,15 +121,15 @@ def run(options: argparse.Namespace, console: Console) -> Report:
             side_by_side = [*own, *toolkits.peers(options.peers, job, installed)]
             contests = toolkits.terms(job) if job.work == "terms" else [side_by_side]
             console.print(f"{job.work}, {job.rows} a batch, {job.threads} threads ...", highlight=False)
-            found = [
+            failures = [
                 pair
                 for contenders in contests
                 for pair in zip(contenders, measure(contenders, options.rounds).values(), strict=True)
             ]
-            for contender, figures in found:
+            for contender, figures in failures:
                 if isinstance(figures, str):
-                    said = f"{contender.name}: failed: {figures}"
-                    console.print(said, highlight=False, markup=False, soft_wrap=True)
+                    message = f"{contender.name}: failed: {figures}"
+                    console.print(message, highlight=False, markup=False, soft_wrap=True)
                 else:
                     report.rows.append(_row(contender, figures, report, work_needed(job, sizes, prepared)))
     return report

@@ -64,13 +64,13 @@ class Seconds(NamedTuple):
 
 def ways() -> dict[str, Way]:
     """Return the ways by name. Not every system lets a process choose its cores."""
-    found = {
+    ways_by_name = {
         "before": Way(("-c", BEFORE), ("--threads", str(threads.cores())), WAITS["the runtime's own"]),
         "now": Way(("-m", "dragoman"), (), WAITS["short"]),
     }
     if hasattr(os, "sched_setaffinity"):
-        found["now, one core"] = Way(("-c", ONE_CORE), (), WAITS["short"])
-    return found
+        ways_by_name["now, one core"] = Way(("-c", ONE_CORE), (), WAITS["short"])
+    return ways_by_name
 
 
 def fair(alone: Seconds, busy: int, cores: int) -> float:
@@ -122,18 +122,18 @@ def command(folder: Path, lines: int, *, tiny: bool) -> list[str]:
 
 def beside(words: Sequence[str], loads: Sequence[int], rounds: int) -> Iterator[str]:
     """Yield a row of the table for each way and number of busy processes."""
-    found: dict[tuple[int, str], list[Seconds]] = {}
+    seconds_by_key: dict[tuple[int, str], list[Seconds]] = {}
     for _ in range(rounds):
         for busy in loads:
             with counting(busy):
                 for name, way in ways().items():
-                    found.setdefault((busy, name), []).append(timed(way, words))
-    medians = {key: Seconds(*map(statistics.median, zip(*each, strict=True))) for key, each in found.items()}
+                    seconds_by_key.setdefault((busy, name), []).append(timed(way, words))
+    medians = {key: Seconds(*map(statistics.median, zip(*times, strict=True))) for key, times in seconds_by_key.items()}
     yield f"| busy processes, {threads.cores()} cores | way | wall, s | processor, s | of a fair share |"
     yield "|---|---|---|---|---|"
-    for (busy, name), each in medians.items():
-        ratio = each.wall / fair(medians[0, "now"], busy, threads.cores())
-        yield f"| {busy} | {name} | {each.wall:.1f} | {each.processor:.1f} | {ratio:.1f} |"
+    for (busy, name), times in medians.items():
+        ratio = times.wall / fair(medians[0, "now"], busy, threads.cores())
+        yield f"| {busy} | {name} | {times.wall:.1f} | {times.processor:.1f} | {ratio:.1f} |"
 
 
 def training(folder: Path, rounds: int, *, tiny: bool) -> Iterator[str]:
@@ -142,11 +142,15 @@ def training(folder: Path, rounds: int, *, tiny: bool) -> Iterator[str]:
     corpus.prepare(None, folder, sizes, pairs=64 if tiny else 8000)
     job = Job("train", sizes.batch, 2, str(folder / "symbols"), precision="bfloat16", warm=2 if tiny else 20)
     contenders = [Contender(name, sys.executable, "benchmarks.worker", job, waits) for name, waits in WAITS.items()]
-    found = measure(contenders, rounds)
+    figures_by_name = measure(contenders, rounds)
     yield "| waiting | training, tokens/s | tokens/CPU-s |"
     yield "|---|---|---|"
-    for name, each in found.items():
-        figures = f"{each.tokens:,.0f} | {each.tokens_cpu:,.0f}" if isinstance(each, Figures) else f"{each} |"
+    for name, ways_figures in figures_by_name.items():
+        figures = (
+            f"{ways_figures.tokens:,.0f} | {ways_figures.tokens_cpu:,.0f}"
+            if isinstance(ways_figures, Figures)
+            else f"{ways_figures} |"
+        )
         yield f"| {name} | {figures} |"
 
 

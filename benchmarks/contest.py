@@ -46,14 +46,14 @@ class Figures:
         """Return the figures of the rounds that `Rounds.end` reported."""
 
         def rate(amount: str, seconds: str) -> float:
-            return statistics.median(each[amount] / each[seconds] for each in rounds)
+            return statistics.median(round_figures[amount] / round_figures[seconds] for round_figures in rounds)
 
         return cls(
             rate("tokens", "seconds"),
             rate("tokens", "cpu_seconds"),
             rate("sentences", "seconds"),
             rate("sentences", "cpu_seconds"),
-            int(max(each["peak"] for each in rounds)),
+            int(max(round_figures["peak"] for round_figures in rounds)),
         )
 
 
@@ -84,10 +84,10 @@ class Process:
         line = self._process.stdout.readline()
         if not line:
             self._errors.seek(0)
-            said = self._errors.read().strip().splitlines()
-            raise ContenderFailedError(said[-1] if said else f"exit status {self._process.wait()}")
-        found: dict[str, float] = json.loads(line)
-        return found
+            error_lines = self._errors.read().strip().splitlines()
+            raise ContenderFailedError(error_lines[-1] if error_lines else f"exit status {self._process.wait()}")
+        answer: dict[str, float] = json.loads(line)
+        return answer
 
     def round(self) -> dict[str, float]:
         """Run one more round and return its figures."""
@@ -107,7 +107,7 @@ class Process:
 
 def measure(contenders: Sequence[Contender], rounds: int) -> dict[str, Figures | str]:
     """Return the figures of each contender by name, or why there are none. They warm up one after another."""
-    found: dict[str, list[dict[str, float]]] = {}
+    rounds_of: dict[str, list[dict[str, float]]] = {}
     failed: dict[str, str] = {}
     with ExitStack() as stack:
         ready: dict[str, Process] = {}
@@ -117,17 +117,17 @@ def measure(contenders: Sequence[Contender], rounds: int) -> dict[str, Figures |
             stack.callback(process.close)
             try:
                 process.answer()
-                ready[contender.name], found[contender.name] = process, []
+                ready[contender.name], rounds_of[contender.name] = process, []
             except ContenderFailedError as error:
                 failed[contender.name] = str(error)
         for _ in range(rounds):
             for name, process in ready.items():
                 if name not in failed:
                     try:
-                        found[name].append(process.round())
+                        rounds_of[name].append(process.round())
                     except (ContenderFailedError, BrokenPipeError) as error:
                         failed[name] = str(error)
     return {
-        contender.name: failed[contender.name] if contender.name in failed else Figures.of(found[contender.name])
+        contender.name: failed[contender.name] if contender.name in failed else Figures.of(rounds_of[contender.name])
         for contender in contenders
     }

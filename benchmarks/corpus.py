@@ -58,7 +58,7 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
     return Corpus(name, source, target, float(lengths.prod(1).mean()))
 
 
-def found(files: Path) -> bool:
+def has_files(files: Path) -> bool:
     """Whether the folder has the files of Multi30k."""
     return any((files / f"{TRAIN}.en{suffix}").is_file() for suffix in ("", ".gz"))
 

@@ -51,45 +51,45 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     source, target = row.name.split("-")
     files = {f"data.{part}": options.data / PAIRS / part for part in ("train", "dev")}
     places = {"run": options.folder / row.slug, **files}
-    given = {
+    overrides = {
         **{key: str(place) for key, place in places.items()},
         "data.source": source,
         "data.target": target,
         "device.threads": "1",
         "training.epochs": str(options.epochs),
     }
-    return checks.load_config(row.config, {**given, **row.overrides})
+    return checks.load_config(row.config, {**overrides, **row.overrides})
 
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, and write its result beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    run, minutes = trained(row, made, options)
-    pairs = list(read_pairs(made.data.dev, *row.name.split("-")))
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    run, minutes = trained(row, run_config, options)
+    pairs = list(read_pairs(run_config.data.dev, *row.name.split("-")))
     sources, references = ([pair[side] for pair in pairs] for side in (0, 1))
     bleu = BLEU.corpus(_translated(run, sources), [references]).value
     provenance.write(result(row, options), {"bleu": bleu, "minutes": minutes}, made_with)
 
 
 def _translated(run: Path, texts: Sequence[str]) -> list[str]:
-    return [each.text for each in dragoman.load(run, device=DeviceConfig(threads=1)).translate(texts)]
+    return [translation.text for translation in dragoman.load(run, device=DeviceConfig(threads=1)).translate(texts)]
 
 
 def questions(path: Path) -> list[tuple[str, str]]:
     """Read questions, each with its coarse label."""
-    found = (line.split(" ", 1) for line in read_lines(existing(path)))
-    return [(text, label.partition(":")[0]) for label, text in found]
+    fields = (line.split(" ", 1) for line in read_lines(existing(path)))
+    return [(text, label.partition(":")[0]) for label, text in fields]
 
 
 def round_trip(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Translate the test questions and back, and return what `evaluate --downstream --json` tells of both."""
     train, test = (questions(options.data / QUESTIONS / f"{part}.txt") for part in ("train", "test"))
-    given, labels = ([each[column] for each in test] for column in (0, 1))
-    texts = given
+    test_texts, labels = ([test_row[column] for test_row in test] for column in (0, 1))
+    texts = test_texts
     for row in rows():
         texts = _translated(options.folder / row.slug, texts)
-    files = {"questions": given, "trip": texts, "labels": labels}
+    files = {"questions": test_texts, "trip": texts, "labels": labels}
     files["labelled.tsv"] = list(map("\t".join, [("text", "label"), *train]))
     for name, lines in files.items():
         write(options.folder / name, lines)
@@ -98,30 +98,35 @@ def round_trip(options: argparse.Namespace) -> list[dict[str, Any]]:
     done = subprocess.run(command, cwd=options.folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UserError(done.stderr.strip())
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    found[1]["BLEU"] = {"score": BLEU.corpus(texts, [given]).value}
-    return found
+    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    answers[1]["BLEU"] = {"score": BLEU.corpus(texts, [test_texts]).value}
+    return answers
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: provenance.read(result(row, options)) for row in every}
-    figures = ((name, f"{each['bleu']:.1f}", f"{each['minutes']:.1f}") for name, each in found.items())
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results = {row.name: provenance.read(result(row, options)) for row in table_rows}
+    figures = (
+        (name, f"{row_result['bleu']:.1f}", f"{row_result['minutes']:.1f}") for name, row_result in results.items()
+    )
     markdown(("", "dev BLEU", "minutes"), *figures)
     path = options.folder / f"{TRIP}.json"
-    if not path.is_file() and len(found) == len(rows()):
+    if not path.is_file() and len(results) == len(rows()):
         made_with = provenance.of(*(config(row, options) for row in rows()))
         provenance.write(path, round_trip(options), made_with)
     if path.is_file():
         names = ("BLEU", "Accuracy", "drop")
-        lines = ([each["text"], *(_cell(each.get(name)) for name in names)] for each in provenance.read(path))
+        lines = (
+            [row_result["text"], *(_cell(row_result.get(name)) for name in names)]
+            for row_result in provenance.read(path)
+        )
         markdown(("text", *names), *lines)
 
 
-def _cell(found: dict[str, Any] | None) -> str:
+def _cell(cell: dict[str, Any] | None) -> str:
     """A score with half of its interval, as far as they are known."""
-    if found is None:
+    if cell is None:
         return ""
-    return f"{found['score']:.2f}" + (f" ± {found['ci']:.2f}" if "ci" in found else "")
+    return f"{cell['score']:.2f}" + (f" ± {cell['ci']:.2f}" if "ci" in cell else "")
 
 
 def main(arguments: list[str] | None = None) -> int:

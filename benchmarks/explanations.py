@@ -17,7 +17,7 @@ from rich.console import Console
 
 import dragoman
 from benchmarks import provenance
-from benchmarks.trainings import markdown, told
+from benchmarks.trainings import markdown, run_command
 from dragoman import demo
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.examples import read_pairs
@@ -63,7 +63,8 @@ def minimal_pairs(folder: Path, pipeline: TextPipeline) -> list[Minimal]:
     """Return sentences that differ in one word, as their translations do: each frame and each pair of words once."""
     if not (folder / f"test.{demo.SOURCE}").is_file():
         corpus.write(folder, demo.SOURCE, demo.TARGET, {"test": DRAWN}, SEED)
-    found, frames = list[Minimal](), dict[tuple[Any, ...], tuple[str, str]]()
+    minimal: list[Minimal] = []
+    frames: dict[tuple[Any, ...], tuple[str, str]] = {}
     used = set[Any]()
     for source, translation in read_pairs(str(folder / "test"), demo.SOURCE, demo.TARGET):
         words = tuple(pipeline.words(pipeline.encode(source)).words)
@@ -75,24 +76,24 @@ def minimal_pairs(folder: Path, pipeline: TextPipeline) -> list[Minimal]:
             if word == differs or theirs == translation or len(words) < SHORTEST or used & keys:
                 continue
             used |= keys
-            found.append(Minimal(source, translation, theirs, place, (word, differs)))
-    return found[:PAIRS]
+            minimal.append(Minimal(source, translation, theirs, place, (word, differs)))
+    return minimal[:PAIRS]
 
 
 def explained(
-    model: Translator, sources: Sequence[str], targets: Sequence[str], others: Sequence[str] = ()
+    model: Translator, sources: Sequence[str], targets: Sequence[str], contrasts: Sequence[str] = ()
 ) -> Iterator[Explanation]:
     """Yield the explanations of given pairs, and why they are not the others."""
     for first in range(0, len(sources), TOGETHER):
         part = slice(first, first + TOGETHER)
         scored = model.score(sources[part], targets[part])
-        yield from model.explain([each.translation for each in scored], others[part])
+        yield from model.explain([score.translation for score in scored], contrasts[part])
 
 
 def maps(explanation: Explanation) -> dict[str, Any]:
     """Return the map of words (target words, source words) by each way."""
-    found: dict[str, Any] = {method: explanation.matrix(method).attention for method in METHODS}
-    return {**found, ABSOLUTE: np.abs(found["gradient"])}
+    matrices: dict[str, Any] = {method: explanation.matrix(method).attention for method in METHODS}
+    return {**matrices, ABSOLUTE: np.abs(matrices["gradient"])}
 
 
 def agreement(model: Translator, texts: Path, test: str) -> dict[str, Any]:
@@ -100,29 +101,33 @@ def agreement(model: Translator, texts: Path, test: str) -> dict[str, Any]:
     they are those of attention.
     """
     part = demo.read(texts, test)
-    every = [maps(each) for each in explained(model, part.sources[:SENTENCES], part.targets[:SENTENCES])]
-    found: dict[str, list[Links]] = {way: [links(each[way]) for each in every] for way in WAYS}
-    words = sum(len(each["attention"]) for each in every)
+    all_maps = [maps(maps_of) for maps_of in explained(model, part.sources[:SENTENCES], part.targets[:SENTENCES])]
+    links_of: dict[str, list[Links]] = {way: [links(maps_of[way]) for maps_of in all_maps] for way in WAYS}
+    words = sum(len(maps_of["attention"]) for maps_of in all_maps)
     same = {
-        way: sum(len(one & other) for one, other in zip(found["attention"], found[way], strict=True)) for way in WAYS
+        way: sum(len(one & other) for one, other in zip(links_of["attention"], links_of[way], strict=True))
+        for way in WAYS
     }
-    scores = {way: error_rate(found[way], part.gold[:SENTENCES]) for way in WAYS}
+    scores = {way: error_rate(links_of[way], part.gold[:SENTENCES]) for way in WAYS}
     return {way: [*scores[way], same[way] / words] for way in WAYS}
 
 
 def named(model: Translator, folder: Path) -> dict[str, Any]:
     """Return how many contrasts of minimal pairs name the word that differs, and the pairs with what was named."""
     pairs = minimal_pairs(folder, model.source.text)
-    sources, targets, others = ([getattr(each, name) for each in pairs] for name in ("source", "translation", "other"))
-    right, told = dict.fromkeys(METHODS, 0), list[Any]()
-    for pair, explanation in zip(pairs, explained(model, sources, targets, others), strict=True):
+    sources, targets, contrasts = (
+        [getattr(contrast_pair, name) for contrast_pair in pairs] for name in ("source", "translation", "other")
+    )
+    right = dict.fromkeys(METHODS, 0)
+    explanations: list[Any] = []
+    for pair, explanation in zip(pairs, explained(model, sources, targets, contrasts), strict=True):
         assert explanation.contrast is not None
         (seen,), words = explanation.contrast.sources, explanation.attended[0].words
         best = {method: int(np.argmax(getattr(seen, method))) for method in METHODS}
         for method, place in best.items():
             right[method] += place == pair.place
-        told.append({**pair._asdict(), "named": {method: words[place] for method, place in best.items()}})
-    return {"pairs": len(pairs), "right": right, "named": told}
+        explanations.append({**pair._asdict(), "named": {method: words[place] for method, place in best.items()}})
+    return {"pairs": len(pairs), "right": right, "named": explanations}
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -133,10 +138,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         model, config = dragoman.load(folder, device=DeviceConfig(threads=1)), Run.load(folder).config
         for name, path in parts.items():
             if not path.is_file():
-                made = provenance.of(config)
+                origin = provenance.of(config)
                 texts = folder.parent / "corpus"
-                found = named(model, options.folder / "minimal") if name == "minimal" else agreement(model, texts, name)
-                provenance.write(path, found, made)
+                result_of = (
+                    named(model, options.folder / "minimal") if name == "minimal" else agreement(model, texts, name)
+                )
+                provenance.write(path, result_of, origin)
                 console.print(name)
     show(parts)
     return 0
@@ -166,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--demo", type=Path, help="folder of a demo whose model is explained; it is continued if need be"
     )
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -63,28 +63,28 @@ def histnorm(line: str, where: str) -> tuple[str, ...] | None:
 
 
 def _is_punctuation(text: str) -> bool:
-    return all(unicodedata.category(each).startswith("P") for each in text)
+    return all(unicodedata.category(character).startswith("P") for character in text)
 
 
 def scan(line: str, where: str) -> tuple[str, ...]:
     """`IN: command OUT: ACTIONS` (Lake and Baroni 2018)."""
-    found = _COMMAND.fullmatch(line.rstrip())
-    if not found:
+    match = _COMMAND.fullmatch(line.rstrip())
+    if not match:
         raise UserError(f"{where}: expected 'IN: command OUT: ACTIONS'")
-    return found.groups()
+    return match.groups()
 
 
 def columns(line: str, where: str, *names: str) -> list[str]:
     """Return the columns of a line, in NFC. Raises UserError if their number is wrong, or if one of them is empty."""
-    found = [unicodedata.normalize("NFC", text.strip(" ")) for text in line.split("\t")]
-    if len(found) != len(names):
+    fields = [unicodedata.normalize("NFC", text.strip(" ")) for text in line.split("\t")]
+    if len(fields) != len(names):
         raise UserError(
-            f"{where}: expected {len(names)} columns separated by tabs ({', '.join(names)}), found {len(found)}"
+            f"{where}: expected {len(names)} columns separated by tabs ({', '.join(names)}), found {len(fields)}"
         )
-    for name, text in zip(names, found, strict=True):
+    for name, text in zip(names, fields, strict=True):
         if not text:
             raise UserError(f"{where}: no {name}")
-    return found
+    return fields
 
 
 FORMATS: Mapping[str, Format] = {
@@ -99,9 +99,9 @@ FORMATS: Mapping[str, Format] = {
 def converted(path: str | Path, task: str) -> Iterator[str]:
     """Yield the examples of a file, in columns. Raises UserError with file and line for a line that is no example."""
     for number, line in enumerate(read_lines(path), start=1):
-        found = FORMATS[task](line, f"{path}:{number}") if line.strip() else None
-        if found:
-            yield "\t".join(found)
+        fields = FORMATS[task](line, f"{path}:{number}") if line.strip() else None
+        if fields:
+            yield "\t".join(fields)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -40,9 +40,9 @@ class Job:
 
     def sentences(self) -> list[str]:
         """Return the test sentences of a round, of all lengths, sorted by length."""
-        found = lines(Path(self.folder) / "test.source")
-        found = found[:: max(1, len(found) // self.size)][: self.size]
-        return sorted(found, key=lambda line: line.count(" "))
+        test_lines = lines(Path(self.folder) / "test.source")
+        test_lines = test_lines[:: max(1, len(test_lines) // self.size)][: self.size]
+        return sorted(test_lines, key=lambda line: line.count(" "))
 
 
 def lines(path: Path) -> list[str]:

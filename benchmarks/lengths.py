@@ -62,10 +62,10 @@ device: {{threads: 1}}
 def joined(pairs: list[Pair], words: int, count: int, generator: np.random.Generator) -> Iterator[Pair]:
     """Yield `count` sources of about `words` words, each joined from randomly drawn sentences, and their targets."""
     for _ in range(count):
-        some: list[Pair] = []
-        while sum(len(pair.source.split()) for pair in some) < words - 6:
-            some.append(pairs[int(generator.integers(len(pairs)))])
-        yield Pair(" ".join(pair.source for pair in some), " ".join(pair.target for pair in some))
+        chosen: list[Pair] = []
+        while sum(len(pair.source.split()) for pair in chosen) < words - 6:
+            chosen.append(pairs[int(generator.integers(len(pairs)))])
+        yield Pair(" ".join(pair.source for pair in chosen), " ".join(pair.target for pair in chosen))
 
 
 def write_pairs(place: Path, pairs: list[Pair]) -> None:
@@ -87,13 +87,15 @@ def scores(data: Path, run: Path, count: int) -> list[tuple[int, float]]:
     """Return BLEU of a run for joined test sentences of each length."""
     pairs = list(read_pairs((str(data / TEST),), SOURCE, TARGET))
     model = dragoman.load(run, device=DeviceConfig(threads=1))
-    found = []
+    bleu_by_length = []
     for words in LENGTHS:
-        some = list(joined(pairs, words, count, np.random.default_rng(words)))
-        translations = model.translate([pair.source for pair in some])
-        bleu = Bleu(tokenise="none").corpus([each.text for each in translations], [[pair.target for pair in some]])
-        found.append((words, bleu.value))
-    return found
+        chosen = list(joined(pairs, words, count, np.random.default_rng(words)))
+        translations = model.translate([pair.source for pair in chosen])
+        bleu = Bleu(tokenise="none").corpus(
+            [translation.text for translation in translations], [[pair.target for pair in chosen]]
+        )
+        bleu_by_length.append((words, bleu.value))
+    return bleu_by_length
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -123,15 +125,17 @@ def main(arguments: list[str] | None = None) -> int:
         for name, code in zip(MODELS, codes, strict=True):
             if code:
                 raise UserError(f"{name}: training ended with status {code}")
-        found = {name: scores(options.data, folder / name.replace(" ", "-"), options.test) for name in MODELS}
+        scores_by_model = {name: scores(options.data, folder / name.replace(" ", "-"), options.test) for name in MODELS}
     except UserError as error:
         console.print(str(error))
         return 1
     shown = Console(highlight=False, markup=False, soft_wrap=True)
-    shown.print("| words | " + " | ".join(found) + " |\n|" + "---|" * (len(found) + 1))
+    shown.print("| words | " + " | ".join(scores_by_model) + " |\n|" + "---|" * (len(scores_by_model) + 1))
     for number, words in enumerate(LENGTHS):
-        shown.print(f"| {words} | " + " | ".join(f"{points[number][1]:.1f}" for points in found.values()) + " |")
-    drawing = curves.svg(found, title="BLEU by length of the source", x="words")
+        shown.print(
+            f"| {words} | " + " | ".join(f"{points[number][1]:.1f}" for points in scores_by_model.values()) + " |"
+        )
+    drawing = curves.svg(scores_by_model, title="BLEU by length of the source", x="words")
     (folder / "lengths.svg").write_text(drawing, encoding="utf-8")
     console.print(f"{folder / 'lengths.svg'}")
     return 0

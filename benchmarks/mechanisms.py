@@ -22,7 +22,7 @@ from benchmarks.aligners import statistical
 from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
-from benchmarks.trainings import apart, keep_options, told
+from benchmarks.trainings import apart, keep_options, run_command
 from dragoman.configuration import document
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import read_gold
@@ -53,13 +53,13 @@ class Result(NamedTuple):
 def mechanisms() -> list[Row]:
     """Return the rows: no attention, the scores, the timings, then every configuration."""
     plain = CONFIGS / "attention" / f"{PLAIN}.yaml"
-    found = [Row("no attention", plain, {"model.attention.score": "none", "model.decoder.attend": "after"})]
-    found += [Row(kind, plain, {"model.attention.score": kind}) for kind in ("uniform", "linear", "dot", "scaled_dot")]
-    found += [Row("bilinear", plain, {"model.attention.score": "bilinear"}), Row(PLAIN, plain)]
-    found += [Row(f"{PLAIN}, {attend}", plain, {"model.decoder.attend": attend}) for attend in ("before", "after")]
-    found += [Row(bias, plain, {"model.attention.terms": bias}) for bias in BIASES]
-    every = sorted((CONFIGS / "attention").glob("*.yaml"))
-    return found + [Row(path.stem, path) for path in every if path.stem not in (PLAIN, DOCUMENTS)]
+    rows = [Row("no attention", plain, {"model.attention.score": "none", "model.decoder.attend": "after"})]
+    rows += [Row(kind, plain, {"model.attention.score": kind}) for kind in ("uniform", "linear", "dot", "scaled_dot")]
+    rows += [Row("bilinear", plain, {"model.attention.score": "bilinear"}), Row(PLAIN, plain)]
+    rows += [Row(f"{PLAIN}, {attend}", plain, {"model.decoder.attend": attend}) for attend in ("before", "after")]
+    rows += [Row(bias, plain, {"model.attention.terms": bias}) for bias in BIASES]
+    paths = sorted((CONFIGS / "attention").glob("*.yaml"))
+    return rows + [Row(path.stem, path) for path in paths if path.stem not in (PLAIN, DOCUMENTS)]
 
 
 def of_documents() -> list[Row]:
@@ -70,13 +70,13 @@ def of_documents() -> list[Row]:
 
 def aligners() -> list[Row]:
     """Return the rows for ways to learn alignments."""
-    found = [Row("plain", ALIGNER)]
-    found += [Row(bias, ALIGNER, {"model.attention.terms": bias}) for bias in BIASES]
+    rows = [Row("plain", ALIGNER)]
+    rows += [Row(bias, ALIGNER, {"model.attention.terms": bias}) for bias in BIASES]
     together = {"model.attention.terms": f"[{', '.join(BIASES)}]"}
     symmetric = {"training.objective": "agreement"}
     supervised = {"training.penalties": "[{kind: supervised, unlinked: end}]", "data.alignments": "true"}
-    found += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
-    return [*found, Row("supervised", ALIGNER, supervised)]
+    rows += [Row("all three", ALIGNER, together), Row("symmetric", ALIGNER, symmetric)]
+    return [*rows, Row("supervised", ALIGNER, supervised)]
 
 
 def measured(run: Path, prepared: Corpus) -> Result:
@@ -92,8 +92,8 @@ def measured(run: Path, prepared: Corpus) -> Result:
     bleu = {}
     for part in prepared.tests:
         sources, references = sides(part)
-        found = [translation.text for translation in model.translate(sources)]
-        bleu[part] = Bleu().corpus(found, [references]).value
+        texts = [translation.text for translation in model.translate(sources)]
+        bleu[part] = Bleu().corpus(texts, [references]).value
     agreement = None
     if prepared.gold:
         gold = read_gold(prepared.texts / f"{prepared.gold}.{source}-{target}.align")
@@ -114,19 +114,21 @@ def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path, console: Console
         config = prepared.config(row._replace(overrides={**row.overrides, **endless}), place / "run")
         write(place / "config.yaml", [document.dump(config)])
         jobs[row.name] = Job("train", 1, 1, str(place / "symbols"), precision="auto", warm=10)
-    found = {plain: 1.0}
-    others = [name for name in jobs if name != plain]
-    for begin in range(0, len(others), TOGETHER):
-        group = [plain, *others[begin : begin + TOGETHER]]
+    speed_of = {plain: 1.0}
+    attended = [name for name in jobs if name != plain]
+    for begin in range(0, len(attended), TOGETHER):
+        group = [plain, *attended[begin : begin + TOGETHER]]
         contenders = [Contender(name, sys.executable, "benchmarks.worker", jobs[name]) for name in group]
         measured = measure(contenders, ROUNDS)
-        figures = {name: each for name, each in measured.items() if isinstance(each, Figures)}
-        found |= {
-            name: each.tokens_cpu / figures[plain].tokens_cpu for name, each in figures.items() if plain in figures
+        figures = {name: figures_of for name, figures_of in measured.items() if isinstance(figures_of, Figures)}
+        speed_of |= {
+            name: figures_of.tokens_cpu / figures[plain].tokens_cpu
+            for name, figures_of in figures.items()
+            if plain in figures
         }
         for name in measured.keys() - figures.keys():
             console.print(f"speed of {name}: {measured[name]}")
-    return found
+    return speed_of
 
 
 class Part(NamedTuple):
@@ -140,20 +142,20 @@ def parts(options: argparse.Namespace) -> dict[str, Part]:
     texts: Path = options.folder / "texts"
     overrides = {"training.epochs": str(options.epochs), "training.batch.size": str(SENTENCES)}
     sentences = phrasebook(texts / "phrasebook", options.pairs, overrides)
-    found = {"phrasebook": Part(mechanisms(), sentences)}
+    parts_by_name = {"phrasebook": Part(mechanisms(), sentences)}
     joined = documents(sentences, texts / "documents")
     longer = {**overrides, "training.epochs": str(2 * options.epochs)}  # half as many, so as many steps
-    found["documents"] = Part(of_documents(), joined._replace(overrides=longer))
+    parts_by_name["documents"] = Part(of_documents(), joined._replace(overrides=longer))
     if options.alignments:
         files: Path = options.alignments
-        found[files.name] = Part(aligners(), aligned(files, texts / files.name))
+        parts_by_name[files.name] = Part(aligners(), aligned(files, texts / files.name))
     if options.only:
-        known = [row.name for part in found.values() for row in part.rows]
-        if not set(options.only) <= set(known):
-            raise UserError(f"--only: expected some of {'; '.join(known)}")
-        chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in found.items()}
-        found = {name: part._replace(rows=chosen[name]) for name, part in found.items() if chosen[name]}
-    return {name: part._replace(rows=list(_seeded(part.rows, options.seeds))) for name, part in found.items()}
+        row_names = [row.name for part in parts_by_name.values() for row in part.rows]
+        if not set(options.only) <= set(row_names):
+            raise UserError(f"--only: expected some of {'; '.join(row_names)}")
+        chosen = {name: [row for row in part.rows if row.name in options.only] for name, part in parts_by_name.items()}
+        parts_by_name = {name: part._replace(rows=chosen[name]) for name, part in parts_by_name.items() if chosen[name]}
+    return {name: part._replace(rows=list(_seeded(part.rows, options.seeds))) for name, part in parts_by_name.items()}
 
 
 def _seeded(rows: Sequence[Row], seeds: int) -> Iterator[Row]:
@@ -166,53 +168,53 @@ def _seeded(rows: Sequence[Row], seeds: int) -> Iterator[Row]:
 
 def work(part: Part, row: Row, folder: Path) -> None:
     """Train a row and write its result beside its run."""
-    made = part.prepared.config(row, folder / row.slug)
-    made_with = provenance.of(made)
-    found = measured(session.train(made, quiet=True).path, part.prepared)
-    provenance.write(folder / f"{row.slug}.json", found._asdict(), made_with)
+    run_config = part.prepared.config(row, folder / row.slug)
+    made_with = provenance.of(run_config)
+    row_result = measured(session.train(run_config, quiet=True).path, part.prepared)
+    provenance.write(folder / f"{row.slug}.json", row_result._asdict(), made_with)
 
 
 def result(path: Path) -> Result:
-    found = provenance.read(path)
-    alignment = found["alignment"]
-    return Result(found["bleu"], alignment and AlignmentScore(*alignment), found["parameters"])
+    stored = provenance.read(path)
+    alignment = stored["alignment"]
+    return Result(stored["bleu"], alignment and AlignmentScore(*alignment), stored["parameters"])
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     keep_options(options.folder, pairs=options.pairs, epochs=options.epochs)
-    every = parts(options)
+    all_parts = parts(options)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row
-        row = next(row for row in every[name].rows if row.name == wanted)
-        work(every[name], row, options.folder / name)
+        row = next(row for row in all_parts[name].rows if row.name == wanted)
+        work(all_parts[name], row, options.folder / name)
         return 0
     todo = [
         (name, row)
-        for name, part in every.items()
+        for name, part in all_parts.items()
         for row in part.rows
         if not (options.folder / name / f"{row.slug}.json").is_file()
     ]
 
-    given = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs, "seeds": options.seeds}
+    settings = {"folder": options.folder, "pairs": options.pairs, "epochs": options.epochs, "seeds": options.seeds}
     if options.alignments:
-        given["alignments"] = options.alignments
-    rest = [word for key, value in given.items() for word in (f"--{key}", str(value))]
+        settings["alignments"] = options.alignments
+    rest = [word for key, value in settings.items() for word in (f"--{key}", str(value))]
     tasks = {f"{name}: {row.name}": ["--row", name, row.name, *rest] for name, row in todo}
     failed = apart("benchmarks.mechanisms", tasks, options.workers, console)
     shown = Console(width=200, highlight=False, markup=False)
-    for name, part in every.items():
-        found = {
+    for name, part in all_parts.items():
+        results = {
             row.name: result(path)
             for row in part.rows
             if (path := options.folder / name / f"{row.slug}.json").is_file()
         }
         faster = speeds(
-            [row for row in part.rows if row.name in found and SEED not in row.name],
+            [row for row in part.rows if row.name in results and SEED not in row.name],
             part.prepared,
             options.folder / "speed" / name,
             console,
         )
-        lines = table(found, faster, part.prepared)
+        lines = table(results, faster, part.prepared)
         if options.alignments and name == options.alignments.name:
             lines += [
                 f"| {aligner} | {_shares(figures)} | | |" for aligner, figures in statistical(part.prepared).items()
@@ -222,20 +224,20 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return int(failed > 0)
 
 
-def table(found: dict[str, Result], faster: dict[str, float], prepared: Corpus) -> list[str]:
+def table(results: dict[str, Result], faster: dict[str, float], prepared: Corpus) -> list[str]:
     """Return a line of Markdown for each row, its other seeds included; `speed` is that of training, relative to plain
     additive attention.
     """
     tests = [f"BLEU {test}" for test in prepared.tests]
     heads = ["attention", *tests, "AER", "precision", "recall", "speed", "parameters"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for name, each in found.items():
+    for name, row_result in results.items():
         if SEED in name:
             continue
-        seeds = [each, *(other for key, other in found.items() if key.startswith(f"{name}{SEED}"))]
+        seeds = [row_result, *(other for key, other in results.items() if key.startswith(f"{name}{SEED}"))]
         bleu = "".join(f" {_spread([other.bleu[test] for other in seeds])} |" for test in prepared.tests)
         speed = f"{faster[name]:.2f}" if name in faster else ""
-        lines.append(f"| {name} |{bleu} {_shares(each.alignment)} | {speed} | {each.parameters:,} |")
+        lines.append(f"| {name} |{bleu} {_shares(row_result.alignment)} | {speed} | {row_result.parameters:,} |")
     return lines
 
 
@@ -260,7 +262,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", nargs=2, metavar=("PART", "NAME"), help=argparse.SUPPRESS)  # one of those trainings
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -55,14 +55,14 @@ def texts(places: Sequence[str]) -> Iterator[str]:
 
 
 def answered(memory: Nearest, queries: Sequence[str]) -> Answers:
-    found = Answers([], [], [])
+    answers = Answers([], [], [])
     for query in queries:
         began, busy = time.perf_counter(), time.process_time()
         matches = memory.matches(query)
-        found.busy.append(1000 * (time.process_time() - busy))
-        found.milliseconds.append(1000 * (time.perf_counter() - began))
-        found.scores.append(max((each.score for each in matches), default=0.0))
-    return found
+        answers.busy.append(1000 * (time.process_time() - busy))
+        answers.milliseconds.append(1000 * (time.perf_counter() - began))
+        answers.scores.append(max((match.score for match in matches), default=0.0))
+    return answers
 
 
 def brute(sources: Sequence[str], queries: Sequence[str], least: Sequence[float]) -> list[float]:
@@ -72,14 +72,14 @@ def brute(sources: Sequence[str], queries: Sequence[str], least: Sequence[float]
     numbers = dict.fromkeys(word for text in (*sources, *queries) for word in words(text))
     letters = {word: chr(0x10000 + number) for number, word in enumerate(numbers)}  # of which there are a million
     split, lengths = [_spelled(text, letters) for text in sources], np.array(list(map(len, sources)))
-    found = []
+    best_matches = []
     for query, floor in zip(queries, least, strict=True):
         alike = _similarities(_spelled(query, letters), split)
         most = 2 * np.minimum(lengths, len(query)) / (lengths + len(query))  # of characters, in texts so long
         rows = np.flatnonzero((alike + most) / 2 >= max(floor, THRESHOLD) - 1e-9).tolist()
         scores = np.add(alike[rows], _similarities(query, [sources[row] for row in rows])) / 2
-        found.append(float(scores.max(initial=0)))
-    return found
+        best_matches.append(float(scores.max(initial=0)))
+    return best_matches
 
 
 def _spelled(text: str, letters: Mapping[str, str]) -> str:
@@ -87,9 +87,11 @@ def _spelled(text: str, letters: Mapping[str, str]) -> str:
     return "".join(letters[word] for word in words(text))
 
 
-def _similarities(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = process.cdist([text], others, scorer=Indel.normalized_similarity, dtype=np.float64)[0]
-    return found
+def _similarities(text: str, candidates: Sequence[str]) -> NDArray[np.float64]:
+    similarities: NDArray[np.float64] = process.cdist(
+        [text], candidates, scorer=Indel.normalized_similarity, dtype=np.float64
+    )[0]
+    return similarities
 
 
 def words(text: str) -> list[str]:
@@ -100,24 +102,24 @@ def main(arguments: list[str] | None = None) -> None:
     options = parsed(arguments)
     normalise = Normalizer(lowercase=False)
     sources = list(dict.fromkeys(filter(str.strip, map(normalise, texts(options.memory)))))[: options.sources]
-    asked = list(dict.fromkeys(map(normalise, texts(options.queries))))
-    queries = random.Random(1).sample(asked, min(options.count, len(asked)))
+    unique_queries = list(dict.fromkeys(map(normalise, texts(options.queries))))
+    queries = random.Random(1).sample(unique_queries, min(options.count, len(unique_queries)))
     began = time.process_time()
     pairs = (Pair(source, str(number)) for number, source in enumerate(sources))
     memory = Nearest(pairs, normalise, punctuation, threshold=THRESHOLD)
-    made = time.process_time() - began
+    seconds = time.process_time() - began
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    found = answered(memory, queries)
+    answers = answered(memory, queries)
     table = Table("", "", title=f"{len(memory):,} sources, {len(queries):,} queries, one thread", show_header=False)
-    table.add_row("index, seconds of the processor", f"{made:.1f}")
+    table.add_row("index, seconds of the processor", f"{seconds:.1f}")
     table.add_row("memory of the process, GB", f"{size:.2f}")
-    for name, times in (("ms a query", found.milliseconds), ("ms of the processor", found.busy)):
+    for name, times in (("ms a query", answers.milliseconds), ("ms of the processor", answers.busy)):
         figures = [np.mean(times), *np.percentile(times, [50, 95, 99])]
         table.add_row(f"{name}: mean, median, 95 %, 99 %", ", ".join(f"{figure:.1f}" for figure in figures))
-    table.add_row("100,000 queries, minutes of the processor", f"{np.mean(found.busy) * 100 / 60:.1f}")
-    table.add_row("answered (score of 0.5 or more), %", f"{100 * np.mean(np.array(found.scores) > 0):.1f}")
+    table.add_row("100,000 queries, minutes of the processor", f"{np.mean(answers.busy) * 100 / 60:.1f}")
+    table.add_row("answered (score of 0.5 or more), %", f"{100 * np.mean(np.array(answers.scores) > 0):.1f}")
     Console().print(table)
-    own = found.scores[: options.compared]
+    own = answers.scores[: options.compared]
     wanted = np.array(brute(sources, queries[: options.compared], own))
     there, missed = wanted >= THRESHOLD, wanted - np.array(own)
     worse = (missed > 1e-9)[there]

@@ -102,8 +102,8 @@ def rows() -> list[Row]:
     return [
         *(Row(f"{name}, seed {seed}", MODELS[name], {"seed": str(seed)}) for name in MODELS for seed in SEEDS),
         *(row._replace(overrides={"seed": row.name[-1], **row.overrides}) for row in teachers),
-        *(Row(name, MODELS[each.model], each.overrides) for name, each in DIVERSE.items()),
-        *(Row(name, MODELS[DIVERSE[each.model].model]) for name, each in RERANKED.items()),
+        *(Row(name, MODELS[variant.model], variant.overrides) for name, variant in DIVERSE.items()),
+        *(Row(name, MODELS[DIVERSE[variant.model].model]) for name, variant in RERANKED.items()),
     ]
 
 
@@ -122,30 +122,30 @@ TABLE = Table(
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Return a row's configuration with its data and run folder."""
     pairs = options.data / f"train{FORM}"
-    made = [_translated(name, options) for name in _teachers(row)]
-    train = [pairs, *made] if row.name not in DIVERSE or DIVERSE[row.name].pairs else made
+    corpora = [_translated(name, options) for name in _teachers(row)]
+    train = [pairs, *corpora] if row.name not in DIVERSE or DIVERSE[row.name].pairs else corpora
     places = {"run": options.folder / row.slug, "data.dev": options.data / f"val{FORM}"}
-    given = {key: str(place) for key, place in places.items()} | {
+    overrides = {key: str(place) for key, place in places.items()} | {
         "data.train": json.dumps([str(path) for path in train])
     }
-    return checks.load_config(row.config, {**given, "device.threads": "1", **row.overrides})
+    return checks.load_config(row.config, {**overrides, "device.threads": "1", **row.overrides})
 
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, after what it learns from was made, or tune one; write its scores."""
     for name in _teachers(row):
         diversify(row, name, options)
-    made = config(row, options)
-    made_with = provenance.of(made)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
     if row.name in RERANKED:
         model, rerank, minutes = reranked(row, options)
     else:
-        run, minutes = trained(row, made, options)
+        run, minutes = trained(row, run_config, options)
         model, rerank = dragoman.load(run, device=DeviceConfig(threads=1)), None
     scores = {}
     for part in SETS:
         sources, references = (_read(SETS[part], side, options) for side in (model.source.name, model.target.name))
-        texts = [each.text for each in model.translate(sources, rerank=rerank)]
+        texts = [translation.text for translation in model.translate(sources, rerank=rerank)]
         scores[part] = {name: metric.corpus(texts, [references]).value for name, metric in METRICS.items()}
     provenance.write(result(row, options), {"scores": scores, "minutes": minutes}, made_with)
 
@@ -189,31 +189,31 @@ def diversify(learner: Row, name: str, options: argparse.Namespace) -> None:
     that a row learns from was not trained.
     """
     corpus = _translated(name, options)
-    made, kept = SIDES if name in (*BACKWARD, *TINY_BACKWARD) else SIDES[::-1]
+    translated_side, kept = SIDES if name in (*BACKWARD, *TINY_BACKWARD) else SIDES[::-1]
     files = {side: corpus.with_name(f"{corpus.name}.{side}") for side in SIDES}
-    if files[made].is_file():
+    if files[translated_side].is_file():
         return
     model = dragoman.load(_run(learner, name, options), device=DeviceConfig(threads=1))
     texts = _read("train", kept, options)
     write(files[kept], texts)
-    write(files[made], (each.text for each in model.translate(texts)))
+    write(files[translated_side], (translation.text for translation in model.translate(texts)))
 
 
 def _read(part: str, side: str, options: argparse.Namespace) -> list[str]:
     return list(read_lines(existing(options.data / f"{part}{FORM}.{side}")))
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
     parts = list(SETS) if options.test else list(SETS)[:1]
     heads = [f"{part} {metric}" for part in parts for metric in METRICS]
-    markdown(("", *heads, "minutes"), *_lines(every, parts, options))
+    markdown(("", *heads, "minutes"), *_lines(table_rows, parts, options))
 
 
-def _lines(every: list[Row], parts: list[str], options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
-    for row in every:
-        found = provenance.read(result(row, options))
-        cells = (f"{found['scores'][part][metric]:.2f}" for part in parts for metric in METRICS)
-        yield row.name, *cells, f"{found['minutes']:.0f}"
+def _lines(table_rows: list[Row], parts: list[str], options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    for row in table_rows:
+        stored = provenance.read(result(row, options))
+        cells = (f"{stored['scores'][part][metric]:.2f}" for part in parts for metric in METRICS)
+        yield row.name, *cells, f"{stored['minutes']:.0f}"
 
 
 def main(arguments: list[str] | None = None) -> int:

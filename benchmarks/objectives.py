@@ -82,8 +82,8 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     train, dev = (str(options.data / f"{part}.tsv") for part in ("train", "dev"))
     corpus = Corpus(train, dev, *formats.languages(train).names)
     if not row.config.is_file():
-        made = choose(corpus, look(corpus.train, corpus.source, corpus.target), str(options.folder / START))
-        write(row.config, [document.commented(made)])
+        base_config = choose(corpus, look(corpus.train, corpus.source, corpus.target), str(options.folder / START))
+        write(row.config, [document.commented(base_config)])
     return checks.load_config(
         row.config, {"run": str(options.folder / row.slug), "device.threads": "1", **row.overrides}
     )
@@ -91,20 +91,20 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    found = scored(*trained(row, made, options), made)
-    provenance.write(result(row, options), found._asdict(), made_with)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    row_result = scored(*trained(row, run_config, options), run_config)
+    provenance.write(result(row, options), row_result._asdict(), made_with)
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: Result(**provenance.read(result(row, options))) for row in every}
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results = {row.name: Result(**provenance.read(result(row, options))) for row in table_rows}
     lines = []
     for name in (START, *OBJECTIVES):
-        runs = [each for row, each in found.items() if row.partition(", ")[0] == name]
+        runs = [row_result for row, row_result in results.items() if row.partition(", ")[0] == name]
         if runs:
             bleu, chrf, loss, minutes = (mean(figures) for figures in zip(*runs, strict=True))
-            spread = f" ± {stdev(each.bleu for each in runs):.1f}" if len(runs) > 1 else ""
+            spread = f" ± {stdev(row_result.bleu for row_result in runs):.1f}" if len(runs) > 1 else ""
             lines.append((name, f"{bleu:.1f}{spread}", f"{chrf:.1f}", f"{loss:.3f}", f"{minutes:.1f}"))
     markdown(("", "dev BLEU", "chrF", "loss", "minutes"), *lines)
 

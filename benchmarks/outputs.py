@@ -107,32 +107,33 @@ def _dev(language: str, count: int, options: argparse.Namespace) -> Path:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    run, minutes = trained(row, made, options)
-    provenance.write(result(row, options), Result(*scored(run, made), minutes)._asdict(), made_with)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    run, minutes = trained(row, run_config, options)
+    provenance.write(result(row, options), Result(*scored(run, run_config), minutes)._asdict(), made_with)
 
 
-def scored(run: Path, made: Config) -> tuple[float, float]:
+def scored(run: Path, run_config: Config) -> tuple[float, float]:
     """Return perplexity and BLEU of the development pairs of all languages."""
     model = dragoman.load(run, device=DeviceConfig(threads=1))
     loss, symbols = 0.0, 0
-    texts, right = list[str](), list[str]()
-    for pair in made.data.pairs:
+    texts: list[str] = []
+    right: list[str] = []
+    for pair in run_config.data.pairs:
         sources, targets = (list(side) for side in zip(*read_pairs(pair.dev, pair.source, pair.target), strict=True))
         to = pair.target if model.marks else None
-        for each in model.score(sources, targets, to=to):
-            loss, symbols = loss - each.log_prob, symbols + each.symbols
+        for scored_pair in model.score(sources, targets, to=to):
+            loss, symbols = loss - scored_pair.log_prob, symbols + scored_pair.symbols
         texts += [translation.text for translation in model.translate(sources, to=to)]
         right += targets
     return exp(loss / symbols), Bleu().corpus(texts, [right]).value
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
     lines = []
-    for row in every:
-        each = Result(**provenance.read(result(row, options)))
-        lines.append((row.name, f"{each.perplexity:.1f}", f"{each.bleu:.1f}", f"{each.minutes:.1f}"))
+    for row in table_rows:
+        row_result = Result(**provenance.read(result(row, options)))
+        lines.append((row.name, f"{row_result.perplexity:.1f}", f"{row_result.bleu:.1f}", f"{row_result.minutes:.1f}"))
     markdown(("", "perplexity", "BLEU", "minutes"), *lines)
 
 

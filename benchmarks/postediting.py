@@ -43,14 +43,16 @@ class Result(NamedTuple):
 
 def rows() -> list[Row]:
     """Return the rows: the combinations, then the other ways."""
-    found = [
+    rows_of_table = [
         Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum", "flat", "hierarchical")
     ]
-    found.append(Row("hierarchical, sentinel", CONFIG, {"model.combination": "{kind: hierarchical, sentinel: true}"}))
-    found.append(Row("hierarchical, no cursor", CONFIG, {"model.cursor": "false"}))
-    found.append(Row("translation alone", CONFIG, {"data.source": "mt", "model.combination": "concatenation"}))
+    rows_of_table.append(
+        Row("hierarchical, sentinel", CONFIG, {"model.combination": "{kind: hierarchical, sentinel: true}"})
+    )
+    rows_of_table.append(Row("hierarchical, no cursor", CONFIG, {"model.cursor": "false"}))
+    rows_of_table.append(Row("translation alone", CONFIG, {"data.source": "mt", "model.combination": "concatenation"}))
     rewriting = {"data.edits": "null", "model.cursor": "false", "search": "{kind: beam, size: 5}"}
-    return [*found, Row("rewriting", CONFIG, rewriting)]
+    return [*rows_of_table, Row("rewriting", CONFIG, rewriting)]
 
 
 TABLE = Table(
@@ -88,10 +90,10 @@ def _p(before: list[str], after: list[str], right: list[str]) -> float:
         return 1.0
     systems: list[tuple[str, Sequence[str]]] = [("before", before), ("after", after)]
     test = PairedTest(systems, {"TER": TER(case_sensitive=True)}, [right], test_type="bs", n_samples=SAMPLES)
-    found = test()[1]["TER"][1]
-    assert not isinstance(found, str)
-    assert found.p_value is not None
-    return float(found.p_value)
+    p_value = test()[1]["TER"][1]
+    assert not isinstance(p_value, str)
+    assert p_value.p_value is not None
+    return float(p_value.p_value)
 
 
 def tests(options: argparse.Namespace) -> list[str]:
@@ -102,34 +104,42 @@ def tests(options: argparse.Namespace) -> list[str]:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, post-edit with it, and write its results beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    run = session.train(made, quiet=True)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    run = session.train(run_config, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
-    found = {}
+    results = {}
     for part in tests(options):
-        examples = list(read_examples(str(options.data / part), made.data.source, made.data.target))
-        sources = [each.sources if len(each.sources) > 1 else each.sources[0] for each in examples]
+        examples = list(read_examples(str(options.data / part), run_config.data.source, run_config.data.target))
+        sources = [example.sources if len(example.sources) > 1 else example.sources[0] for example in examples]
         after = [translation.text for translation in model.translate(sources)]
-        before, right = [str(each.sources[-1]) for each in examples], [each.target for each in examples]
-        found[part] = judged(before, after, right)._asdict()
-    provenance.write(result(row, options), found, made_with)
+        before, right = [str(example.sources[-1]) for example in examples], [example.target for example in examples]
+        results[part] = judged(before, after, right)._asdict()
+    provenance.write(result(row, options), results, made_with)
 
 
 def nothing(options: argparse.Namespace, part: str) -> Result:
     """Score the unedited translations."""
     examples = list(read_examples(str(options.data / part), ("mt",), "pe"))
-    before, right = [str(each.sources[0]) for each in examples], [each.target for each in examples]
+    before, right = [str(example.sources[0]) for example in examples], [example.target for example in examples]
     return judged(before, before, right)
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
     for part in tests(options):
         idle = nothing(options, part)
         lines = [("doing nothing", f"{idle.bleu:.2f}", f"{idle.ter:.2f}", "", "100 %")]
-        for row in every:
-            each = Result(**provenance.read(result(row, options))[part])
-            lines.append((row.name, f"{each.bleu:.2f}", f"{each.ter:.2f}", f"{each.p:.3f}", f"{each.untouched:.0f} %"))
+        for row in table_rows:
+            row_result = Result(**provenance.read(result(row, options))[part])
+            lines.append(
+                (
+                    row.name,
+                    f"{row_result.bleu:.2f}",
+                    f"{row_result.ter:.2f}",
+                    f"{row_result.p:.3f}",
+                    f"{row_result.untouched:.0f} %",
+                )
+            )
         markdown((part, "BLEU", "TER", "p", "untouched"), *lines)
 
 

@@ -79,15 +79,15 @@ def digest(*configs: Config) -> str:
     """Return the SHA-256 of complete configurations; only the names of files and runs count, since folders differ
     elsewhere.
     """
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for config in map(complete, configs):
         pairs = tuple(_named(pair) for pair in config.data.pairs)
         data = _named(config.data).model_copy(update={"pairs": pairs})
         training = config.training.model_copy(update={"init_from": _name(config.training.init_from)})
         text = config.text.model_copy(update={"vocabulary_from": _name(config.text.vocabulary_from)})
         named = {"run": "", "data": data, "training": training, "text": text}
-        found.update(document.dump(config.model_copy(update=named)).encode())
-    return found.hexdigest()
+        hasher.update(document.dump(config.model_copy(update=named)).encode())
+    return hasher.hexdigest()
 
 
 def _named(section: Files) -> Files:
@@ -100,10 +100,10 @@ def _name(place: str | None) -> str | None:
     return place and Path(place).name
 
 
-def write(path: Path, result: Any, made: Provenance) -> None:
+def write(path: Path, result: Any, origins: Provenance) -> None:
     """Write figures with their provenance."""
     with write_atomically(path) as file:
-        json.dump({"result": result, "provenance": asdict(made)}, file)
+        json.dump({"result": result, "provenance": asdict(origins)}, file)
 
 
 def read(path: Path) -> Any:
@@ -113,23 +113,23 @@ def read(path: Path) -> Any:
 
 def origin(path: Path) -> Provenance | None:
     """Read the provenance of figures; None if it is UNKNOWN. Raises UserError if there is none."""
-    found = _read(path)["provenance"]
-    if found == UNKNOWN:
+    stored = _read(path)["provenance"]
+    if stored == UNKNOWN:
         return None
     try:
-        return Provenance(**found)
+        return Provenance(**stored)
     except TypeError:
         raise UserError(f"{path}: does not tell where its figures come from; remove it to measure them again") from None
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot read ({error})") from error
-    if not isinstance(found, dict) or found.keys() != {"result", "provenance"}:
+    if not isinstance(stored, dict) or stored.keys() != {"result", "provenance"}:
         raise UserError(f"{path}: does not tell where its figures come from; remove it to measure them again")
-    return found
+    return stored
 
 
 def _git(*words: str) -> str:

@@ -126,7 +126,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 
 def _named(row: Row) -> tuple[str, str]:
-    """Return the corpus of a row, and what is done with it."""
+    """Return the corpus of a row, and its options."""
     corpus, _, name = row.name.partition(", ")
     return corpus, name
 
@@ -167,37 +167,39 @@ def _tokenised(text: str) -> str:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
     if row.name == TOGETHER:
-        seeds = [each for each in rows() if each.name in SEEDS]
-        runs = [options.folder / each.slug for each in seeds]
-        minutes = sum(_result(each, options).minutes for each in seeds)
+        seeds = [seed_row for seed_row in rows() if seed_row.name in SEEDS]
+        runs = [options.folder / seed_row.slug for seed_row in seeds]
+        minutes = sum(_result(seed_row, options).minutes for seed_row in seeds)
     else:
-        run, minutes = trained(row, made, options)
+        run, minutes = trained(row, run_config, options)
         runs = [run]
-    scores = {way: scored(runs, _named(row)[0], options, way) for way in (WAYS if _says_unknown(made) else [""])}
+    scores = {way: scored(runs, _named(row)[0], options, way) for way in (WAYS if _says_unknown(run_config) else [""])}
     provenance.write(result(row, options), Result(scores, minutes)._asdict(), made_with)
 
 
-def _says_unknown(made: Config) -> bool:
+def _says_unknown(run_config: Config) -> bool:
     """Tell whether `<unk>` may be in translations: not in those of subwords, characters and words that are spelled."""
-    return made.text.target.unit.kind == "word" and made.model.output.kind != "hybrid"
+    return run_config.text.target.unit.kind == "word" and run_config.model.output.kind != "hybrid"
 
 
 def scored(runs: Sequence[Path], corpus: str, options: argparse.Namespace, way: str = "") -> dict[str, Score]:
     """Return the scores of runs that translate together, by part of the corpus."""
-    given: dict[str, Any] = dict(WAYS.get(way, {}))
-    if given.pop("dictionary", False):
-        given["dictionary"] = dictionary(corpus, options)
-    model = dragoman.load(runs, device=DeviceConfig(threads=1), **given)
-    found = {}
+    overrides: dict[str, Any] = dict(WAYS.get(way, {}))
+    if overrides.pop("dictionary", False):
+        overrides["dictionary"] = dictionary(corpus, options)
+    model = dragoman.load(runs, device=DeviceConfig(threads=1), **overrides)
+    scores_by_way = {}
     for part in PARTS:
         pairs = _read(corpus, part, options)
         texts = [translation.text for translation in model.translate([pair.source for pair in pairs])]
         right = [[pair.target for pair in pairs]]
-        found[part] = Score(*(metric.corpus(texts, right).value for metric in (Bleu(tokenise="none"), ExactMatch())))
-    return found
+        scores_by_way[part] = Score(
+            *(metric.corpus(texts, right).value for metric in (Bleu(tokenise="none"), ExactMatch()))
+        )
+    return scores_by_way
 
 
 def _read(corpus: str, part: str, options: argparse.Namespace) -> list[Pair]:
@@ -218,21 +220,21 @@ def dictionary(corpus: str, options: argparse.Namespace) -> Path:
     return path
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: _result(row, options) for row in every}
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results = {row.name: _result(row, options) for row in table_rows}
     parts = PARTS if options.test else PARTS[:1]
     lines = []
-    for name, each in found.items():
-        for way, by_part in each.scores.items():
+    for name, figures_row in results.items():
+        for way, by_part in figures_row.scores.items():
             cells = (f"{value:.1f}" for part in parts for value in by_part[part])
-            lines.append((name, way, *cells, f"{each.minutes:.1f}"))
+            lines.append((name, way, *cells, f"{figures_row.minutes:.1f}"))
     heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "exact")]
     markdown(("", "for `<unk>`", *heads, "minutes"), *lines)
 
 
 def _result(row: Row, options: argparse.Namespace) -> Result:
     read = provenance.read(result(row, options))
-    scores = {way: {part: Score(*each) for part, each in parts.items()} for way, parts in read["scores"].items()}
+    scores = {way: {part: Score(*values) for part, values in parts.items()} for way, parts in read["scores"].items()}
     return Result(scores, read["minutes"])
 
 

@@ -56,10 +56,10 @@ class Report:
     def read(cls, path: Path) -> "Report":
         """Read a report. Raises UserError if the file is not one."""
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            rows = [Row(**{**row, "figures": Figures(**row["figures"])}) for row in found.pop("rows")]
-            source = Provenance(**found.pop("provenance"))
-            return cls(**found, provenance=source, rows=rows)
+            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            rows = [Row(**{**row, "figures": Figures(**row["figures"])}) for row in document.pop("rows")]
+            source = Provenance(**document.pop("provenance"))
+            return cls(**document, provenance=source, rows=rows)
         except OSError as error:
             raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
         except (ValueError, TypeError, KeyError, AttributeError) as error:

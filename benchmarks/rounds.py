@@ -55,17 +55,17 @@ class Rounds:
         self._amounts = dict.fromkeys(self._amounts, 0)
         self._began = _now()
 
-    def _answer(self, found: dict[str, float]) -> None:
-        print(json.dumps(found), file=self._answers, flush=True)
+    def _answer(self, answer: dict[str, float]) -> None:
+        print(json.dumps(answer), file=self._answers, flush=True)
 
 
 class Updates:
     """Rounds of `updates` updates in the training loop of another toolkit, after the first `warm` updates."""
 
-    def __init__(self, rounds: Rounds, warm: int, each: int) -> None:
+    def __init__(self, rounds: Rounds, warm: int, count: int) -> None:
         self._rounds = rounds
         self._left = warm
-        self._each = each
+        self._updates = count
         self._warm = True
 
     def done(self, tokens: int, sentences: int) -> None:
@@ -75,7 +75,7 @@ class Updates:
             self._rounds.count(tokens, sentences)
         if self._left == 0:
             (self._rounds.wait if self._warm else self._rounds.end)()
-            self._warm, self._left = False, self._each
+            self._warm, self._left = False, self._updates
 
 
 def _now() -> tuple[float, float]:

@@ -107,24 +107,24 @@ TABLE = Table(
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Return a row's configuration with its data and run folder."""
     places = {"run": options.folder / row.slug, "data.train": options.data / "train", "data.dev": options.data / "val"}
-    given = {key: str(place) for key, place in places.items()}
+    overrides = {key: str(place) for key, place in places.items()}
     return checks.load_config(
-        row.config, {**given, "training.epochs": str(options.epochs), "device.threads": "1", **row.overrides}
+        row.config, {**overrides, "training.epochs": str(options.epochs), "device.threads": "1", **row.overrides}
     )
 
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, or translate its way; write its result."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    found: dict[str, Any]
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    results: dict[str, Any]
     if row.name in TRAINED:
-        found = {"minutes": trained(row, made, options)[1]}
+        results = {"minutes": trained(row, run_config, options)[1]}
     elif row.name == EXHAUSTIVE:
-        found = proved(options)
+        results = proved(options)
     else:
-        found = {part: translated(WAYS[row.name], part, options)._asdict() for part in _parts(options)}
-    provenance.write(result(row, options), found, made_with)
+        results = {part: translated(WAYS[row.name], part, options)._asdict() for part in _parts(options)}
+    provenance.write(result(row, options), results, made_with)
 
 
 def _parts(options: argparse.Namespace) -> list[str]:
@@ -136,8 +136,8 @@ def _runs(names: Sequence[str], options: argparse.Namespace) -> list[Path]:
 
 
 def _read(part: str, side: str, options: argparse.Namespace, lines: slice = SCORED) -> list[str]:
-    found = list(read_lines(existing(options.data / f"{SETS[part]}.{side}")))
-    return found[lines] if part == "dev" else found
+    sentence_lines = list(read_lines(existing(options.data / f"{SETS[part]}.{side}")))
+    return sentence_lines[lines] if part == "dev" else sentence_lines
 
 
 def translated(way: Way, part: str, options: argparse.Namespace) -> Scores:
@@ -150,7 +150,7 @@ def translated(way: Way, part: str, options: argparse.Namespace) -> Scores:
         chosen["rerank"] = _weights(way.weights, model, options).reranker(model)
     sources, references = (_read(part, side, options) for side in ("en", "de"))
     began = time.process_time()
-    texts = [each.text for each in model.translate(sources, **chosen)]
+    texts = [translation.text for translation in model.translate(sources, **chosen)]
     seconds = time.process_time() - began
     bleu, chrf = (metric.corpus(texts, [references]).value for metric in (Bleu(), Chrf()))
     return Scores(bleu, chrf, len(texts) / seconds)
@@ -178,37 +178,37 @@ def proved(options: argparse.Namespace) -> dict[str, int]:
     model = dragoman.load(_runs(FORWARD[:1], options), device=DeviceConfig(threads=1))
     short = list(islice((text for text in _read("dev", "en", options) if len(text.split()) <= WORDS), SENTENCES))
     path: Path = options.folder / f"{EXHAUSTIVE}.jsonl"
-    found = list(map(json.loads, read_lines(path))) if path.is_file() else []
-    if [each.get("source") for each in found] != short[: len(found)]:
+    entries = list(map(json.loads, read_lines(path))) if path.is_file() else []
+    if [entry.get("source") for entry in entries] != short[: len(entries)]:
         raise UserError(f"{path}: is of other sentences; remove it")
-    known = list(map(json.dumps, found))
-    for text in short[len(known) :]:
+    entry_lines = list(map(json.dumps, entries))
+    for text in short[len(entry_lines) :]:
         (mode,) = model.translate([text], search=Spec("exhaustive"))
         (beam,) = model.translate([text], search=Spec("beam", {"size": 5, "normalisation": "none"}))
-        known.append(json.dumps({"source": text, "proved": mode.proved, "mode": mode.text, "beam": beam.text}))
-        write(path, known)
-    sure = [each for each in map(json.loads, known) if each["proved"]]
+        entry_lines.append(json.dumps({"source": text, "proved": mode.proved, "mode": mode.text, "beam": beam.text}))
+        write(path, entry_lines)
+    sure = [entry for entry in map(json.loads, entry_lines) if entry["proved"]]
     return {
         "sentences": len(short),
         "proved": len(sure),
-        "found": sum(each["mode"] == each["beam"] for each in sure),
-        "empty": sum(not each["mode"] for each in sure),
+        "found": sum(entry["mode"] == entry["beam"] for entry in sure),
+        "empty": sum(not entry["mode"] for entry in sure),
     }
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: provenance.read(result(row, options)) for row in every}
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results = {row.name: provenance.read(result(row, options)) for row in table_rows}
     parts = _parts(options)
     figures = [(part, figure) for part in parts for figure in Scores._fields]
     lines = [
-        (name, *(f"{found[name][part][figure]:.1f}" if part in found[name] else "" for part, figure in figures))
+        (name, *(f"{results[name][part][figure]:.1f}" if part in results[name] else "" for part, figure in figures))
         for name in WAYS
-        if name in found
+        if name in results
     ]
     heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "chrF", "sentences/s")]
     markdown(("", *heads), *lines)
-    if EXHAUSTIVE in found:
-        sentences, proofs, same, empty = (found[EXHAUSTIVE][key] for key in ("sentences", "proved", "found", "empty"))
+    if EXHAUSTIVE in results:
+        sentences, proofs, same, empty = (results[EXHAUSTIVE][key] for key in ("sentences", "proved", "found", "empty"))
         markdown(
             ("short sentences", "mode proved", "which beam 5 finds", "which is empty"),
             (str(sentences), str(proofs), str(same), str(empty)),

@@ -72,17 +72,17 @@ class Client:
             self._streams = await asyncio.open_connection(*self.address)
         reader, writer = self._streams
         writer.write((head % len(body)).encode() + body)
-        told = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        size = re.search(r"content-length: (\d+)", told)
+        headers = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        size = re.search(r"content-length: (\d+)", headers)
         await reader.readexactly(int(size[1]) if size else 0)
-        return Answer(int(told.split()[1]), "retry-after:" in told, time.perf_counter() - began)
+        return Answer(int(headers.split()[1]), "retry-after:" in headers, time.perf_counter() - began)
 
     async def asking(self, texts: Iterator[str], end: float) -> list[Answer]:
         """Translate one text after the other until then, or until there are no more."""
-        found = list[Answer]()
+        answers: list[Answer] = []
         while time.perf_counter() < end and (text := next(texts, None)) is not None:
-            found.append(await self.ask(text))
-        return found
+            answers.append(await self.ask(text))
+        return answers
 
 
 class Server:
@@ -95,15 +95,15 @@ class Server:
     @property
     def memory(self) -> int:
         """Bytes in memory (Linux)."""
-        found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text("utf-8"))
-        assert found is not None
-        return 1024 * int(found[1])
+        match = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text("utf-8"))
+        assert match is not None
+        return 1024 * int(match[1])
 
-    async def asked(self, texts: Iterator[str], clients: int, seconds: float) -> list[Answer]:
+    async def collect_answers(self, texts: Iterator[str], clients: int, seconds: float) -> list[Answer]:
         """The answers to so many clients."""
         end = time.perf_counter() + seconds
-        found = await asyncio.gather(*(Client(self.address).asking(texts, end) for _ in range(clients)))
-        return [each for answers in found for each in answers]
+        answer_lists = await asyncio.gather(*(Client(self.address).asking(texts, end) for _ in range(clients)))
+        return [answer for answers in answer_lists for answer in answers]
 
 
 @contextmanager
@@ -111,24 +111,24 @@ def serving(run: Path, folder: Path) -> Iterator[Server]:
     """Serve a run in the meantime."""
     log = folder / "log"
     command = [sys.executable, "-m", "dragoman", "serve", str(run), "--port", "0", "--characters", str(LONG)]
-    with log.open("w") as told, subprocess.Popen(command, cwd=ROOT, stderr=told, text=True) as process:
+    with log.open("w") as log_file, subprocess.Popen(command, cwd=ROOT, stderr=log_file, text=True) as process:
         try:
-            while not (found := re.search(r"http://([\d.]+):(\d+)", log.read_text("utf-8"))):
+            while not (match := re.search(r"http://([\d.]+):(\d+)", log.read_text("utf-8"))):
                 time.sleep(0.1)
                 assert process.poll() is None, log.read_text("utf-8")
-            yield Server(process, (found[1], int(found[2])))
+            yield Server(process, (match[1], int(match[2])))
         finally:
             process.terminate()
 
 
 def sentences(count: int) -> Iterator[str]:
     """Sentences of the phrasebook, no two the same, so that none is known to the server. They are drawn beforehand."""
-    return iter([each.english.text for each in corpus.sample(count, 2, "train")])
+    return iter([sample.english.text for sample in corpus.sample(count, 2, "train")])
 
 
 def percent(answers: Sequence[Answer], share: int) -> float:
     """The seconds in which so many percent were answered."""
-    return statistics.quantiles((each.seconds for each in answers), n=100, method="inclusive")[share - 1]
+    return statistics.quantiles((answer.seconds for answer in answers), n=100, method="inclusive")[share - 1]
 
 
 def missed(bounds: Mapping[str, bool]) -> list[str]:
@@ -138,14 +138,14 @@ def missed(bounds: Mapping[str, bool]) -> list[str]:
 
 def failed(answers: Iterable[Answer]) -> int:
     """How many were not answered with 200."""
-    return sum(each.status != 200 for each in answers)
+    return sum(answer.status != 200 for answer in answers)
 
 
 async def rates(server: Server, texts: Iterator[str], seconds: float) -> Found:
     """One client, and many."""
-    await server.asked(islice(texts, 100), 8, 60)  # warms up
-    one = await server.asked(texts, 1, seconds)
-    many = await server.asked(texts, MANY, seconds)
+    await server.collect_answers(islice(texts, 100), 8, 60)  # warms up
+    one = await server.collect_answers(texts, 1, seconds)
+    many = await server.collect_answers(texts, MANY, seconds)
     rows = ["| clients | requests a second | median, s | 99 %, s | not answered with 200 |", "|---|---|---|---|---|"]
     for clients, answers in ((1, one), (MANY, many)):
         times = f"{percent(answers, 50):.3f} | {percent(answers, 99):.3f}"
@@ -162,9 +162,9 @@ async def rates(server: Server, texts: Iterator[str], seconds: float) -> Found:
 
 async def memory(server: Server, texts: Iterator[str], count: int) -> Found:
     """Growth of the memory over so many requests."""
-    first = await server.asked(islice(texts, count // 10), MANY, 3600)
+    first = await server.collect_answers(islice(texts, count // 10), MANY, 3600)
     before = server.memory
-    more = await server.asked(islice(texts, count), MANY, 3600)
+    more = await server.collect_answers(islice(texts, count), MANY, 3600)
     growth = 100 * (server.memory / before - 1)
     line = f"Memory: {before / 1e6:.0f} MB after {len(first):,} requests, {growth:+.1f} % after {len(more):,} more."
     bounds = {
@@ -177,13 +177,13 @@ async def memory(server: Server, texts: Iterator[str], count: int) -> Found:
 async def crowd(server: Server, texts: Iterator[str], clients: int) -> Found:
     """Many clients that ask at once."""
     began = time.perf_counter()
-    found = await server.asked(islice(texts, clients), clients, 3600)
+    answers = await server.collect_answers(islice(texts, clients), clients, 3600)
     seconds = time.perf_counter() - began
-    told = Counter(each.status for each in found)
-    named = ", ".join(f"{count:,} with {status}" for status, count in sorted(told.items()))
-    later = sum(each.later for each in found)
+    statuses = Counter(answer.status for answer in answers)
+    named = ", ".join(f"{count:,} with {status}" for status, count in sorted(statuses.items()))
+    later = sum(answer.later for answer in answers)
     line = f"{clients:,} clients at once: {named} ({later} with Retry-After), in {seconds:.1f} s."
-    return Found([line], missed({f"{failed(found)} of {clients:,} clients at once failed": not failed(found)}))
+    return Found([line], missed({f"{failed(answers)} of {clients:,} clients at once failed": not failed(answers)}))
 
 
 async def beside(server: Server, texts: Iterator[str], characters: int) -> Found:
@@ -194,15 +194,15 @@ async def beside(server: Server, texts: Iterator[str], characters: int) -> Found
     client = Client(server.address)
     before = [await client.ask(next(texts)) for _ in range(20)]
     work = asyncio.create_task(Client(server.address).ask(long))
-    during = list[Answer]()
+    during: list[Answer] = []
     while not work.done():
         during.append(await client.ask(next(texts)))
         await asyncio.sleep(0.05)
-    longest = [max(each.seconds for each in answers) for answers in (before, during)]
+    longest = [max(answer.seconds for answer in answers) for answers in (before, during)]
     whole = await work
-    told = f"answered with {whole.status} after {whole.seconds:.1f} s"
+    fate = f"answered with {whole.status} after {whole.seconds:.1f} s"
     line = (
-        f"A text of {len(long):,} characters ({told}): {len(during)} short ones beside it took {longest[1]:.2f} s at "
+        f"A text of {len(long):,} characters ({fate}): {len(during)} short ones beside it took {longest[1]:.2f} s at "
         f"most, {longest[0]:.2f} s before."
     )
     wrong, delay = failed([*before, *during, whole]), longest[1] - longest[0]
@@ -226,13 +226,16 @@ def trained(folder: Path, *, tiny: bool) -> Path:
 async def measured(server: Server, *, tiny: bool) -> Found:
     """All of it."""
     texts = sentences(3_000 if tiny else 80_000)
-    every = [
+    sections = [
         await rates(server, texts, 1 if tiny else 60),
         await memory(server, texts, 100 if tiny else 20_000),
         await crowd(server, texts, 20 if tiny else CROWD),
         await beside(server, texts, 2_000 if tiny else LONG),
     ]
-    return Found([line for each in every for line in each.lines], [bound for each in every for bound in each.missed])
+    return Found(
+        [line for section in sections for line in section.lines],
+        [bound for section in sections for bound in section.missed],
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -245,11 +248,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with serving(run, Path(name)) as server:
             console = Console(soft_wrap=True, highlight=False)
             console.print(f"{threads.cores()} cores\n")
-            found = asyncio.run(measured(server, tiny=options.tiny))
-            console.print("\n".join(found.lines), markup=False)
-    if options.tiny or not found.missed:
+            findings = asyncio.run(measured(server, tiny=options.tiny))
+            console.print("\n".join(findings.lines), markup=False)
+    if options.tiny or not findings.missed:
         return 0
-    Console(stderr=True, soft_wrap=True, highlight=False).print(*found.missed, sep="\n", markup=False)
+    Console(stderr=True, soft_wrap=True, highlight=False).print(*findings.missed, sep="\n", markup=False)
     return 1
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.prepared import write
-from benchmarks.trainings import markdown, told
+from benchmarks.trainings import markdown, run_command
 from dragoman.errors import UserError
 from phrasebook import corpus
 
@@ -37,9 +37,9 @@ def translated(
         if kill:
             killed(process, Path(f"{output}.shards"))
         assert process.stderr
-        said = process.stderr.read()
+        errors = process.stderr.read()
     if process.returncode:
-        raise UserError(said.strip())
+        raise UserError(errors.strip())
     return time.monotonic() - began
 
 
@@ -57,26 +57,27 @@ def killed(process: subprocess.Popen[str], folder: Path) -> None:
 
 def workers(above: int) -> list[int]:
     """Return the workers that a process has started, as Linux tells."""
-    parents, found = dict[int, int](), list[int]()
-    for each in Path("/proc").glob("[0-9]*"):
+    parents: dict[int, int] = {}
+    worker_ids: list[int] = []
+    for process_folder in Path("/proc").glob("[0-9]*"):
         try:
-            parents[int(each.name)] = int((each / "stat").read_text().rpartition(")")[2].split()[1])
-            if (each / "cmdline").read_text().startswith(WORKER):
-                found.append(int(each.name))
+            parents[int(process_folder.name)] = int((process_folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if (process_folder / "cmdline").read_text().startswith(WORKER):
+                worker_ids.append(int(process_folder.name))
         except OSError:
             continue  # it has ended
 
     def below(process: int) -> bool:
         return process == above or (process in parents and below(parents[process]))
 
-    return sorted(filter(below, found))
+    return sorted(filter(below, worker_ids))
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / "many.en"
-        write(source, (each.english.text for each in corpus.sample(options.lines, 3, "train")))
+        write(source, (sample.english.text for sample in corpus.sample(options.lines, 3, "train")))
         lines, whole, first = list[tuple[str, ...]](), b"", 0.0
         for count, kill in ((1, False), (2, False), (2, True)):
             output = folder / f"{count}.{kill}.fr"
@@ -94,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--run", type=Path, required=True, help="run folder")
     parser.add_argument("--lines", type=int, default=200_000)
     parser.add_argument("--shards", type=int, default=40)
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,10 @@ class Result(NamedTuple):
     minutes: float
 
 
-MEASURES: dict[str, Callable[[Result], float]] = {"chrF": lambda each: each.chrf, "loss": lambda each: each.loss}
+MEASURES: dict[str, Callable[[Result], float]] = {
+    "chrF": lambda outcome: outcome.chrf,
+    "loss": lambda outcome: outcome.loss,
+}
 DIGITS = {"chrF": 1, "loss": 3}
 
 
@@ -136,53 +139,55 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    found = scored(*trained(row, made, options), made)
-    provenance.write(result(row, options), found._asdict(), made_with)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    row_result = scored(*trained(row, run_config, options), run_config)
+    provenance.write(result(row, options), row_result._asdict(), made_with)
 
 
-def scored(run: Path, minutes: float, made: Config) -> Result:
+def scored(run: Path, minutes: float, run_config: Config) -> Result:
     """Return the scores of a run on its development pairs."""
     model = dragoman.load(run, device=DeviceConfig(threads=1))
-    sources, right = (list(side) for side in zip(*read_pairs(made.data.dev, *made.data.names), strict=True))
+    sources, right = (list(side) for side in zip(*read_pairs(run_config.data.dev, *run_config.data.names), strict=True))
     texts = [translation.text for translation in model.translate(sources)]
     bleu, chrf = (metric.corpus(texts, [right]).value for metric in (Bleu(), Chrf()))
-    loss = -sum(each.log_prob for each in model.score(sources, right)) / sum(map(len, right))
+    loss = -sum(score.log_prob for score in model.score(sources, right)) / sum(map(len, right))
     return Result(bleu, chrf, loss, minutes)
 
 
 Results = Mapping[str, Mapping[str, Result]]  # by corpus and setting
 
 
-def differences(found: Results, setting: str, measure: str) -> dict[str, float]:
+def differences(results: Results, setting: str, measure: str) -> dict[str, float]:
     """Return by corpus how much a setting differs from `init`."""
     value = MEASURES[measure]
-    both = {corpus: each for corpus, each in found.items() if each.keys() >= {setting, INIT}}
-    return {corpus: value(each[setting]) - value(each[INIT]) for corpus, each in both.items()}
+    both = {corpus: results_of for corpus, results_of in results.items() if results_of.keys() >= {setting, INIT}}
+    return {corpus: value(results_of[setting]) - value(results_of[INIT]) for corpus, results_of in both.items()}
 
 
-def spread(found: Results, measure: str) -> float:
+def spread(results: Results, measure: str) -> float:
     """Return the root mean square, over the corpora, of the difference between two seeds of `init`; infinite if there
     is none yet.
     """
-    between = differences(found, AGAIN, measure).values()
+    between = differences(results, AGAIN, measure).values()
     return sqrt(mean(value**2 for value in between)) if between else float("inf")
 
 
-def compared(found: Results, setting: str) -> list[str]:
+def compared(results: Results, setting: str) -> list[str]:
     """Return the cells of a setting: its time as a multiple of that of `init`, then for the mean of the corpora and for
     each the differences in chrF and loss, bold where they are larger than CERTAIN spreads (of a mean).
     """
-    cells: dict[str, list[str]] = {corpus: [] for corpus in ("", *found)}
+    cells: dict[str, list[str]] = {corpus: [] for corpus in ("", *results)}
     for measure in MEASURES:
-        each = differences(found, setting, measure)
-        for corpus, value in each.items():
-            cells[corpus].append(_difference(value, measure, spread(found, measure)))
-        if each:
-            cells[""].append(_difference(mean(each.values()), measure, spread(found, measure) / sqrt(len(each))))
-    both = [each for each in found.values() if each.keys() >= {setting, INIT}]
-    setting_time, init_time = (sum(each[name].minutes for each in both) for name in (setting, INIT))
+        results_of = differences(results, setting, measure)
+        for corpus, value in results_of.items():
+            cells[corpus].append(_difference(value, measure, spread(results, measure)))
+        if results_of:
+            cells[""].append(
+                _difference(mean(results_of.values()), measure, spread(results, measure) / sqrt(len(results_of)))
+            )
+    both = [results_of for results_of in results.values() if results_of.keys() >= {setting, INIT}]
+    setting_time, init_time = (sum(results_of[name].minutes for results_of in both) for name in (setting, INIT))
     return [f"× {setting_time / init_time:.1f}", *map(", ".join, cells.values())]
 
 
@@ -191,18 +196,30 @@ def _difference(value: float, measure: str, between_seeds: float) -> str:
     return f"**{shown}**" if abs(value) > CERTAIN * between_seeds else shown
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found: dict[str, dict[str, Result]] = {}
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results: dict[str, dict[str, Result]] = {}
     lines = []
-    for row in every:
-        each = Result(**provenance.read(result(row, options)))
-        found.setdefault(_corpus(row), {})[_setting(row)] = each
-        lines.append((row.name, f"{each.bleu:.1f}", f"{each.chrf:.1f}", f"{each.loss:.3f}", f"{each.minutes:.1f}"))
+    for row in table_rows:
+        results_of = Result(**provenance.read(result(row, options)))
+        results.setdefault(_corpus(row), {})[_setting(row)] = results_of
+        lines.append(
+            (
+                row.name,
+                f"{results_of.bleu:.1f}",
+                f"{results_of.chrf:.1f}",
+                f"{results_of.loss:.3f}",
+                f"{results_of.minutes:.1f}",
+            )
+        )
     markdown(("", "dev BLEU", "dev chrF", "loss", "minutes"), *lines)
-    done = [name for name in SETTINGS if name != INIT and any({name, INIT} <= each.keys() for each in found.values())]
+    done = [
+        name
+        for name in SETTINGS
+        if name != INIT and any({name, INIT} <= results_of.keys() for results_of in results.values())
+    ]
     if done:
-        heads = ("minus init: chrF, loss", "time", "mean", *found)
-        markdown(heads, *((name, *compared(found, name)) for name in done))
+        heads = ("minus init: chrF, loss", "time", "mean", *results)
+        markdown(heads, *((name, *compared(results, name)) for name in done))
 
 
 def main(arguments: list[str] | None = None) -> int:

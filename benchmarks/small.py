@@ -80,19 +80,21 @@ def rows() -> list[Row]:
     are named by their files in the folder of `--data`, `training.init_from` by a row.
     """
     kinds = ("concatenation", "sum", "flat", "hierarchical")
-    found = [Row("memory alone", OWN)]
-    found += [Row(f"memory as a source, {kind}", OWN, {**MEMORY, "model.combination": kind}) for kind in kinds]
-    found.append(Row("memory as a source, one sequence", OWN, {**MEMORY, **JOINED}))
+    rows_of_table = [Row("memory alone", OWN)]
+    rows_of_table += [Row(f"memory as a source, {kind}", OWN, {**MEMORY, "model.combination": kind}) for kind in kinds]
+    rows_of_table.append(Row("memory as a source, one sequence", OWN, {**MEMORY, **JOINED}))
     edits = {"data.edits": "memory", "model.cursor": "true", "model.combination": "hierarchical"}
     sure = {"model.output": "softmax", "search": "{kind: beam, size: 5, normalisation: none}"}  # many `<keep>`
-    found.append(Row("edits of the memory", OWN, {**MEMORY, **edits, **sure}))
+    rows_of_table.append(Row("edits of the memory", OWN, {**MEMORY, **edits, **sure}))
     reads = {**MEMORY, "model.combination": "hierarchical"}
-    found += [Row(PLAIN, PARENT), Row(READER, PARENT, reads)]
-    found.append(Row("started", PARENT, _started(PLAIN)))
-    found.append(Row("started, memory added as one sequence", PARENT, {**_started(PLAIN), **MEMORY, **JOINED}))
+    rows_of_table += [Row(PLAIN, PARENT), Row(READER, PARENT, reads)]
+    rows_of_table.append(Row("started", PARENT, _started(PLAIN)))
+    rows_of_table.append(Row("started, memory added as one sequence", PARENT, {**_started(PLAIN), **MEMORY, **JOINED}))
     best = {**_started(READER), **reads}
-    found += [Row(f"{BEST}, seed {seed}", PARENT, {**best, "seed": str(seed)}) for seed in SEEDS]
-    return found + [Row(f"{BEST}, {count} strings", PARENT, {**best, "data.train": str(count)}) for count in STRINGS]
+    rows_of_table += [Row(f"{BEST}, seed {seed}", PARENT, {**best, "seed": str(seed)}) for seed in SEEDS]
+    return rows_of_table + [
+        Row(f"{BEST}, {count} strings", PARENT, {**best, "data.train": str(count)}) for count in STRINGS
+    ]
 
 
 def _started(parent: str) -> dict[str, str]:
@@ -116,17 +118,17 @@ TABLE = Table(
 
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Return a row's configuration with its data and run folder."""
-    given = dict(row.overrides)
+    overrides = dict(row.overrides)
     source, target = formats.languages(str(options.data / "memory.tsv")).names
     alone = row.config == OWN
-    corpora = {"data.train": "memory" if alone else "parent", "data.dev": "dev" if alone else "parent-dev", **given}
+    corpora = {"data.train": "memory" if alone else "parent", "data.dev": "dev" if alone else "parent-dev", **overrides}
     for key in ("data.train", "data.dev"):
-        given[key] = str(_corpus(corpora[key], options))
+        overrides[key] = str(_corpus(corpora[key], options))
     for key in ("training.init_from", "text.vocabulary_from"):
-        if key in given:
-            given[key] = str(options.folder / Row(given[key], row.config).slug)
+        if key in overrides:
+            overrides[key] = str(options.folder / Row(overrides[key], row.config).slug)
     places = {"run": str(options.folder / row.slug), "data.source": source, "data.target": target}
-    return checks.load_config(row.config, {**places, "device.threads": "1", **given})
+    return checks.load_config(row.config, {**places, "device.threads": "1", **overrides})
 
 
 def _corpus(name: str, options: argparse.Namespace) -> Path:
@@ -140,12 +142,12 @@ def _corpus(name: str, options: argparse.Namespace) -> Path:
     return cut
 
 
-def scored(found: Sequence[str], pairs: Sequence[Pair]) -> Score:
+def scored(texts: Sequence[str], pairs: Sequence[Pair]) -> Score:
     """Score translations of these pairs."""
     right = [[pair.target for pair in pairs]]
-    asked = [(placeholders(pair.source), text) for pair, text in zip(pairs, found, strict=True)]
-    same = [marks == placeholders(text) for marks, text in asked if marks]
-    bleu, chrf = (metric.corpus(found, right).value for metric in (Bleu(), Chrf()))
+    line_pairs = [(placeholders(pair.source), text) for pair, text in zip(pairs, texts, strict=True)]
+    same = [marks == placeholders(text) for marks, text in line_pairs if marks]
+    bleu, chrf = (metric.corpus(texts, right).value for metric in (Bleu(), Chrf()))
     return Score(bleu, chrf, 100 * mean(same) if same else 100.0)
 
 
@@ -163,23 +165,23 @@ def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run. What was trained to read a memory looks the
     product's strings up.
     """
-    made = config(row, options)
-    made_with = provenance.of(made)
-    run, minutes = trained(row, made, options)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    run, minutes = trained(row, run_config, options)
     memory = options.data / "memory.tsv" if row.name == READER else None
-    found = scores([run], minutes, options, memory)
-    provenance.write(result(row, options), found._asdict(), made_with)
+    row_scores = scores([run], minutes, options, memory)
+    provenance.write(result(row, options), row_scores._asdict(), made_with)
 
 
 def scores(runs: Sequence[Path], minutes: float, options: argparse.Namespace, memory: Path | None = None) -> Result:
     """Return the scores of runs that translate together."""
     model = dragoman.load([str(run) for run in runs], device=DeviceConfig(threads=1), memory=memory)
-    found = {}
+    scores_by_part = {}
     for part in PARTS:
         pairs = _read(part, options)
         translations = model.translate([pair.source for pair in pairs])
-        found[part] = scored([translation.text for translation in translations], pairs)
-    return Result(**found, minutes=minutes)
+        scores_by_part[part] = scored([translation.text for translation in translations], pairs)
+    return Result(**scores_by_part, minutes=minutes)
 
 
 def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
@@ -191,44 +193,44 @@ def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
     """Return the score of the translation of the most similar source."""
-    known = Nearest(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
-    return scored([next((match.translation for match in known.matches(pair.source)), "") for pair in pairs], pairs)
+    matcher = Nearest(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
+    return scored([next((match.translation for match in matcher.matches(pair.source)), "") for pair in pairs], pairs)
 
 
-def drawn(found: dict[str, Result], options: argparse.Namespace) -> str:
+def drawn(results: dict[str, Result], options: argparse.Namespace) -> str:
     """Draw chrF of the development strings by the strings of the memory as SVG: the nearest neighbour and the best."""
     pairs, memory = _read("dev", options), _read("memory", options)
     sizes = {f"{BEST}, {count} strings": count for count in STRINGS} | {f"{BEST}, seed {SEEDS[0]}": len(memory)}
-    known = {size: nearest(pairs, memory[:size]).chrf for size in sizes.values()}
+    nearest_scores = {size: nearest(pairs, memory[:size]).chrf for size in sizes.values()}
     points = {
-        "nearest neighbour": known,
-        BEST: {sizes[name]: each.dev.chrf for name, each in found.items() if name in sizes},
+        "nearest neighbour": nearest_scores,
+        BEST: {sizes[name]: row_result.dev.chrf for name, row_result in results.items() if name in sizes},
     }
     return curves.svg(
-        {name: sorted(each.items()) for name, each in points.items()},
+        {name: sorted(row_result.items()) for name, row_result in points.items()},
         title="chrF of the development strings",
         x="strings",
     )
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: _result(row, options) for row in every}
-    runs = {row.name: options.folder / row.slug for row in every}
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results = {row.name: _result(row, options) for row in table_rows}
+    runs = {row.name: options.folder / row.slug for row in table_rows}
     for name, members in ENSEMBLES.items():
         if runs.keys() >= set(members):
-            minutes = sum(found[member].minutes for member in members)
-            found[name] = scores([runs[member] for member in members], minutes, options)
+            minutes = sum(results[member].minutes for member in members)
+            results[name] = scores([runs[member] for member in members], minutes, options)
     parts = PARTS if options.test else PARTS[:1]
     lowest = [baselines(part, options) for part in parts]
-    lines = [(name, *_cells([each[name] for each in lowest]), "") for name in lowest[0]]
-    for name, each in found.items():
-        lines.append((name, *_cells([each.dev, each.test][: len(parts)]), f"{each.minutes:.1f}"))
+    lines = [(name, *_cells([row_result[name] for row_result in lowest]), "") for name in lowest[0]]
+    for name, row_result in results.items():
+        lines.append((name, *_cells([row_result.dev, row_result.test][: len(parts)]), f"{row_result.minutes:.1f}"))
     heads = [f"{part} {figure}" for part in parts for figure in ("BLEU", "chrF", "kept")]
     markdown(("", *heads, "minutes"), *lines)
-    (options.folder / "learning.svg").write_text(drawn(found, options), encoding="utf-8")
-    best = [found[name] for seed in SEEDS if (name := f"{BEST}, seed {seed}") in found]
+    (options.folder / "learning.svg").write_text(drawn(results, options), encoding="utf-8")
+    best = [results[name] for seed in SEEDS if (name := f"{BEST}, seed {seed}") in results]
     if len(best) > 1:
-        values = [each.dev.bleu for each in best]
+        values = [row_result.dev.bleu for row_result in best]
         markdown(
             (f"{BEST}: dev BLEU", "mean", "standard deviation"), ("", f"{mean(values):.1f}", f"{stdev(values):.1f}")
         )

@@ -44,16 +44,16 @@ class Result(NamedTuple):
 def rows() -> list[Row]:
     """Return the rows: each source alone, then the combinations of all."""
     alone = {"model.combination": "concatenation"}  # with one source, it is that one
-    found = [Row(name, CONFIG, {"data.source": name, **alone}) for name in SINGLE]
-    found.append(Row("one sequence", CONFIG, {"data.concatenate_sources": "true", **alone}))
-    found += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
+    rows_of_table = [Row(name, CONFIG, {"data.source": name, **alone}) for name in SINGLE]
+    rows_of_table.append(Row("one sequence", CONFIG, {"data.concatenate_sources": "true", **alone}))
+    rows_of_table += [Row(kind, CONFIG, {"model.combination": kind}) for kind in ("concatenation", "sum")]
     for kind in ("flat", "hierarchical"):
         for share in (False, True):
             for sentinel in (False, True):
                 name = kind + ", shared" * share + ", sentinel" * sentinel
                 options = f"share_projections: {str(share).lower()}, sentinel: {str(sentinel).lower()}"
-                found.append(Row(name, CONFIG, {"model.combination": f"{{kind: {kind}, {options}}}"}))
-    return found
+                rows_of_table.append(Row(name, CONFIG, {"model.combination": f"{{kind: {kind}, {options}}}"}))
+    return rows_of_table
 
 
 TABLE = Table(
@@ -75,16 +75,16 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate with it, and write its result beside its run, with the weights of an example's sources."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    run = session.train(made, quiet=True)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    run = session.train(run_config, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
     bleu = []
     for part in (DEV, TEST):
-        examples = list(read_examples(str(options.data / part), made.data.source, made.data.target))
-        translations = model.translate([each.sources for each in examples])
-        found = [translation.text for translation in translations]
-        bleu.append(Bleu(tokenise="none").corpus(found, [[each.target for each in examples]]).value)
+        examples = list(read_examples(str(options.data / part), run_config.data.source, run_config.data.target))
+        translations = model.translate([dev_example.sources for dev_example in examples])
+        texts = [translation.text for translation in translations]
+        bleu.append(Bleu(tokenise="none").corpus(texts, [[dev_example.target for dev_example in examples]]).value)
     if row.name not in SINGLE:
         example = translations[EXAMPLE]  # of the test set
         drawing = heatmap.shares(example.shares, example.words)
@@ -97,22 +97,25 @@ def work(row: Row, options: argparse.Namespace) -> None:
 def learning(run: Path) -> list[tuple[int, float]]:
     """Return BLEU of the development set by training steps."""
     measured = map(json.loads, read_lines(run / "metrics.jsonl"))
-    return [(each["step"], each["valid/bleu"]) for each in measured if "valid/bleu" in each]
+    return [(entry["step"], entry["valid/bleu"]) for entry in measured if "valid/bleu" in entry]
 
 
-def drawn(found: dict[str, Result]) -> str:
+def drawn(results: dict[str, Result]) -> str:
     """Draw learning curves as SVG: of the best single source, and of each combination in its plain form."""
-    best = max(SINGLE, key=lambda name: found[name].test if name in found else 0.0)
-    shown = [name for name in found if name == best or (name not in SINGLE and "," not in name)]
-    points = {name: [(step, bleu) for step, bleu in found[name].learning] for name in shown}
+    best = max(SINGLE, key=lambda name: results[name].test if name in results else 0.0)
+    shown = [name for name in results if name == best or (name not in SINGLE and "," not in name)]
+    points = {name: [(step, bleu) for step, bleu in results[name].learning] for name in shown}
     return curves.svg(points, title="BLEU of the development set", x="steps")
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
-    found = {row.name: Result(**provenance.read(result(row, options))) for row in every}
-    lines = ((name, f"{each.dev:.1f}", f"{each.test:.1f}", f"{each.parameters:,}") for name, each in found.items())
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
+    results = {row.name: Result(**provenance.read(result(row, options))) for row in table_rows}
+    lines = (
+        (name, f"{row_result.dev:.1f}", f"{row_result.test:.1f}", f"{row_result.parameters:,}")
+        for name, row_result in results.items()
+    )
     markdown(("sources", "BLEU val", "BLEU test_2016_flickr", "parameters"), *lines)
-    (options.folder / "learning.svg").write_text(drawn(found), encoding="utf-8")
+    (options.folder / "learning.svg").write_text(drawn(results), encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:

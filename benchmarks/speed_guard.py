@@ -175,9 +175,9 @@ def _line(row: Row) -> str:
     return f"{row.job}: {row.failed or f'{row.ratio:.2f}'}"
 
 
-def table(rows: Sequence[Row], against: str, made: provenance.Provenance) -> Table:
+def table(rows: Sequence[Row], against: str, origin: provenance.Provenance) -> Table:
     """The rows as a table."""
-    title = f"{made.commit[:7]}{' with changes' if made.changed else ''} against {against}; {made.processor}"
+    title = f"{origin.commit[:7]}{' with changes' if origin.changed else ''} against {against}; {origin.processor}"
     shown = Table("job", "seconds", f"{against}", "ratio", "rounds", title=title)
     for row in rows:
         if row.failed:
@@ -196,10 +196,10 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         console.print(str(error), highlight=False, markup=False, soft_wrap=True)
         return 1
-    made = provenance.of()
-    Console(width=None if sys.stdout.isatty() else 120).print(table(rows, against, made))
+    origin = provenance.of()
+    Console(width=None if sys.stdout.isatty() else 120).print(table(rows, against, origin))
     if options.json:
-        provenance.write(options.json, {"against": against, "rows": [asdict(row) for row in rows]}, made)
+        provenance.write(options.json, {"against": against, "rows": [asdict(row) for row in rows]}, origin)
     return int(any(row.slower for row in rows))
 
 

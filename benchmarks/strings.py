@@ -121,26 +121,27 @@ def _read(path: Path) -> list[Pair]:
 
 def work(row: Row, options: argparse.Namespace) -> None:
     """Train a row, translate all strings with it, and write its result beside its run."""
-    made = config(row, options)
-    made_with = provenance.of(made)
-    run, minutes = trained(row, made, options)
+    run_config = config(row, options)
+    made_with = provenance.of(run_config)
+    run, minutes = trained(row, run_config, options)
     model = dragoman.load(run, device=DeviceConfig(threads=1))
-    known = _read(_train(row, options))
-    scores, baselines = dict[str, Score](), dict[str, Score]()
+    train_lines = _read(_train(row, options))
+    scores: dict[str, Score] = {}
+    baselines: dict[str, Score] = {}
     same, spanned = list[bool](), 0
     for part in ("train", *PARTS):
         pairs = _read(options.data / f"{part}.tsv")
         sources = [pair.source for pair in pairs]
-        texts = [each.text for each in model.translate(sources)]
+        texts = [translation.text for translation in model.translate(sources)]
         same += [spans(source) == spans(text) for source, text in zip(sources, texts, strict=True)]
         spanned += sum(1 for source in sources if spans(source))
         if part in PARTS:
             right = [[pair.target for pair in pairs]]
             scores[part] = Score(Bleu().corpus(texts, right).value, Chrf().corpus(texts, right).value)
-            baselines[part] = Score(*nearest(pairs, known)[:2])
+            baselines[part] = Score(*nearest(pairs, train_lines)[:2])
     ways = compared(model, [pair for pair in _read(options.data / "dev.tsv") if spans(pair.source)][:SPANNED])
-    found = Result(scores, baselines, len(same), spanned, sum(same), minutes, ways)
-    provenance.write(result(row, options), found._asdict(), made_with)
+    row_result = Result(scores, baselines, len(same), spanned, sum(same), minutes, ways)
+    provenance.write(result(row, options), row_result._asdict(), made_with)
 
 
 def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
@@ -149,15 +150,15 @@ def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
     ways = {"nothing": UNCONSTRAINED, "`--protect`": protected}
     if model.processor.reading.protection:
         ways = {"marks": UNCONSTRAINED}
-    found, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
+    kept_by_kind, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
     for name, constraints in ways.items():
         began = time.process_time()
-        texts = [each.text for each in model.translate(sources, constraints=constraints)]
+        texts = [translation.text for translation in model.translate(sources, constraints=constraints)]
         seconds = time.process_time() - began
         kept = sum(spans(source) == spans(text) for source, text in zip(sources, texts, strict=True))
         bleu, chrf = (metric.corpus(texts, right).value for metric in (Bleu(), Chrf()))
-        found[name] = Kept(kept, bleu, chrf, seconds)
-    return found
+        kept_by_kind[name] = Kept(kept, bleu, chrf, seconds)
+    return kept_by_kind
 
 
 def spans(text: str) -> Counter[str]:
@@ -165,18 +166,19 @@ def spans(text: str) -> Counter[str]:
     return Counter(text[begin:end] for begin, end in PROTECTION.find(text))
 
 
-def show(every: list[Row], options: argparse.Namespace) -> None:
+def show(table_rows: list[Row], options: argparse.Namespace) -> None:
     parts = PARTS if options.test else PARTS[:1]
-    lines, ways = list[tuple[str, ...]](), list[tuple[str, ...]]()
-    for row in every:
-        each = Result(**provenance.read(result(row, options)))
-        figures = [value for part in parts for value in (*each.baselines[part], *each.scores[part])]
-        kept, spanned = f"{each.kept:,} of {each.strings:,}", f"{each.spanned:,}"
-        lines.append((row.name, *(f"{value:.1f}" for value in figures), kept, spanned, f"{each.minutes:.1f}"))
-        for way, values in each.ways.items():
-            found = Kept(*values)
-            scores = (f"{value:.1f}" for value in found[1:])
-            ways.append((row.name, way, str(found.kept), *scores))
+    lines: list[tuple[str, ...]] = []
+    ways: list[tuple[str, ...]] = []
+    for row in table_rows:
+        row_result = Result(**provenance.read(result(row, options)))
+        figures = [value for part in parts for value in (*row_result.baselines[part], *row_result.scores[part])]
+        kept, spanned = f"{row_result.kept:,} of {row_result.strings:,}", f"{row_result.spanned:,}"
+        lines.append((row.name, *(f"{value:.1f}" for value in figures), kept, spanned, f"{row_result.minutes:.1f}"))
+        for way, values in row_result.ways.items():
+            kept_counts = Kept(*values)
+            scores = (f"{value:.1f}" for value in kept_counts[1:])
+            ways.append((row.name, way, str(kept_counts.kept), *scores))
     heads = [f"{part} {who} {figure}" for part in parts for who in ("nearest", "model") for figure in ("BLEU", "chrF")]
     markdown(("", *heads, "kept", "with spans", "minutes"), *lines)
     markdown(("", "spans by", f"kept, of {SPANNED} at most", "BLEU", "chrF", "seconds"), *ways)

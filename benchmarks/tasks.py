@@ -21,7 +21,7 @@ import dragoman
 from benchmarks import provenance
 from benchmarks.formats import converted
 from benchmarks.prepared import Row, write
-from benchmarks.trainings import apart, keep_options, told
+from benchmarks.trainings import apart, keep_options, run_command
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
@@ -157,45 +157,45 @@ def tasks() -> list[Task]:
     """Return the rows: SCAN, with its configuration and then with other attention, pronunciation by size of corpus,
     inflection, with its configuration and with hard attention, and historical spelling.
     """
-    found = [
+    all_tasks = [
         Task(Row(f"scan, {name}", CONFIGS / "scan.yaml"), "scan", f"scan/tasks_{{}}_{name}.txt", published)
         for name, published in SCAN.items()
     ]
     for split in UNSEEN:
         for name, overrides in MECHANISMS.items():
             row = Row(f"scan {split}, {name}", CONFIGS / "scan.yaml", overrides)
-            found.append(Task(row, "scan", f"scan/tasks_{{}}_{split}.txt", SCAN[split]))
+            all_tasks.append(Task(row, "scan", f"scan/tasks_{{}}_{split}.txt", SCAN[split]))
     sizes = (("low", "g2p-low", LOW, 3), ("medium", "g2p", MEDIUM, 1), ("high", "g2p", HIGH, 1))
     for size, config, languages, models in sizes:
         for name, published in languages.items():
             row = Row(f"g2p {size}, {name}", CONFIGS / f"{config}.yaml")
             files = f"g2p_sigmorphon2021/{size}/{name}_{{}}.tsv"
-            found.append(Task(row, "g2p", files, published, errors=True, models=models))
+            all_tasks.append(Task(row, "g2p", files, published, errors=True, models=models))
     for name, published in INFLECTION.items():
         files = f"inflection_sigmorphon2016/{name}-task1-{{}}"
-        found.append(Task(Row(f"inflection, {name}", CONFIGS / "inflection.yaml"), "inflection", files, published))
+        all_tasks.append(Task(Row(f"inflection, {name}", CONFIGS / "inflection.yaml"), "inflection", files, published))
         row = Row(f"inflection with hard attention, {name}", CONFIGS / "inflection.yaml", CHAIN)
-        found.append(Task(row, "inflection", files, published))
+        all_tasks.append(Task(row, "inflection", files, published))
     for name, published in HISTNORM.items():
         files = f"histnorm/{name}.{{}}.txt"
         row = Row(f"histnorm, {name}", CONFIGS / "histnorm.yaml")
-        found.append(Task(row, "histnorm", files, published, most=TOKENS[name]))
-    return found
+        all_tasks.append(Task(row, "histnorm", files, published, most=TOKENS[name]))
+    return all_tasks
 
 
 def prepare(task: Task, data: Path, folder: Path) -> None:
     """Write {train,dev,test}.tsv of a task into the folder. Raises UserError if a file of it is missing."""
     texts = {part: _place(data / task.files.format(part)) for part in PARTS}
-    found = {
+    files_by_task = {
         part: list(converted(path, task.format)) for part, path in texts.items() if path.is_file() or part != "dev"
     }
-    if "dev" not in found:
-        train = found["train"]
-        found["dev"] = train[HELD_OUT - 1 :: HELD_OUT]
-        found["train"] = [line for number, line in enumerate(train, start=1) if number % HELD_OUT]
-    found["train"] = evenly(found["train"], task.most)
-    found["dev"] = evenly(found["dev"], JUDGED)
-    for part, lines in found.items():
+    if "dev" not in files_by_task:
+        train = files_by_task["train"]
+        files_by_task["dev"] = train[HELD_OUT - 1 :: HELD_OUT]
+        files_by_task["train"] = [line for number, line in enumerate(train, start=1) if number % HELD_OUT]
+    files_by_task["train"] = evenly(files_by_task["train"], task.most)
+    files_by_task["dev"] = evenly(files_by_task["dev"], JUDGED)
+    for part, lines in files_by_task.items():
         write(folder / f"{part}.tsv", lines)
 
 
@@ -231,17 +231,17 @@ def work(task: Task, options: argparse.Namespace) -> None:
     places = {seed: options.folder / task.row.slug / f"seed-{seed}" for seed in range(1, task.models + 1)}
     configs = [config(task, folder, place, seed) for seed, place in places.items()]
     made_with, processor = provenance.of(*configs), time.process_time()
-    runs = [session.train(each, quiet=True).path for each in configs]
+    runs = [session.train(run_config, quiet=True).path for run_config in configs]
     minutes, processor = sum(map(_seconds, runs)) / 60, (time.process_time() - processor) / 60
     model = dragoman.load(runs, device=DeviceConfig(threads=1))
     exact, tokens = {}, {}
     for part in ("dev", "test"):
         pairs = list(read_pairs(folder / f"{part}.tsv", "source", "target"))
-        found = [translation.text for translation in model.translate([pair.source for pair in pairs])]
+        texts = [translation.text for translation in model.translate([pair.source for pair in pairs])]
         references = [[pair.target for pair in pairs]]
-        exact[part] = ExactMatch().corpus(found, references).value
+        exact[part] = ExactMatch().corpus(texts, references).value
         errors = TokenErrorRate(unit="token" if task.format in ("g2p", "scan") else "character")
-        tokens[part] = errors.corpus(found, references).value
+        tokens[part] = errors.corpus(texts, references).value
     parameters = sum(parameter.numel() for run in runs for parameter in Run.load(run).model().parameters())
     result = Result(exact["dev"], exact["test"], tokens["test"], parameters, minutes, processor)
     provenance.write(options.folder / f"{task.row.slug}.json", result._asdict(), made_with)
@@ -253,50 +253,50 @@ def _seconds(run: Path) -> float:
     return float(json.loads(last)["time"])
 
 
-def table(every: Sequence[Task], found: dict[str, Result]) -> Iterator[str]:
+def table(all_tasks: Sequence[Task], results_by_task: dict[str, Result]) -> Iterator[str]:
     """Yield a line of Markdown for each row, and the mean of each kind but SCAN, whose rows are no samples."""
     yield "| task | measure | published | test | dev | error rate of tokens | minutes | of the processor | parameters |"
     yield "|" + "---|" * 9
-    for kind in dict.fromkeys(task.kind for task in every):
-        rows = [task for task in every if task.kind == kind]
-        done = [task for task in rows if task.name in found]
+    for kind in dict.fromkeys(task.kind for task in all_tasks):
+        rows = [task for task in all_tasks if task.kind == kind]
+        done = [task for task in rows if task.name in results_by_task]
         for task in done:
-            each = found[task.name]
-            rest = f"{each.tokens:.2f} | {each.minutes:.1f} | {each.processor:.1f} | {each.parameters:,} |"
-            yield f"| {task.name} | {_measures(task, task.published, each)} | {rest}"
+            scores = results_by_task[task.name]
+            rest = f"{scores.tokens:.2f} | {scores.minutes:.1f} | {scores.processor:.1f} | {scores.parameters:,} |"
+            yield f"| {task.name} | {_measures(task, task.published, scores)} | {rest}"
         if len(done) > 1 and not kind.startswith("scan"):
             of = "mean" if len(done) == len(rows) else f"mean of {len(done)} of {len(rows)}"
             published = sum(task.published for task in done) / len(done)
-            results = [found[task.name] for task in done]
-            mean = Result(*(sum(each) / len(done) for each in zip(*results, strict=True)))
+            results = [results_by_task[task.name] for task in done]
+            mean = Result(*(sum(values) / len(done) for values in zip(*results, strict=True)))
             yield f"| **{kind}, {of}** | {_measures(done[0], published, mean)} | {mean.tokens:.2f} | | | |"
 
 
 def _measures(task: Task, published: float, result: Result) -> str:
-    test, dev = (100 - each if task.errors else each for each in (result.test, result.dev))
+    test, dev = (100 - value if task.errors else value for value in (result.test, result.dev))
     return f"{'WER' if task.errors else 'accuracy'} | {published:.2f} | {test:.2f} | {dev:.2f}"
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    every = [task for task in tasks() if not options.only or {task.name, task.kind} & set(options.only)]
-    if not set(options.only or ()) <= {name for task in every for name in (task.name, task.kind)}:
-        known = ", ".join(f"'{kind}'" for kind in dict.fromkeys(task.kind for task in tasks()))
-        raise UserError(f"--only: expected rows such as 'scan, simple', or all of a kind: {known}")
+    chosen = [task for task in tasks() if not options.only or {task.name, task.kind} & set(options.only)]
+    if not set(options.only or ()) <= {name for task in chosen for name in (task.name, task.kind)}:
+        kinds = ", ".join(f"'{kind}'" for kind in dict.fromkeys(task.kind for task in tasks()))
+        raise UserError(f"--only: expected rows such as 'scan, simple', or all of a kind: {kinds}")
     if options.row:  # this process is one of the trainings
-        work(next(task for task in every if task.name == options.row), options)
+        work(next(task for task in chosen if task.name == options.row), options)
         return 0
     rest = ["--folder", str(options.folder), "--data", str(options.data)]
     keep_options(options.folder, data=options.data)
-    todo = [task for task in every if not (options.folder / f"{task.row.slug}.json").is_file()]
+    todo = [task for task in chosen if not (options.folder / f"{task.row.slug}.json").is_file()]
     commands = {task.name: ["--row", task.name, *rest] for task in todo}
     failed = apart("benchmarks.tasks", commands, options.workers, console)
-    found = {
+    results = {
         task.name: Result(**provenance.read(path))
-        for task in every
+        for task in chosen
         if (path := options.folder / f"{task.row.slug}.json").is_file()
     }
     shown = Console(width=200, highlight=False, markup=False)
-    for line in table(every, found):
+    for line in table(chosen, results):
         shown.print(line)
     return int(failed > 0)
 
@@ -308,7 +308,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these rows ('scan, simple') or kinds ('scan')")
     parser.add_argument("--workers", type=int, default=1, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", metavar="NAME", help=argparse.SUPPRESS)  # one of those trainings
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

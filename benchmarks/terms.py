@@ -23,7 +23,7 @@ from rich.console import Console
 
 import dragoman
 from benchmarks import explanations
-from benchmarks.trainings import markdown, told
+from benchmarks.trainings import markdown, run_command
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import Links, read_pharaoh
 from dragoman.errors import UserError
@@ -65,13 +65,15 @@ def item(source: str, reference: str, links: Links) -> Item | None:
     return Item(source, reference, *max(fit, key=lambda pair: len(pair[0]))) if fit else None
 
 
-def translations(model: Translator, every: Sequence[Item], weight: float | None) -> list[str]:
+def translations(model: Translator, items: Sequence[Item], weight: float | None) -> list[str]:
     """Return the translations of sentences, each with a glossary of its term."""
-    constraints = [LexicalConstraints(Glossary([Term(each.term, (each.translation,))]), weight) for each in every]
+    constraints = [
+        LexicalConstraints(Glossary([Term(item_terms.term, (item_terms.translation,))]), weight) for item_terms in items
+    ]
     return [
         translation.text
-        for each, given in zip(every, constraints, strict=True)
-        for translation in model.translate([each.source], constraints=given)
+        for item_terms, constraint in zip(items, constraints, strict=True)
+        for translation in model.translate([item_terms.source], constraints=constraint)
     ]
 
 
@@ -80,32 +82,32 @@ def has(text: str, word: str) -> bool:
     return any(True for _ in Wholes(text.lower()).occurrences([word.lower()]))
 
 
-def rows(model: Translator, every: Sequence[Item], free: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def rows(model: Translator, items: Sequence[Item], free: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each way to translate sentences, and the translations. `free` are those without a glossary."""
     yield "no glossary", list(free)
-    yield "`--glossary`", translations(model, every, None)
+    yield "`--glossary`", translations(model, items, None)
     for weight in WEIGHTS:
-        yield f"`--glossary-weight {weight}`", translations(model, every, weight)
+        yield f"`--glossary-weight {weight}`", translations(model, items, weight)
 
 
-def show(model: Translator, every: Sequence[Item], free: Sequence[str], *, backwards: bool) -> None:
+def show(model: Translator, items: Sequence[Item], free: Sequence[str], *, backwards: bool) -> None:
     """Print a table: how many translations have their terms, BLEU and chrF."""
-    given = [each.backwards() for each in every] if backwards else every
+    directed = [term_item.backwards() for term_item in items] if backwards else items
     lines = []
-    for name, found in rows(model, given, free):
-        there = sum(has(text, each.translation) for text, each in zip(found, given, strict=True))
-        pairs = zip(found, given, every, strict=True)
-        texts = [forwards(text, made, each) if backwards else text for text, made, each in pairs]
-        right = [[each.reference for each in every]]
+    for name, outputs in rows(model, directed, free):
+        there = sum(has(text, term_item.translation) for text, term_item in zip(outputs, directed, strict=True))
+        pairs = zip(outputs, directed, items, strict=True)
+        texts = [forwards(text, made_from, term_item) if backwards else text for text, made_from, term_item in pairs]
+        right = [[term_item.reference for term_item in items]]
         scores = (f"{metric.corpus(texts, right).value:.1f}" for metric in (Bleu(), Chrf()))
-        lines.append((name, f"{there} of {len(every)}", *scores))
+        lines.append((name, f"{there} of {len(items)}", *scores))
     markdown(("", "terms there", "BLEU", "chrF"), *lines)
 
 
-def forwards(text: str, made: Item, each: Item) -> str:
+def forwards(text: str, reversed_item: Item, original: Item) -> str:
     """Return a translation with the reference's word in the place of that which was made of it."""
-    capital = made.translation.capitalize(), each.translation.capitalize()
-    return text.replace(made.translation, each.translation).replace(*capital)
+    capital = reversed_item.translation.capitalize(), original.translation.capitalize()
+    return text.replace(reversed_item.translation, original.translation).replace(*capital)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -121,14 +123,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     model = dragoman.load(folder, device=DeviceConfig(threads=1))
     sources, references, links = (list(read_lines(existing(path))) for path in files)
     lines = zip(sources, references, (read_pharaoh(line).possible for line in links), strict=True)
-    every = [each for each in itertools.starmap(item, lines) if each]
-    console.print(f"{len(every):,} of {len(sources):,} sentences have a term")
-    free = [each.text for each in model.translate([each.source for each in every])]
-    show(model, every[: options.sentences], free[: options.sentences], backwards=True)
-    lacking = [number for number, each in enumerate(every) if not has(free[number], each.translation)]
+    items = [term_item for term_item in itertools.starmap(item, lines) if term_item]
+    console.print(f"{len(items):,} of {len(sources):,} sentences have a term")
+    free = [term_item.text for term_item in model.translate([term_item.source for term_item in items])]
+    show(model, items[: options.sentences], free[: options.sentences], backwards=True)
+    lacking = [number for number, term_item in enumerate(items) if not has(free[number], term_item.translation)]
     console.print(f"{len(lacking):,} translations lack their terms")
     chosen = lacking[: options.sentences]
-    show(model, [every[number] for number in chosen], [free[number] for number in chosen], backwards=False)
+    show(model, [items[number] for number in chosen], [free[number] for number in chosen], backwards=False)
     return 0
 
 
@@ -138,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name, text in (("source", "sentences"), ("reference", "their references"), ("links", "their word links")):
         parser.add_argument(f"--{name}", type=Path, help=text)
     parser.add_argument("--sentences", type=int, default=200, help="the most sentences of a table")
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

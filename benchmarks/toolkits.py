@@ -57,18 +57,18 @@ def own(job: Job, *, exported: bool = False) -> Iterator[Contender]:
     elif job.device == "cpu":
         paths[PATHS["bfloat16"]] = replace(fast, engine="int8")
         if exported:
-            paths |= {name: replace(fast, engine="onnx", candidates=some) for name, some in EXPORTED.items()}
+            paths |= {name: replace(fast, engine="onnx", candidates=shortlist) for name, shortlist in EXPORTED.items()}
     for name, path in paths.items():
         yield Contender(name, sys.executable, "benchmarks.worker", path)
 
 
 def terms(job: Job) -> Iterator[list[Contender]]:
     """Yield trainings with each term of attention that shows all of the source, a few at a time beside one without."""
-    found = [kind for kind, term in TERMS.items() if not term.hides]
-    for begin in range(0, len(found), TOGETHER):
-        names = {NO_TERM: [], **{f"+ {kind}": [kind] for kind in found[begin : begin + TOGETHER]}}
-        every = [(name, _with_terms(job, kinds)) for name, kinds in names.items()]
-        yield [Contender(name, sys.executable, "benchmarks.worker", each) for name, each in every]
+    kinds_shown = [kind for kind, term in TERMS.items() if not term.hides]
+    for begin in range(0, len(kinds_shown), TOGETHER):
+        names = {NO_TERM: [], **{f"+ {kind}": [kind] for kind in kinds_shown[begin : begin + TOGETHER]}}
+        jobs_by_name = [(name, _with_terms(job, kinds)) for name, kinds in names.items()]
+        yield [Contender(name, sys.executable, "benchmarks.worker", own_job) for name, own_job in jobs_by_name]
 
 
 def _with_terms(job: Job, kinds: list[str]) -> Job:
@@ -89,9 +89,9 @@ def look(python: str, device: str) -> tuple[dict[Peer, str], list[str]]:
         if device not in peer.devices:
             missing.append(f"{peer.name}: not measured on {device}")
             continue
-        asked = [python, "-c", VERSION, DISTRIBUTIONS.get(peer.package, peer.package)]
+        command = [python, "-c", VERSION, DISTRIBUTIONS.get(peer.package, peer.package)]
         try:
-            answer = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, check=False)
+            answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
         except OSError as error:
             return {}, [f"no other toolkits: {python}: {error.strerror or error}"]
         if answer.returncode == 0:

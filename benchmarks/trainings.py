@@ -58,31 +58,31 @@ def main(
 
     def run(options: argparse.Namespace, console: Console) -> int:
         rows = table.rows(options)
-        known = [row.name for row in rows]
-        every = [row for row in rows if not options.only or row.name in options.only]
-        if not set(options.only or ()) <= set(known):
-            raise UserError(f"--only: expected some of {'; '.join(known)}")
+        names = [row.name for row in rows]
+        chosen = [row for row in rows if not options.only or row.name in options.only]
+        if not set(options.only or ()) <= set(names):
+            raise UserError(f"--only: expected some of {'; '.join(names)}")
         if options.row:  # this process is one of the trainings
-            work(next(row for row in every if row.name == options.row), options)
+            work(next(row for row in chosen if row.name == options.row), options)
             return 0
         rest = ["--folder", str(options.folder), "--data", str(options.data)]
         rest += ["--epochs", str(options.epochs)] if table.epochs else []
         rest += [flag for flag in table.flags if vars(options)[flag.removeprefix("--").replace("-", "_")]]
         keep_options(options.folder, data=options.data, **({"epochs": options.epochs} if table.epochs else {}))
         failed = 0
-        todo = [row.name for row in every if not result(row, options).is_file()]
-        others = [name for name in todo if not any(name in group for group in table.first)]
-        for group in (*table.first, others):
+        todo = [row.name for row in chosen if not result(row, options).is_file()]
+        remaining = [name for name in todo if not any(name in group for group in table.first)]
+        for group in (*table.first, remaining):
             wave = [name for name in todo if name in group]
             failed += apart(table.module, {name: ["--row", name, *rest] for name in wave}, options.workers, console)
-        if done := [row for row in every if result(row, options).is_file()]:
+        if done := [row for row in chosen if result(row, options).is_file()]:
             show(done, options)
         return int(failed > 0)
 
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
-def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Namespace) -> int:
+def run_command(run: Callable[[argparse.Namespace, Console], int], options: argparse.Namespace) -> int:
     """Run a command, which may show its progress; a UserError is reported in a line."""
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
@@ -92,12 +92,12 @@ def told(run: Callable[[argparse.Namespace, Console], int], options: argparse.Na
         return 1
 
 
-def keep_options(folder: Path, **given: Any) -> None:
+def keep_options(folder: Path, **options_by_name: Any) -> None:
     """Note the options by which the rows in a folder are made; those that are None are not noted. Raises UserError if
     rows there were begun with others.
     """
-    known = {name: value for name, value in given.items() if value is not None}
-    options = {name: str(each.resolve() if isinstance(each, Path) else each) for name, each in known.items()}
+    set_options = {name: value for name, value in options_by_name.items() if value is not None}
+    options = {name: str(value.resolve() if isinstance(value, Path) else value) for name, value in set_options.items()}
     path = folder / "options.json"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,8 +145,8 @@ def apart(module: str, tasks: Mapping[str, Sequence[str]], workers: int, console
     def work(task: str) -> bool:
         command = [sys.executable, "-m", module, *tasks[task]]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
-        said = done.stderr.strip().splitlines()
-        console.print(f"{task}: failed: {said[-1] if said else ''}" if done.returncode else task)
+        errors = done.stderr.strip().splitlines()
+        console.print(f"{task}: failed: {errors[-1] if errors else ''}" if done.returncode else task)
         return done.returncode != 0
 
     with ThreadPoolExecutor(workers) as pool:

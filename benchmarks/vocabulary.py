@@ -69,16 +69,20 @@ def batches(symbols: SymbolTable, portion: int | None) -> tuple[float, list[Batc
     that is trained by portions.
     """
     generator = np.random.default_rng(1)
-    every, found = list(islice(targets(symbols, generator), ROWS)), list[tuple[Any, Any]]()
+    sentences_of_batch, batch_list = list(islice(targets(symbols, generator), ROWS)), list[tuple[Any, Any]]()
     began = time.process_time()
-    found += [(each, None) for each in every] if portion is None else portions(every, _distinct, portion)
+    batch_list += (
+        [(sentence, None) for sentence in sentences_of_batch]
+        if portion is None
+        else portions(sentences_of_batch, _distinct, portion)
+    )
     seconds = (time.process_time() - began) / ROWS
-    return seconds, [_batch(generator, words).within(of_portion) for words, of_portion in found]
+    return seconds, [_batch(generator, words).within(of_portion) for words, of_portion in batch_list]
 
 
 def _batch(generator: np.random.Generator, words: npt.NDArray[np.int64]) -> Batch:
     source = generator.integers(len(SPECIALS), SOURCE, size=words.shape)
-    read, written = (_sentences(each) for each in (source, words))
+    read, written = (_sentences(side) for side in (source, words))
     return Batch((read,), written, np.arange(len(words)))
 
 
@@ -94,13 +98,13 @@ def work(output: Spec, symbols: int, updates: int) -> Figures:
     """Measure training with this output in this process, after one update to warm up."""
     torch.manual_seed(1)
     device = devices.choose(DeviceConfig(name="cpu", threads=1))
-    known, model = table(symbols), architecture.model(architecture.Sizes())
+    vocabulary, model = table(symbols), architecture.model(architecture.Sizes())
     model = model.model_copy(update={"output": output, "embedding": model.embedding.model_copy(update={"tie": "none"})})
-    learner = build.build(model, (SymbolTable.sized(SOURCE),), known).train()
+    learner = build.build(model, (SymbolTable.sized(SOURCE),), vocabulary).train()
     optimizer = torch.optim.Adam(learner.parameters(), fused=True)
     begun, done = 0.0, 0
-    finding, every = batches(known, learner.output.portion)
-    for number, batch in enumerate(every[: updates + 1]):
+    finding, batch_list = batches(vocabulary, learner.output.portion)
+    for number, batch in enumerate(batch_list[: updates + 1]):
         if number == 1:
             begun = time.process_time()
         optimizer.zero_grad()
@@ -135,11 +139,14 @@ def rows(outputs: Sequence[str], sizes: Sequence[int], rounds: int, updates: int
     yield "| target symbols | output | symbols/s | of the full softmax's | memory, GB |"
     yield "|---|---|---|---|---|"
     for symbols in sizes:
-        found: dict[str, list[Figures]] = {}
+        figures_by_output: dict[str, list[Figures]] = {}
         for _ in range(rounds):
             for output in outputs:
-                found.setdefault(output, []).append(measured(output, symbols, updates))
-        medians = {output: Figures(*map(statistics.median, zip(*each, strict=True))) for output, each in found.items()}
+                figures_by_output.setdefault(output, []).append(measured(output, symbols, updates))
+        medians = {
+            output: Figures(*map(statistics.median, zip(*figures_list, strict=True)))
+            for output, figures_list in figures_by_output.items()
+        }
         for output, (rate, memory) in medians.items():
             ratio = f"{rate / medians['softmax'].rate:.1f}"
             yield f"| {symbols:,} | `{output}` | {rate:,.0f} | {ratio} | {memory / 1e9:.1f} |"

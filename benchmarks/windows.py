@@ -74,8 +74,8 @@ def main(arguments: list[str] | None = None) -> None:
             states = torch.randn(options.sentences, length, 2 * sizes.encoder, requires_grad=True)
             final = ((torch.zeros(options.sentences, 2 * sizes.encoder),),)
             memory = Memory(states, torch.ones(states.shape[:2], dtype=torch.bool), final)
-            found = [milliseconds(work, options.rounds, model, memory, words) for work in (decode, train)]
-            table.add_row(kind, f"{length:,}", *(f"{each:.2f}" for each in found))
+            times = [milliseconds(work, options.rounds, model, memory, words) for work in (decode, train)]
+            table.add_row(kind, f"{length:,}", *(f"{milliseconds_taken:.2f}" for milliseconds_taken in times))
     Console().print(table)
 
 

@@ -101,8 +101,8 @@ def decode(job: Job) -> None:
 
     def work() -> None:
         for batch in batches:
-            found = translator.generator.hypotheses(task, batch)
-            rounds.count(sum(len(best.symbols) + 1 for best, *_ in found), len(batch))
+            results = translator.generator.hypotheses(task, batch)
+            rounds.count(sum(len(best.symbols) + 1 for best, *_ in results), len(batch))
 
     rounds.repeat(work)
 

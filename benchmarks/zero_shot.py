@@ -22,7 +22,7 @@ import dragoman
 from benchmarks import provenance
 from benchmarks.corpus import DEV, TEST, TRAIN
 from benchmarks.prepared import write
-from benchmarks.trainings import apart, keep_options, told
+from benchmarks.trainings import apart, keep_options, run_command
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
@@ -77,8 +77,8 @@ def multi30k(files: Path, folder: Path) -> Table:
         place.mkdir(parents=True, exist_ok=True)
         for part, name in (("train", TRAIN), ("dev", DEV), ("test", TEST)):
             step, begin = (2, int("de" not in (source, target))) if part == "train" else (1, 0)
-            found = list(islice(read_pairs(str(files / name), source, target), begin, None, step))
-            for language, lines in zip((source, target), zip(*found, strict=True), strict=True):
+            chosen = list(islice(read_pairs(str(files / name), source, target), begin, None, step))
+            for language, lines in zip((source, target), zip(*chosen, strict=True), strict=True):
                 write(place / f"{part}.{language}", lines)
     tokenised = {f"text.{side}.pretokenizer": "whitespace" for side in ("source", "target")}
     metrics = "[{kind: bleu, tokenise: none}]"
@@ -119,17 +119,17 @@ def config(name: str, table: Table, folder: Path, epochs: int) -> Config:
 
 def work(name: str, table: Table, folder: Path, epochs: int) -> None:
     """Train a model, translate with it, and write the scores beside its run."""
-    made = config(name, table, folder, epochs)
-    made_with = provenance.of(made)
-    run = session.train(made, quiet=True)
+    run_config = config(name, table, folder, epochs)
+    made_with = provenance.of(run_config)
+    run = session.train(run_config, quiet=True)
     model = dragoman.load(run.path, device=DeviceConfig(threads=1))
-    found = {}
+    figures_by_row = {}
 
     def measure(system: str, source: str, target: str, texts: Iterable[str], references: list[str]) -> None:
         translations = [translation.text for translation in model.translate(list(texts), to=target)]
         wrong = wrong_language(translations, [references], target, LANGUAGES)
         figures = Figures(table.bleu.corpus(translations, [references]).value, wrong.value)
-        found[f"{system} {source}-{target}"] = figures._asdict()
+        figures_by_row[f"{system} {source}-{target}"] = figures._asdict()
 
     several, copies = bool(model.marks), ", copies" if "copies" in name else ""
     for source, target in (*rows()[name], *((UNTRAINED, UNTRAINED[::-1]) if several else ())):
@@ -149,13 +149,13 @@ def work(name: str, table: Table, folder: Path, epochs: int) -> None:
             model.processor.foreign = own
             between = [translation.text for translation in model.translate(texts, to=PIVOT)]
             measure(f"by way of {PIVOT}{copies}", source, target, between, references)
-    provenance.write(folder / f"{name.replace(' ', '-')}.json", found, made_with)
+    provenance.write(folder / f"{name.replace(' ', '-')}.json", figures_by_row, made_with)
 
 
-def lines(found: dict[str, Figures]) -> list[str]:
+def lines(figures_by_row: dict[str, Figures]) -> list[str]:
     """Return a line of Markdown for each direction and system."""
     heads = "| direction | system | BLEU | wrong language (%) |", "|---|---|---|---|"
-    ordered = sorted(found.items(), key=lambda item: item[0].rpartition(" ")[2])
+    ordered = sorted(figures_by_row.items(), key=lambda item: item[0].rpartition(" ")[2])
     return [
         *heads,
         *(
@@ -167,38 +167,42 @@ def lines(found: dict[str, Figures]) -> list[str]:
 
 def tables(options: argparse.Namespace) -> dict[str, Table]:
     texts: Path = options.folder / "texts"
-    made: dict[str, Callable[[], Table]] = {"phrasebook": lambda: phrasebook(texts / "phrasebook", options.pairs)}
+    table_makers: dict[str, Callable[[], Table]] = {
+        "phrasebook": lambda: phrasebook(texts / "phrasebook", options.pairs)
+    }
     if options.data:
-        made["multi30k"] = lambda: multi30k(options.data, texts / "multi30k")
-    wanted = options.row[:1] if options.row else options.only or made
-    if not set(wanted) <= set(made):
-        raise UserError(f"--only: expected some of {', '.join(made)}")
+        table_makers["multi30k"] = lambda: multi30k(options.data, texts / "multi30k")
+    wanted = options.row[:1] if options.row else options.only or table_makers
+    if not set(wanted) <= set(table_makers):
+        raise UserError(f"--only: expected some of {', '.join(table_makers)}")
     of = {"phrasebook": {"pairs": options.pairs}, "multi30k": {"data": options.data}}
     for name in wanted:
         keep_options(options.folder / name, epochs=options.epochs, **of[name])
-    return {name: make() for name, make in made.items() if name in wanted}
+    return {name: make() for name, make in table_makers.items() if name in wanted}
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    every = tables(options)
+    chosen = tables(options)
     if options.row:  # this process is one of the trainings
         name, wanted = options.row
-        work(wanted, every[name], options.folder / name, options.epochs)
+        work(wanted, chosen[name], options.folder / name, options.epochs)
         return 0
     rest = ["--folder", str(options.folder), "--pairs", str(options.pairs), "--epochs", str(options.epochs)]
     rest += ["--data", str(options.data)] if options.data else []
-    results = {(name, row): options.folder / name / f"{row.replace(' ', '-')}.json" for name in every for row in rows()}
+    results = {
+        (name, row): options.folder / name / f"{row.replace(' ', '-')}.json" for name in chosen for row in rows()
+    }
     tasks = {
         f"{name}: {row}": ["--row", name, row, *rest] for (name, row), path in results.items() if not path.is_file()
     }
     failed = apart("benchmarks.zero_shot", tasks, options.workers, console)
     shown = Console(width=200, highlight=False, markup=False)
-    for name in every:
-        found: dict[str, Figures] = {}
+    for name in chosen:
+        figures_by_row: dict[str, Figures] = {}
         for (table, _), path in results.items():
             if table == name and path.is_file():
-                found |= {key: Figures(**figures) for key, figures in provenance.read(path).items()}
-        for line in (f"{name}\n", *lines(found), ""):
+                figures_by_row |= {key: Figures(**figures) for key, figures in provenance.read(path).items()}
+        for line in (f"{name}\n", *lines(figures_by_row), ""):
             shown.print(line)
     return int(failed > 0)
 
@@ -212,7 +216,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="TABLE", help="only phrasebook or multi30k")
     parser.add_argument("--workers", type=int, default=2, help="number of parallel trainings, with one thread each")
     parser.add_argument("--row", nargs=2, metavar=("TABLE", "MODEL"), help=argparse.SUPPRESS)  # one of those trainings
-    return told(run, parser.parse_args(arguments))
+    return run_command(run, parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -73,14 +73,14 @@ def main(job: Job) -> None:
     def decode() -> None:
         batches = [sentences] if job.rows > 1 else [[sentence] for sentence in sentences]
         for batch in batches:
-            found = translator.translate_batch(
+            results = translator.translate_batch(
                 batch,
                 max_batch_size=job.rows,
                 beam_size=job.beam,
                 min_decoding_length=job.length,
                 max_decoding_length=job.length,
             )
-            rounds.count(sum(len(each.hypotheses[0]) for each in found), len(batch))
+            rounds.count(sum(len(result.hypotheses[0]) for result in results), len(batch))
 
     rounds.repeat(decode)
 

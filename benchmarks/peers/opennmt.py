@@ -99,8 +99,8 @@ def measure_decoding(job: Job) -> None:
 
         def decode() -> None:
             with torch.inference_mode():
-                _, found = engine.infer_list(sentences)
-            rounds.count(sum(len(best[0].split()) + 1 for best in found), len(found))
+                _, results = engine.infer_list(sentences)
+            rounds.count(sum(len(best[0].split()) + 1 for best in results), len(results))
 
         rounds.repeat(decode)
 

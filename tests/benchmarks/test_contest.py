@@ -60,7 +60,7 @@ class Recorder(Rounds):
 
 def test_updates_that_warm_up_belong_to_no_round() -> None:
     recorder = Recorder()
-    updates = Updates(recorder, warm=2, each=2)
+    updates = Updates(recorder, warm=2, count=2)
     for tokens in range(1, 7):
         updates.done(tokens, 1)
     assert recorder.said == ["wait", "3 1", "4 1", "end", "5 1", "6 1", "end"]

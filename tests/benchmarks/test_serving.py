@@ -30,7 +30,7 @@ class Canned:
     def memory(self) -> int:
         return next(self._memory)
 
-    async def asked(self, *_: object) -> list[Answer]:
+    async def collect_answers(self, *_: object) -> list[Answer]:
         return next(self._answers)
 
 
