@@ -106,13 +106,13 @@ def without(source: str, target: str) -> tuple[str, str]:
     identifier (`_divide_no_words`).
     """
     plain = tuple(_BEHIND.sub("", text) for text in (source, target))
-    found = [_mark(text) for text in plain]
-    one, two = found
+    marks = [_mark(text) for text in plain]
+    one, two = marks
     if one and two and one.before and two.before and not _divide_no_words(one, two):
         return source, target
     behind = plain != (source, target)
     kept = []
-    for text, here, other, against in zip(plain, found, reversed(found), reversed(plain), strict=True):
+    for text, here, other, against in zip(plain, marks, reversed(marks), reversed(plain), strict=True):
         answered = behind or (here is not None and other is not None and here.mark == other.mark)
         kept.append(text.replace(here.mark, "", 1) if here and _is_one(here, against, answered) else text)
     return kept[0], kept[1]
@@ -121,10 +121,10 @@ def without(source: str, target: str) -> tuple[str, str]:
 def _mark(text: str) -> _Mark | None:
     if sum(map(text.count, MARKS)) != 1:
         return None
-    found = _MARKED.search(text)
-    if not found or _CODE.search(found[0]):
+    match = _MARKED.search(text)
+    if not match or _CODE.search(match[0]):
         return None
-    before, mark, rest = found.groups()
+    before, mark, rest = match.groups()
     letters = _LETTERS.match(rest)
     first = next(filter(str.isalpha, text), "")
     if before and (rest[0].isupper() or first.islower() or len(text.split()) > LABEL):
@@ -149,7 +149,7 @@ def _divide_no_words(source: _Mark, target: _Mark) -> bool:
     """
     if source.name.islower() and target.name.startswith(source.name):  # one that is declined: pg_controlu
         return False
-    one, other = ((each.before.casefold(), each.behind.casefold()) for each in (source, target))
+    one, other = ((mark.before.casefold(), mark.behind.casefold()) for mark in (source, target))
     for same, differ in ((0, 1), (1, 0)):
         if len(one[same]) >= PART and one[same] == other[same] and one[differ][:1] != other[differ][:1]:
             return False

@@ -138,12 +138,12 @@ def links(
     interrupted.
     """
     _library("alignment")
-    known, asked = ([pair for pair in each if pair.usable] for each in (also, pairs))
-    learnt = known + asked
+    background, wanted = ([pair for pair in group if pair.usable] for group in (also, pairs))
+    learnt = background + wanted
     turned = [Words(pair.target, pair.source) for pair in learnt]
-    tasks = [Task(method, turned if back else learnt, len(known)) for back in _directions(symmetrisation)]
-    found = (find or _in_processes)(tasks, processes, passed) if asked else []
-    places = zip(*found, strict=True)
+    tasks = [Task(method, turned if back else learnt, len(background)) for back in _directions(symmetrisation)]
+    directions = (find or _in_processes)(tasks, processes, passed) if wanted else []
+    places = zip(*directions, strict=True)
     return (_links(pair, next(places), symmetrisation) if pair.usable else frozenset() for pair in pairs)
 
 
@@ -151,9 +151,9 @@ def _links(pair: Words, places: Sequence[Places], symmetrisation: Symmetrisation
     """The links of a pair from the places that each direction has found."""
     source, target = pair.counts
     both = []
-    for back, each in zip(_directions(symmetrisation), places, strict=True):
+    for back, source_places in zip(_directions(symmetrisation), places, strict=True):
         matrix = _library("common").WordAlignmentMatrix(*((target, source) if back else (source, target)))
-        matrix.put_list(each)
+        matrix.put_list(source_places)
         if back:
             matrix.transpose()
         both.append(matrix)  # (source words, target words)
@@ -169,13 +169,13 @@ def _directions(symmetrisation: Symmetrisation) -> list[bool]:
 
 def _in_processes(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
     """What `_aligned` finds for each task. UserError if a process ends before that."""
-    found = list[list[Places]]()
+    answers: list[list[Places]] = []
     with ThreadPoolExecutor(len(tasks)) as readers, ExitStack() as children:
         for first in range(0, len(tasks), processes):
-            some = tasks[first : first + processes]
-            started = [children.enter_context(_process()) for _ in some]
-            found += readers.map(_answer, started, some, repeat(passed))
-    return found
+            batch = tasks[first : first + processes]
+            started = [children.enter_context(_process()) for _ in batch]
+            answers += readers.map(_answer, started, batch, repeat(passed))
+    return answers
 
 
 @contextmanager
@@ -219,12 +219,12 @@ def work() -> None:
     line = sys.stdin.readline()
     if line.endswith("\n"):
         method, pairs, first = json.loads(line)
-        for answer in _told(Task(Method(method), [Words(*pair) for pair in pairs], first)):
+        for answer in _align_or_report(Task(Method(method), [Words(*pair) for pair in pairs], first)):
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
 
 
-def _told(task: Task) -> Iterator[str | list[Places] | None]:
+def _align_or_report(task: Task) -> Iterator[str | list[Places] | None]:
     """Yield what `_aligned` yields, and the fault if there is one."""
     try:
         yield from _aligned(task)
@@ -243,9 +243,9 @@ def _aligned(task: Task) -> Iterator[list[Places] | None]:
     if task.method in _FROM_IBM1:
         model = getattr(alignment, _FROM_IBM1[task.method])(model)  # with the same pairs
         yield from _train(model)
-    found = [model.get_best_alignment(*sentence)[1].to_list() for sentence in sentences[task.first :]]
+    places = [model.get_best_alignment(*sentence)[1].to_list() for sentence in sentences[task.first :]]
     yield None
-    yield found
+    yield places
 
 
 def _train(model: Any) -> Iterator[None]:

@@ -53,13 +53,13 @@ class Alphabet:
         These are control, format and private-use characters (except joiners, which some scripts need), U+FFFD, and
         letters of a script that makes up less than a thousandth of the letters, counted by lines.
         """
-        found = [
+        characters = [
             Unusual(
                 side, character, reason, self._lines[character], examples.name(self._first[character]), examples.unit
             )
             for character, reason in self._reasons()
         ]
-        return sorted(found, key=lambda each: (-each.lines, each.character))
+        return sorted(characters, key=lambda entry: (-entry.lines, entry.character))
 
     def _reasons(self) -> Iterator[tuple[str, str]]:
         scripts: Counter[str] = Counter()

@@ -61,7 +61,7 @@ class Cleaner:
         self.read = self.kept = 0
         self.dropped = Counter(dict.fromkeys([*DROPPED, DUPLICATE], 0))
         self.changed = Counter(dict.fromkeys([ACCELERATORS, *CHANGED], 0))
-        self._seen = set[int]()
+        self._seen: set[int] = set()
 
     def __call__(self, unit: TranslationUnit) -> Entry | None:
         """Return the cleaned pair, or None if the unit is dropped."""

@@ -17,7 +17,7 @@ class Corpora(NamedTuple):
 
     places: tuple[str, ...]
     names: tuple[str, str]
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def corpora(files: Sequence[str | Path], wanted: Sequence[str] = ()) -> Corpora:
@@ -26,8 +26,8 @@ def corpora(files: Sequence[str | Path], wanted: Sequence[str] = ()) -> Corpora:
     """
     places = tuple(map(str, files))
     if len(places) == 2 and all(formats.is_json(place) and objects.is_of_one_language(place) for place in places):
-        place, found = objects.pattern(Path(places[0]), Path(places[1]))
-        return Corpora((place,), _two(wanted or found), (f"{place}: {found[0]}, {found[1]}",))
+        place, languages = objects.pattern(Path(places[0]), Path(places[1]))
+        return Corpora((place,), _two(wanted or languages), (f"{place}: {languages[0]}, {languages[1]}",))
     first = places[0]
     if len(places) == 2 and not wanted and not any(place.endswith(formats.ENDINGS) for place in places):
         both = side_by_side(Path(first), Path(places[1]))
@@ -43,12 +43,12 @@ def corpora(files: Sequence[str | Path], wanted: Sequence[str] = ()) -> Corpora:
             )
         return Corpora(places, _two(wanted))
     names, header = formats.languages(first, wanted)
-    told = f"columns {names[0]}, {names[1]}"
+    note = f"columns {names[0]}, {names[1]}"
     if header:
-        told = f"line {header} is a header and no pair, {told}"
+        note = f"line {header} is a header and no pair, {note}"
     elif first.endswith(COLUMNS):
-        told = f"no header, {told}"
-    return Corpora(places, _two(names), (f"{shown(first)}: {told}",))
+        note = f"no header, {note}"
+    return Corpora(places, _two(names), (f"{shown(first)}: {note}",))
 
 
 def side_by_side(source: Path, target: Path) -> Corpora:

@@ -65,7 +65,7 @@ class Dictionary:
     def _has(self, word: str) -> bool:
         """Whether this word is here, as it is written or in lower case, or without the punctuation around it."""
         begin, end = _letters(word)
-        return any({each, each.lower()} & self._best.keys() for each in (word, word[begin:end]))
+        return any({form, form.lower()} & self._best.keys() for form in (word, word[begin:end]))
 
     def translation(self, word: str) -> str | None:
         """The translation of a word: as it is written, or else in lower case, with the capitals put back; or else
@@ -80,14 +80,14 @@ class Dictionary:
         return None
 
 
-def _better(entry: Entry, known: Entry) -> bool:
-    """Whether an entry with capitals is to be preferred to the `known` one of the same word in lower case."""
-    return known.source != known.source.lower() and entry.probability > known.probability
+def _better(capitalized: Entry, lowercased: Entry) -> bool:
+    """Whether an entry with capitals is to be preferred to the `lowercased` one of the same word in lower case."""
+    return lowercased.source != lowercased.source.lower() and capitalized.probability > lowercased.probability
 
 
 def _letters(word: str) -> tuple[int, int]:
     """The part of a word without the punctuation before and after it."""
-    within = [place for place, each in enumerate(word) if unicodedata.category(each)[0] not in NO_LETTERS]
+    within = [place for place, character in enumerate(word) if unicodedata.category(character)[0] not in NO_LETTERS]
     return (within[0], within[-1] + 1) if within else (0, len(word))
 
 
@@ -105,7 +105,7 @@ def learn(pairs: Iterable[Linked], *, min_count: int = 1, min_probability: float
     less probable translations are left out after that.
     """
     counts = Counter((pair.source[source], pair.target[target]) for pair in pairs for source, target in pair.links)
-    totals = Counter[str]()
+    totals: Counter[str] = Counter()
     for (source, _), count in counts.items():
         totals[source] += count
     entries = (Entry(*words, count / totals[words[0]], count) for words, count in counts.items())
@@ -154,11 +154,11 @@ def _entry(fields: Sequence[str], where: str) -> Entry:
             f"between, found {shown(chr(9).join(fields))}"
         )
     try:
-        found = float(probability or 1)
+        number = float(probability or 1)
     except ValueError:
-        found = -1.0
-    if not 0 <= found <= 1:
+        number = -1.0
+    if not 0 <= number <= 1:
         raise UserError(f"{where}: expected a probability from 0 to 1, found {shown(probability)}")
     if not COUNT.fullmatch(count or "1"):
         raise UserError(f"{where}: expected how often the words are linked, found {shown(count)}")
-    return Entry(source, target, found, int(count or 1))
+    return Entry(source, target, number, int(count or 1))

@@ -45,8 +45,8 @@ def read_examples(
     files = {name: open_features(where, name) for name in features}
     texts = tuple(name for name in sources if name not in features)
     for number, lines in enumerate(read_texts(where, (*texts, target), list(files.values()))):
-        said = iter(lines)
-        yield Example(tuple(files[name][number] if name in files else next(said) for name in sources), lines[-1])
+        texts_left = iter(lines)
+        yield Example(tuple(files[name][number] if name in files else next(texts_left) for name in sources), lines[-1])
 
 
 class Development(NamedTuple):
@@ -62,17 +62,17 @@ def read_development(
     """The examples of a corpus that have a target and at least one source: there is nothing to judge others by.
     UserError if there are none.
     """
-    every = list(read_examples(where, sources, target, features))
-    kept = [example for example in every if not is_blank(example.target) and not all(map(is_blank, example.sources))]
-    found = Development(kept, Report(len(every), len(kept), len(every) - len(kept), too_long=0, ratio=0))
+    examples = list(read_examples(where, sources, target, features))
+    kept = [example for example in examples if not is_blank(example.target) and not all(map(is_blank, example.sources))]
+    development = Development(kept, Report(len(examples), len(kept), len(examples) - len(kept), too_long=0, ratio=0))
     if not kept:
-        raise UserError(f"{where}: the development corpus is empty" + (f": {found.report}" if every else ""))
-    return found
+        raise UserError(f"{where}: the development corpus is empty" + (f": {development.report}" if examples else ""))
+    return development
 
 
-def is_blank(given: Given) -> bool:
+def is_blank(value: Given) -> bool:
     """Whether it is a text without anything but white space, or an array without regions."""
-    return not (len(given) if isinstance(given, np.ndarray) else str(given).strip())
+    return not (len(value) if isinstance(value, np.ndarray) else str(value).strip())
 
 
 def open_features(where: str | Path | Sequence[str], name: str) -> FeatureFiles:
@@ -103,7 +103,7 @@ def read_texts(
             yield from formats.texts(place, names)
         else:
             paths = [_side(place, name) for name in names]
-            yield from beside(side_by_side(paths), paths[-1], [each.files[number] for each in arrays])
+            yield from beside(side_by_side(paths), paths[-1], [files.files[number] for files in arrays])
 
 
 def read_aligned(where: str | Path | Sequence[str], source: str, target: str) -> Iterator[tuple[Pair, Gold]]:
@@ -126,11 +126,11 @@ def sides(pairs: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[list[st
     """Yield blocks of `size` pairs (or tuples of more sides) as one list per side; the last block may be smaller."""
     rest = iter(pairs)
     for first in rest:
-        found = tuple([text] for text in first)
+        block = tuple([text] for text in first)
         for texts in islice(rest, size - 1):  # many long-lived pairs would slow garbage collection
-            for side, text in zip(found, texts, strict=True):
+            for side, text in zip(block, texts, strict=True):
                 side.append(text)
-        yield found
+        yield block
 
 
 def corpus_files(where: str | Path | Sequence[str], *names: str) -> list[Path]:
@@ -168,11 +168,11 @@ def _side(prefix: str, suffix: str) -> Path:
 
 def _first(paths: Iterable[Path]) -> Path:
     """The first path that exists. UserError if none does."""
-    wanted, *others = paths
-    for path in (wanted, *others):
+    wanted, *alternatives = paths
+    for path in (wanted, *alternatives):
         if path.exists():
             return path
-    raise UserError(f"{wanted}: no such file (nor {', '.join(path.name for path in others)})")
+    raise UserError(f"{wanted}: no such file (nor {', '.join(path.name for path in alternatives)})")
 
 
 def parallel(source: Path, target: Path) -> Iterator[Pair]:
@@ -190,11 +190,11 @@ def side_by_side(paths: Sequence[Path], needed: str = "every line needs its tran
     for number, lines in enumerate(together):
         if None in lines:
             more = [line is not None for line in lines]
-            counts = [number + each for each in more]
+            counts = [number + longer for longer in more]
             for rest in together:
                 counts = [count + (line is not None) for count, line in zip(counts, rest, strict=True)]
             first, second = paths[counts.index(max(counts))], paths[counts.index(min(counts))]
             first, second = sorted((first, second), key=paths.index)
-            found = dict(zip(paths, counts, strict=True))
-            raise UserError(f"{first} has {found[first]:,} lines, {second} has {found[second]:,}; {needed}")
+            lengths = dict(zip(paths, counts, strict=True))
+            raise UserError(f"{first} has {lengths[first]:,} lines, {second} has {lengths[second]:,}; {needed}")
         yield lines

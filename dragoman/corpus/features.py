@@ -106,21 +106,21 @@ class FeatureSource:
     name: str
     size: int
 
-    def read(self, given: Given) -> Array:
+    def read(self, value: Given) -> Array:
         """Read the regions (R, size) that a user gave: an array, the name of a .npy file, or nothing ("").
 
         An array of zeros counts as missing. UserError if it is not an array of that size.
         """
-        if isinstance(given, str) and not given.strip():
+        if isinstance(value, str) and not value.strip():
             return np.zeros((0, self.size), np.float32)
         where = self.name
-        if isinstance(given, str | Path):
-            where = str(given)
+        if isinstance(value, str | Path):
+            where = str(value)
             with _readable(where):
-                given = _array(np.load(given, allow_pickle=False))
-        if not isinstance(given, np.ndarray):
-            raise TypeError(f"{where}: expected an array or the name of a .npy file, found {type(given).__name__}")
-        regions = sound(given, where, self.size)
+                value = _array(np.load(value, allow_pickle=False))
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"{where}: expected an array or the name of a .npy file, found {type(value).__name__}")
+        regions = sound(value, where, self.size)
         return regions if regions.any() else regions[:0]
 
     def opened(self, path: Path) -> FeatureFile:
@@ -154,8 +154,8 @@ class FeatureSource:
 def sound(array: Array, where: str, size: int) -> Array:
     """Return an array as regions (R, size). UserError if it is not numeric, has another shape or is not finite."""
     if array.dtype.kind not in "fiu" or array.ndim not in (1, 2) or array.shape[-1] != size:
-        found = f"{array.dtype} of shape {array.shape}"
-        raise UserError(f"{where}: expected numbers of shape (regions, {size}) or ({size},), found {found}")
+        description = f"{array.dtype} of shape {array.shape}"
+        raise UserError(f"{where}: expected numbers of shape (regions, {size}) or ({size},), found {description}")
     with np.errstate(over="ignore"):
         array = array.astype(np.float32, copy=False)
     if not np.isfinite(array).all():
@@ -221,11 +221,11 @@ def _safetensors(path: Path) -> _Arrays:
     return _of_many(names, lambda name: file.get_tensor(name).float().numpy())
 
 
-def _array(found: Any) -> Array:
+def _array(content: Any) -> Array:
     """Return what numpy has read. ValueError if it is not an array."""
-    if not isinstance(found, np.ndarray):
-        raise ValueError(f"expected an array, found {type(found).__name__}")
-    return found
+    if not isinstance(content, np.ndarray):
+        raise ValueError(f"expected an array, found {type(content).__name__}")
+    return content
 
 
 def _of_one(array: Array) -> _Arrays:
@@ -239,8 +239,8 @@ def _check(axes: int) -> None:
 
 
 def _of_many(names: list[str], read: Callable[[str], Array]) -> _Arrays:
-    known = set(names)
-    missing = next((number for number in range(len(names)) if str(number) not in known), None)
+    distinct = set(names)
+    missing = next((number for number in range(len(names)) if str(number) not in distinct), None)
     if missing is not None:
         raise ValueError(f"expected arrays named 0 to {len(names) - 1}, there is no {missing}")
     return _Arrays(len(names), lambda line: read(str(line)))

@@ -23,8 +23,8 @@ class Report(NamedTuple):
             "too long": self.too_long,
             "of unlike lengths": self.ratio,
         }
-        told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
-        return f"{self.kept:,} of {self.pairs:,} pairs" + (f" (left out: {told})" if told else "")
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+        return f"{self.kept:,} of {self.pairs:,} pairs" + (f" (left out: {left_out})" if left_out else "")
 
 
 class Filters:

@@ -59,11 +59,11 @@ def is_json(place: str) -> bool:
 
 def files(place: str, names: Sequence[str]) -> list[Path]:
     """Return the files that this name stands for. UserError if one is missing."""
-    each = [place.replace(objects.EACH, name) for name in names] if objects.EACH in place else [place]
-    for path in each:
+    paths = [place.replace(objects.EACH, name) for name in names] if objects.EACH in place else [place]
+    for path in paths:
         if not existing(path).exists():
             raise UserError(f"{path}: no such file")
-    return list(map(existing, each))
+    return list(map(existing, paths))
 
 
 def check_template(prefix: str) -> None:
@@ -98,4 +98,4 @@ FORMATS = {
     ".xlf": CorpusFormat(xml.read_xliff, xml.xliff_languages),
     ".parquet": CorpusFormat(parquet.read, parquet.languages, packed=False),
 }
-ENDINGS = (*FORMATS, *(ending + PACKED for ending, each in FORMATS.items() if each.packed))
+ENDINGS = (*FORMATS, *(ending + PACKED for ending, corpus_format in FORMATS.items() if corpus_format.packed))

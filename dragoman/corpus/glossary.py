@@ -46,7 +46,7 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
         if term.key in lines:
             raise UserError(f"{place}: {shown(source)} is in line {lines[term.key]} already; give its forms there")
         lines[term.key] = line
-        forms = tuple(dict.fromkeys(form.strip() for each in targets for form in each.split(FORMS) if form.strip()))
+        forms = tuple(dict.fromkeys(form.strip() for cell in targets for form in cell.split(FORMS) if form.strip()))
         terms.append(term._replace(forms=() if forms == (source,) else forms))
     return terms
 

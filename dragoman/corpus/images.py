@@ -49,8 +49,8 @@ class Network:
     def __call__(self, paths: Sequence[Path]) -> npt.NDArray[np.float32]:
         """The features of these images: (images, regions, size), or (images, size) with layer `global`."""
         images = torch.stack([self._image(path) for path in paths]).to(self._device)
-        found = self._regions(images) if self._layer == "regions" else self._global(images)
-        numbers: npt.NDArray[np.float32] = found.float().cpu().numpy()
+        features = self._regions(images) if self._layer == "regions" else self._global(images)
+        numbers: npt.NDArray[np.float32] = features.float().cpu().numpy()
         return numbers
 
     def _image(self, path: Path) -> Tensor:
@@ -98,19 +98,19 @@ def images(folder: Path, names: Path | None) -> list[Path | None]:
     """The images of a folder: those listed in the file `names`, one per line (None for a blank line), or without it all
     images, sorted by name. UserError if there are none, or one is missing.
     """
-    found: list[Path | None]
+    paths: list[Path | None]
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder")
     if names is None:
-        found = [*sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)]
+        paths = [*sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)]
     else:
-        found = [folder / name.strip() if name.strip() else None for name in read_lines(names)]
-        for number, path in enumerate(found, start=1):
+        paths = [folder / name.strip() if name.strip() else None for name in read_lines(names)]
+        for number, path in enumerate(paths, start=1):
             if path and not path.is_file():
                 raise UserError(f"{names}:{number}: {path}: no such file")
-    if not any(found):
+    if not any(paths):
         raise UserError(f"{names or folder}: no images")
-    return found
+    return paths
 
 
 def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
@@ -127,15 +127,15 @@ def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
     except (OSError, RuntimeError, ValueError, KeyError, EOFError, UnpicklingError, SafetensorError) as error:
         if weights is None:
             raise UserError(_unreachable(kind, error)) from error
-        raise UserError(f"{weights}: not the weights of {LIBRARY}{kind} ({_told(error)})") from error
+        raise UserError(f"{weights}: not the weights of {LIBRARY}{kind} ({_reason(error)})") from error
     return network
 
 
 def _unreachable(kind: str, error: Exception) -> str:
-    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({_told(error)}); name a file of them with --weights"
+    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({_reason(error)}); name a file of them with --weights"
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """The first line of an error."""
     return str(error).partition("\n")[0] or type(error).__name__
 
@@ -149,4 +149,6 @@ def library() -> tuple[Any, Any]:
     except ModuleNotFoundError as error:
         raise missing_library(error.name, "images") from error
     except RuntimeError as error:
-        raise UserError(f"torchvision does not fit this torch ({_told(error)}); install both from one index") from error
+        raise UserError(
+            f"torchvision does not fit this torch ({_reason(error)}); install both from one index"
+        ) from error

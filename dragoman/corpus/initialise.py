@@ -41,20 +41,23 @@ def initialise(
     _check(source, target, config)
     places, names, named = _corpora(source, target, columns)
     prefix = places[0] if places else ""
-    found = dev or (_beside(prefix, *names) if prefix else None)
-    if found:
-        next(read_pairs(found, *names), None)  # raises UserError if it cannot be read
+    dev_prefix = dev or (_beside(prefix, *names) if prefix else None)
+    if dev_prefix:
+        next(read_pairs(dev_prefix, *names), None)  # raises UserError if it cannot be read
     folder = config.with_name(f"{config.stem}-data")
     with ExitStack() as stack:
-        if prefix and found:
-            corpus, told = Corpus(prefix, found, *names), f"training pairs: {prefix}; development pairs: {found}"
+        if prefix and dev_prefix:
+            corpus, note = (
+                Corpus(prefix, dev_prefix, *names),
+                f"training pairs: {prefix}; development pairs: {dev_prefix}",
+            )
         else:
             stack.enter_context(_new(folder, names))
             # the files themselves where they have no prefix in common
             pairs = partial(read_pairs, prefix, *names) if prefix else partial(parallel, source, target or source)
-            corpus, told = _copied(pairs, str(source), names, folder, found)
+            corpus, note = _copied(pairs, str(source), names, folder, dev_prefix)
         sample = look(corpus.train, corpus.source, corpus.target)
-        about = [str(sample), told, *named]
+        about = [str(sample), note, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)
     return [*about, *_advice(corpus, sample.pairs, str(source))]
 
@@ -101,10 +104,10 @@ def _write(path: Path, values: Config, about: Sequence[str]) -> None:
 def _is_schema(path: Path) -> bool:
     """Whether an earlier `init` wrote the file."""
     try:
-        found = from_json("\n".join(read_lines(path)))
+        schema = from_json("\n".join(read_lines(path)))
     except (UserError, ValueError):
         return False
-    return isinstance(found, dict) and found.get("title") == document.TITLE
+    return isinstance(schema, dict) and schema.get("title") == document.TITLE
 
 
 @contextmanager
@@ -131,22 +134,22 @@ def _copied(
     copied = copy(pairs, named, folder, names, aside=not dev)
     corpus = Corpus(str(folder / "train"), dev or str(folder / "dev"), *names)
     if dev:
-        told = f"{copied.train:,} pair{'s' * (copied.train != 1)} copied to {corpus.train}; development pairs: {dev}"
+        note = f"{copied.train:,} pair{'s' * (copied.train != 1)} copied to {corpus.train}; development pairs: {dev}"
     else:
         aside = f"{copied.dev:,} pair{'s' * (copied.dev != 1)} set aside in {corpus.dev}"
-        told = f"no development pairs given (--dev) or found: {aside}"
-    return corpus, told + copied.left_out
+        note = f"no development pairs given (--dev) or found: {aside}"
+    return corpus, note + copied.left_out
 
 
 def _corpora(source: Path, target: Path | None, columns: Sequence[str]) -> Corpora:
     """UserError also where a language could not be the end of a file's name: the pairs may have to be copied."""
     if target is not None and columns:
         raise UserError("--columns: is for one file of columns, and there are two files")
-    found = corpora([source], columns) if target is None else side_by_side(source, target)
-    for name in found.names:
+    pairs = corpora([source], columns) if target is None else side_by_side(source, target)
+    for name in pairs.names:
         if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):
             raise UserError(f"{shown(source)}: '{name}' cannot be the end of a file's name; call the column otherwise")
-    return found
+    return pairs
 
 
 def _beside(prefix: str, source: str, target: str) -> str | None:
@@ -156,11 +159,11 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
     folder, name = Path(prefix).parent, Path(prefix).name
     for usual in DEVELOPMENT:
         for candidate in (name.replace("train", usual), usual):
-            found = str(folder / candidate)
+            dev_prefix = str(folder / candidate)
             try:
-                corpus_files(found, source, target)
+                corpus_files(dev_prefix, source, target)
             except UserError:
                 continue
-            if found != prefix:
-                return found
+            if dev_prefix != prefix:
+                return dev_prefix
     return None

@@ -22,9 +22,9 @@ def folders(environment: Mapping[str, str]) -> list[Path]:
 
 def find(language: str, where: Sequence[Path]) -> list[Path]:
     """Return the catalogues of a language. If there are none, UserError names the languages with the most."""
-    found = [path for folder in where for path in sorted((folder / language / CATALOGUES).glob("*.mo"))]
-    if found:
-        return found
+    paths = [path for folder in where for path in sorted((folder / language / CATALOGUES).glob("*.mo"))]
+    if paths:
+        return paths
     there = Counter(path.parent.parent.name for folder in where for path in folder.glob(f"*/{CATALOGUES}/*.mo"))
     most = ", ".join(f"{name} ({count:,})" for name, count in there.most_common(10))
     if not there:
@@ -54,25 +54,25 @@ def left_out(damaged: Sequence[str], paths: Sequence[Path]) -> str:
 def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> dict[str, str]:
     """Return the package of each domain that dpkg knows."""
     wanted = {os.path.abspath(path): path.stem for path in paths}
-    found: dict[str, str] = {}
-    for each in sorted(lists.glob("*.list")):
-        for line in each.read_text("utf-8", errors="replace").split("\n"):
+    packages: dict[str, str] = {}
+    for file_list in sorted(lists.glob("*.list")):
+        for line in file_list.read_text("utf-8", errors="replace").split("\n"):
             if line.endswith(".mo") and line in wanted:
-                found.setdefault(wanted[line], each.stem.partition(":")[0])
-    return found
+                packages.setdefault(wanted[line], file_list.stem.partition(":")[0])
+    return packages
 
 
 def table(
     counts: Mapping[str, int], packages: Mapping[str, str], rows: int, docs: Path = Path("/usr/share/doc")
 ) -> str:
     """Return a table of the domains with the most pairs, at most `rows`, each with the licence file of its package."""
-    told = []
-    for domain, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:rows]:
+    lines = []
+    for domain, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:rows]:
         package = packages.get(domain, "")
         licence = docs / package / "copyright" if package else None
         where = str(licence) if licence and licence.is_file() else "licence not found"
-        told.append(f"{domain:<36}{count:>12,}  {where}")
+        lines.append(f"{domain:<36}{count:>12,}  {where}")
     if len(counts) > rows:
         rest = sum(counts.values()) - sum(sorted(counts.values(), reverse=True)[:rows])
-        told.append(f"{f'{len(counts) - rows:,} more':<36}{rest:>12,}  --rows N shows more")
-    return "\n".join(told)
+        lines.append(f"{f'{len(counts) - rows:,} more':<36}{rest:>12,}  --rows N shows more")
+    return "\n".join(lines)

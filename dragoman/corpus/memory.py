@@ -87,7 +87,7 @@ class Nearest:
         if not source or len(source) > LONGEST:
             return []
         rows, scores = self._scored(source, words)
-        matches = dict[str, Match]()
+        matches: dict[str, Match] = {}
         for place in np.argsort(-scores, kind="stable"):
             row, score = rows[place], float(scores[place])
             target = self._targets[row]
@@ -147,7 +147,7 @@ def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, 
         (_similarity(text, pair.source) + _similarity(words, _split(pair.source, tokenise)), number, pair)
         for _, number, pair in (candidates if 0 < len(text) <= LONGEST else ())
     )
-    matches = dict[str, Match]()
+    matches: dict[str, Match] = {}
     for both, _, pair in sorted(scored, key=itemgetter(0, 1), reverse=True):
         matches.setdefault(pair.target, Match(pair.target, float(both / 2), pair.source))
     return list(matches.values())[:count]

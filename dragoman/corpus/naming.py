@@ -58,64 +58,64 @@ def is_same_language(name: str, other: str) -> bool:
     return is_language(name) and _first(name) == _first(other)
 
 
-def match(names: Sequence[str], found: Sequence[str]) -> tuple[int | None, ...]:
-    """Return the index in `found` of each name, or None if it is not there.
+def match(names: Sequence[str], languages: Sequence[str]) -> tuple[int | None, ...]:
+    """Return the index in `languages` of each name, or None if it is not there.
 
     A name means the language that is spelt like it (but for case, and `_` for `-`), or else the only one with the same
     first part: en and en-US. Of the rest, a name that is no language's (source, mt) means the language that is left
     in its place, and any name one that is UNSAID.
     """
     places: dict[int, int] = {}
-    left = dict(enumerate(found))
+    left = dict(enumerate(languages))
     for same in (_code, _first):
         for number, name in enumerate(names):
-            hits = [place for place, language in left.items() if language and same(language) == same(name)]
+            hits = [place for place, candidate in left.items() if candidate and same(candidate) == same(name)]
             if number not in places and len(hits) == 1:
                 places[number] = hits[0]
                 del left[hits[0]]
     rest = [number for number in range(len(names)) if number not in places]
     if len(rest) == len(left):
         fits = zip(rest, left, strict=True)
-        places |= {number: place for number, place in fits if not (found[place] and is_language(names[number]))}
+        places |= {number: place for number, place in fits if not (languages[place] and is_language(names[number]))}
     return tuple(places.get(number) for number in range(len(names)))
 
 
-def variants(names: Sequence[str], found: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+def variants(names: Sequence[str], languages: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """As `match`, but a name that several languages share means all of them: en is en-US and en-GB."""
-    places = match(names, found)
-    left = [place for place in range(len(found)) if place not in places]
+    places = match(names, languages)
+    left = [place for place in range(len(languages)) if place not in places]
     return tuple(
-        tuple(other for other in left if found[other] and _first(found[other]) == _first(name))
+        tuple(other for other in left if languages[other] and _first(languages[other]) == _first(name))
         if place is None
         else (place,)
         for name, place in zip(names, places, strict=True)
     )
 
 
-def matched(names: Sequence[str], found: Sequence[str], where: str) -> tuple[int, ...]:
+def matched(names: Sequence[str], languages: Sequence[str], where: str) -> tuple[int, ...]:
     """As `match`, but raises UserError if a name is not there."""
-    places = match(names, found)
+    places = match(names, languages)
     if None in places:
-        raise missing([name for name, place in zip(names, places, strict=True) if place is None], found, where)
+        raise missing([name for name, place in zip(names, places, strict=True) if place is None], languages, where)
     return tuple(place for place in places if place is not None)
 
 
-def missing(names: Sequence[str], found: Sequence[str], where: str) -> UserError:
+def missing(names: Sequence[str], languages: Sequence[str], where: str) -> UserError:
     """The error for names that no language has."""
-    there = ", ".join((each or "one without a name")[:SHOWN] for each in found[:SHOWN])
+    there = ", ".join((language or "one without a name")[:SHOWN] for language in languages[:SHOWN])
     return UserError(f"{where}: has no {' or '.join(names)} (it has: {there or 'none'})")
 
 
-def two(found: Sequence[str], wanted: Sequence[str], where: str) -> Columns:
+def two(languages: Sequence[str], wanted: Sequence[str], where: str) -> Columns:
     """Return the two languages of the pairs: the `wanted` ones, or the only two; unnamed ones are called `source` and
     `target`. UserError if this is ambiguous.
     """
     if wanted:
-        matched(wanted, found, where)
+        matched(wanted, languages, where)
         return Columns(tuple(wanted))
-    if len(found) == 2:
-        return Columns(tuple(name or plain for name, plain in zip(found, PLAIN, strict=True)))
-    return Columns(two_of(found, wanted, where, "languages that it has"))
+    if len(languages) == 2:
+        return Columns(tuple(name or plain for name, plain in zip(languages, PLAIN, strict=True)))
+    return Columns(two_of(languages, wanted, where, "languages that it has"))
 
 
 def two_of(
@@ -133,20 +133,20 @@ def two_of(
     two = tuple(wanted or (called if len(called) == 2 else names))
     if len(two) == 2 and set(two) <= set(names):
         return two
-    found = ", ".join(each[:SHOWN] for each in there[:SHOWN]) or "none"
+    shown = ", ".join(column[:SHOWN] for column in there[:SHOWN]) or "none"
     if len(there) < 2:
-        raise UserError(f"{where}: expected texts in two languages (it has: {found})")
-    raise UserError(f"{where}: {len(there)} columns; which two? Say --columns NAME,NAME, {named} (it has: {found})")
+        raise UserError(f"{where}: expected texts in two languages (it has: {shown})")
+    raise UserError(f"{where}: {len(there)} columns; which two? Say --columns NAME,NAME, {named} (it has: {shown})")
 
 
 def names_columns(cells: Sequence[str]) -> bool:
     """Whether a first row looks like a header: all of its cells differ in more than letter case, at least two of them
     (both, if there are two) are usual names of columns, and none looks like a sentence.
     """
-    different = {each.strip().lower() for each in cells}
+    different = {cell.strip().lower() for cell in cells}
     named = sum(map(is_name, cells))
-    other = all(len(each.split()) <= 3 and each[-1:] not in (".", "!", "?") for each in cells)
-    return len(different) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and other
+    short = all(len(cell.split()) <= 3 and cell[-1:] not in (".", "!", "?") for cell in cells)
+    return len(different) == len(cells) and named >= 2 and (named == len(cells) or len(cells) > 2) and short
 
 
 def is_name(cell: str) -> bool:

@@ -39,22 +39,22 @@ class NgramIndex:
         tell little and cost most.
         """
         wanted = np.unique(_ngrams([text], self._size)[0])
-        every = np.concatenate([np.empty(0, np.uint32), *self._lists(wanted)])
-        every.sort()  # a text stands once in the list of an n-gram, and so as often as it shares one
-        begins = np.flatnonzero(np.r_[True, every[1:] != every[:-1]][: len(every)])
-        found, shared = every[begins], np.diff(begins, append=len(every)).astype(np.float32)
-        scores = shared / (self._sizes[found] + len(wanted))
-        if len(found) > count:
+        postings = np.concatenate([np.empty(0, np.uint32), *self._lists(wanted)])
+        postings.sort()  # a text stands once in the list of an n-gram, and so as often as it shares one
+        begins = np.flatnonzero(np.r_[True, postings[1:] != postings[:-1]][: len(postings)])
+        candidates, shared = postings[begins], np.diff(begins, append=len(postings)).astype(np.float32)
+        scores = shared / (self._sizes[candidates] + len(wanted))
+        if len(candidates) > count:
             least = np.partition(scores, -count)[-count]
-            above, equal = found[scores > least], found[scores == least]
-            found = np.append(above, equal[: count - len(above)])
-        return np.sort(found)
+            above, equal = candidates[scores > least], candidates[scores == least]
+            candidates = np.append(above, equal[: count - len(above)])
+        return np.sort(candidates)
 
     def _lists(self, wanted: Numbers) -> list[Numbers]:
         """The texts that have each of these n-grams, the shortest lists first, as far as they are read."""
         places = np.searchsorted(self._ngrams, wanted)
-        known = places < len(self._ngrams)
-        places = places[known][self._ngrams[places[known]] == wanted[known]]
+        inside = places < len(self._ngrams)
+        places = places[inside][self._ngrams[places[inside]] == wanted[inside]]
         lengths = self._offsets[places + 1] - self._offsets[places]
         order = np.argsort(lengths, kind="stable")
         few = np.cumsum(lengths[order]) <= POSTINGS
@@ -79,7 +79,7 @@ def _postings(texts: Sequence[str], first: int, size: int) -> NDArray[np.uint64]
     """N-gram and text of each posting, as the high and the low half of a number; `first` is the first text's."""
     hashes, counts = _ngrams(texts, size)
     numbers = np.repeat(np.arange(first, first + len(texts), dtype=np.uint64), counts)
-    found = hashes.astype(np.uint64) << np.uint64(32) | numbers
-    found.sort()
-    distinct: NDArray[np.uint64] = found[np.r_[True, found[1:] != found[:-1]][: len(found)]]
+    postings = hashes.astype(np.uint64) << np.uint64(32) | numbers
+    postings.sort()
+    distinct: NDArray[np.uint64] = postings[np.r_[True, postings[1:] != postings[:-1]][: len(postings)]]
     return distinct

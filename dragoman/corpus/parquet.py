@@ -20,7 +20,7 @@ def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
         for name in names:
             if name not in there:
                 what = "is no column of texts" if name in file.schema_arrow.names else "is no column"
-                raise UserError(f"{path}: {name}: {what} (it has: {', '.join(each[:SHOWN] for each in there[:SHOWN])})")
+                raise UserError(f"{path}: {name}: {what} (it has: {', '.join(n[:SHOWN] for n in there[:SHOWN])})")
         for batch in file.iter_batches(ROWS, columns=list(dict.fromkeys(names))):
             for row in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
                 yield TranslationUnit(tuple(cell(text or "") for text in row))

@@ -42,8 +42,8 @@ def write(
     source belongs to a part by its key and the seed, whatever the order of the rows. All files appear when everything
     is written, and none if anything fails. UserError where one exists, or nothing would be left to train on.
     """
-    found = paths(prefix, sizes)
-    _refuse(found.values())
+    part_paths = paths(prefix, sizes)
+    _refuse(part_paths.values())
     prefix.parent.mkdir(parents=True, exist_ok=True)
     lots = array("Q")
     with TemporaryFile("w+", encoding="utf-8", newline="\n", dir=prefix.parent) as spool:
@@ -51,15 +51,15 @@ def write(
             spool.write(f"{entry.source}\t{entry.target}\t{origin}\t{entry.context}\n")
             lots.append(lot(entry.key, seed))
         spool.seek(0)
-        _refuse(found.values())  # reading takes time, and what is there by now is somebody else's
+        _refuse(part_paths.values())  # reading takes time, and what is there by now is somebody else's
         wanted = {part: size for part, size in sizes.items() if size}
         if len(lots) <= sum(wanted.values()):
-            raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{each}' for each in wanted)}")
+            raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{name}' for name in wanted)}")
         part_of = divided(lots, wanted)
-        counts = dict.fromkeys(found, 0)
+        counts = dict.fromkeys(part_paths, 0)
         try:
             with ExitStack() as stack:
-                files = {part: stack.enter_context(write_atomically(path)) for part, path in found.items()}
+                files = {part: stack.enter_context(write_atomically(path)) for part, path in part_paths.items()}
                 for file in files.values():
                     file.write("\t".join([*names, third, CONTEXT]) + "\n")
                 for number, line in zip(lots, spool, strict=True):
@@ -67,10 +67,10 @@ def write(
                     files[part].write(line)
                     counts[part] += 1
         except BaseException:  # some of them may be there already, and are a part of a corpus
-            for path in found.values():
+            for path in part_paths.values():
                 path.unlink(missing_ok=True)
             raise
-    return {found[part]: count for part, count in counts.items()}
+    return {part_paths[part]: count for part, count in counts.items()}
 
 
 def _refuse(paths: Iterable[Path]) -> None:
@@ -87,13 +87,13 @@ def lot(key: str, seed: int) -> int:
 
 def divided(lots: "array[int]", sizes: dict[str, int]) -> dict[int, str]:
     """The part of each lot that is not trained on: the first lots that fit, in ascending order."""
-    found: dict[int, str] = {}
+    part_of: dict[int, str] = {}
     rest = zip(*np.unique(np.frombuffer(lots, np.uint64), return_counts=True), strict=True)
     for part, size in sizes.items():
         for number, count in rest:
             if count <= size:
-                found[int(number)] = part
+                part_of[int(number)] = part
                 size -= int(count)
             if not size:
                 break
-    return found
+    return part_of

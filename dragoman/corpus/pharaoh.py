@@ -44,9 +44,9 @@ class Gold(NamedTuple):
         return " ".join(f"{s}{'-' if (s, t) in self.sure else '?'}{t}" for s, t in links)
 
 
-def pharaoh(found: Iterable[Link]) -> str:
+def pharaoh(links: Iterable[Link]) -> str:
     """The links as a Pharaoh line such as `0-0 1-2`, each as source word and target word."""
-    return " ".join(f"{source}-{target}" for source, target in sorted(found))
+    return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 def read_pharaoh(line: str, where: str = "alignment", *, one_based: bool = False) -> Gold:
@@ -81,5 +81,5 @@ def without_word_0(gold: Sequence[Gold]) -> bool:
     """Whether these links, more than a few, are counted from 0 and have no word 0 on either side. They are likely to be
     meant to count words from 1.
     """
-    links = [link for each in gold if each.first == 0 for link in each.possible]
+    links = [link for sentence in gold if sentence.first == 0 for link in sentence.possible]
     return len(links) > FEW and all(min(link) > 0 for link in links)

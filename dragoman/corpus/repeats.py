@@ -21,17 +21,20 @@ def describe_repeats(
     sources = sources or (source,)
     place = sources.index(source)
     examples = NumberedCorpus(dev, sources, target)
-    asked = defaultdict[str, dict[int, str]](dict)  # the targets of each source, by the number of the pair
+    dev_targets = defaultdict[str, dict[int, str]](dict)  # the targets of each source, by the number of the pair
     for number, pair in enumerate(_pairs(examples, place)):
         if pair.source and pair.target:
-            asked[pair.source][number] = pair.target
-    known, same = set[int](), set[int]()
-    for said, translation in _pairs(NumberedCorpus(train, sources, target), place):
-        if said in asked:
-            known |= asked[said].keys()
-            same |= {number for number, wanted in asked[said].items() if wanted == translation}
-    found = {"pair also in the training data": same, "source in the training data with another target": known - same}
-    return [Finding.of(name, sorted(numbers), examples) for name, numbers in found.items() if numbers]
+            dev_targets[pair.source][number] = pair.target
+    repeated, same = set[int](), set[int]()
+    for train_source, translation in _pairs(NumberedCorpus(train, sources, target), place):
+        if train_source in dev_targets:
+            repeated |= dev_targets[train_source].keys()
+            same |= {number for number, wanted in dev_targets[train_source].items() if wanted == translation}
+    repeats = {
+        "pair also in the training data": same,
+        "source in the training data with another target": repeated - same,
+    }
+    return [Finding.of(name, sorted(numbers), examples) for name, numbers in repeats.items() if numbers]
 
 
 def _pairs(examples: NumberedCorpus, place: int) -> Iterator[Pair]:

@@ -36,14 +36,14 @@ def spread(items: Iterable[Item], most: int) -> tuple[list[Item], int]:
     """All items if there are at most `most`, otherwise every 2nd, 4th, 8th, ...; and how many there are in all. They
     are read once.
     """
-    found, step, count = list[Item](), 1, 0
+    chosen, step, count = list[Item](), 1, 0
     for item in items:
         if count % step == 0:
-            found.append(item)
+            chosen.append(item)
         count += 1
-        if len(found) > most:
-            found, step = found[::2], 2 * step
-    return found, count
+        if len(chosen) > most:
+            chosen, step = chosen[::2], 2 * step
+    return chosen, count
 
 
 class Inventory(NamedTuple):
@@ -99,26 +99,26 @@ class SharedSpans:
 
     def __init__(self) -> None:
         self._finders = {kind: Protection([KINDS[kind]()]) for kind in SPANS}
-        self._same = Counter[str]()
-        self._some = list[tuple[str, ...]]()  # the kinds of each pair
+        self._same: Counter[str] = Counter()
+        self._kinds_by_pair: list[tuple[str, ...]] = []  # the kinds of each pair
 
     def add(self, pair: Pair) -> None:
-        if len(self._some) == LOOKED:
+        if len(self._kinds_by_pair) == LOOKED:
             return
-        there = list[str]()
+        there: list[str] = []
         for kind, finder in self._finders.items():
             source, target = (sorted(text[begin:end] for begin, end in finder.find(text)) for text in pair)
             self._same[kind] += bool(source) and source == target
             there += [kind] if source or target else []
-        self._some.append(tuple(there))
+        self._kinds_by_pair.append(tuple(there))
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds that are nearly always the same, if enough pairs have any of them."""
-        counts = Counter(kind for there in self._some for kind in there)
+        counts = Counter(kind for there in self._kinds_by_pair for kind in there)
         same = [kind for kind in SPANS if self._same[kind] and self._same[kind] >= SAME * counts[kind]]
-        pairs = sum(1 for there in self._some if set(same).intersection(there))
-        return tuple(same) if pairs >= max(FEWEST, COMMON * len(self._some)) else ()
+        pairs = sum(1 for there in self._kinds_by_pair if set(same).intersection(there))
+        return tuple(same) if pairs >= max(FEWEST, COMMON * len(self._kinds_by_pair)) else ()
 
 
 def look(where: str, source: str, target: str) -> Sample:
@@ -145,9 +145,9 @@ def look(where: str, source: str, target: str) -> Sample:
             shared.add(pair)
             normalised = Pair(*map(normalise, pair))
             for side, text in enumerate(normalised):
-                found = [text[begin:end] for begin, end in punctuation(text)]
-                words[side].update(found)
-                lengths.append(len(found))
+                tokens = [text[begin:end] for begin, end in punctuation(text)]
+                words[side].update(tokens)
+                lengths.append(len(tokens))
                 apart += len(APART.findall(text))
                 together += len(TOGETHER.findall(text))
             yield Pair(*(text[:EXAMPLE_CHARACTERS] for text in normalised))

@@ -38,7 +38,7 @@ class Distribution(NamedTuple):
         return cls(float(values.mean()), float(median), float(most), float(values.max()))
 
     def __str__(self) -> str:
-        median, most, maximum = (f"{round(each, 1):.6g}" for each in (self.median, self.most, self.maximum))
+        median, most, maximum = (f"{round(number, 1):.6g}" for number in (self.median, self.most, self.maximum))
         return f"mean {self.mean:.1f}, median {median}, 95 % {most}, max {maximum}"
 
 
@@ -123,7 +123,7 @@ def describe_spans(
 ) -> SpanReport:
     """Read a corpus and report on the spans that training puts marks for."""
     first = second = both = 0
-    alone = list[int]()
+    alone: list[int] = []
     examples = NumberedCorpus(where, sources, target)
     for number, example in enumerate(examples):
         text = str(example.sources[sources.index(source)])
@@ -154,7 +154,7 @@ class FeatureReport(NamedTuple):
 
 def describe_features(file: FeatureFile) -> FeatureReport:
     """Read the arrays of a file and report on them. UserError if one is not sound."""
-    read = ((len(each), each.sum(dtype=np.float64), np.square(each, dtype=np.float64).sum()) for each in file)
+    read = ((len(array), array.sum(dtype=np.float64), np.square(array, dtype=np.float64).sum()) for array in file)
     regions, sums, squares = np.array(list(read)).T
     mean, square = np.array([sums.sum(), squares.sum()]) / max(1, regions.sum() * file.size)
     none = np.flatnonzero(regions == 0)

@@ -94,13 +94,13 @@ def misaligned(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64])
 
 def shifted(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> Lines:
     """The first pair of each block whose lengths correlate clearly better if the targets are moved a few lines."""
-    found = []
+    blocks = []
     for begin in range(0, len(source) - BLOCK + 1, BLOCK):
         inner = np.arange(begin + max(SHIFTS), begin + BLOCK - max(SHIFTS))
         straight = _correlation(source[inner], target[inner])
         if max(_correlation(source[inner], target[inner + shift]) for shift in SHIFTS) > straight + SHIFT_GAIN:
-            found.append(begin)
-    return np.array(found, np.int64)
+            blocks.append(begin)
+    return np.array(blocks, np.int64)
 
 
 def _correlation(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:

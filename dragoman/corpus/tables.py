@@ -41,16 +41,16 @@ def read_table(path: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     header names other languages.
     """
     if path.endswith(OBJECTS):
-        objects = ((f"{shown(path)}:{found.line}", found.values) for found in _objects(path))
+        objects = ((f"{shown(path)}:{entry.line}", entry.values) for entry in _objects(path))
         yield from values(objects, names, shown(path))
         return
-    every = rows(path)
-    first = next(every, None)
+    table_rows = rows(path)
+    first = next(table_rows, None)
     if first is None:
         return
     places = _places(first, names, path)
     width = len(first.cells) if places else len(names)
-    for row in every if places else chain([first], every):
+    for row in table_rows if places else chain([first], table_rows):
         if len(row.cells) != width:
             raise UserError(_ragged(path, row, width, () if places else names))
         yield tuple(cell(row.cells[place]) for place in places or range(width))
@@ -65,15 +65,15 @@ def header(path: str, names: Sequence[str]) -> Row | None:
 def row_lines(path: str, names: Sequence[str]) -> Iterator[int]:
     """The line that each row of `read_table` begins on."""
     if path.endswith(OBJECTS):
-        return (found.line for found in _objects(path))
+        return (row.line for row in _objects(path))
     named = header(path, names)
     return (row.line for row in rows(path) if named is None or row.line > named.line)
 
 
 def about_header(path: str, names: Sequence[str]) -> str | None:
     """A note for the user if the first row is taken for a header."""
-    found = header(path, names)
-    return f"line {found.line} is a header and no pair, columns {', '.join(found.cells)}" if found else None
+    row = header(path, names)
+    return f"line {row.line} is a header and no pair, columns {', '.join(row.cells)}" if row else None
 
 
 def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
@@ -87,7 +87,7 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     if path.endswith(OBJECTS):
         return keyed((row.values for row in _objects(path)), wanted, shown(path) if wanted else where, named)
     first = next(rows(path), None)
-    cells = [each.strip() for each in first.cells] if first else []
+    cells = [cell_text.strip() for cell_text in first.cells] if first else []
     if first and wanted and _places(first, wanted, path):
         return Columns(tuple(wanted), first.line)
     names = cells if names_columns(cells) else []
@@ -108,19 +108,19 @@ def keys(rows: Iterable[dict[str, Any]], wanted: Sequence[str] = ()) -> list[str
     """The keys that have texts, or null in the place of one, in the first row, and in further ones until the `wanted`
     keys are among them; None if there is no row.
     """
-    found: dict[str, None] | None = None
+    text_keys: dict[str, None] | None = None
     for values in rows:
-        found = (found or {}) | {key: None for key, value in values.items() if isinstance(value, str | None)}
-        if set(wanted) <= set(found):
+        text_keys = (text_keys or {}) | {key: None for key, value in values.items() if isinstance(value, str | None)}
+        if set(wanted) <= set(text_keys):
             break
-    return None if found is None else list(found)
+    return None if text_keys is None else list(text_keys)
 
 
 def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | None:
     """Where the columns of these names are, if the first row is a header: if it contains all of the names, or names
     columns as `names_columns` says. UserError if these are not the wanted ones, or a name occurs more than once.
     """
-    cells = [each.strip() for each in first.cells]
+    cells = [cell_text.strip() for cell_text in first.cells]
     where = f"{shown(path)}:{first.line}"
     if len(set(names)) < len(names):
         return None
@@ -133,7 +133,7 @@ def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | No
         return None
     places = match(names, cells)
     if None in places:
-        there = ", ".join(each[:SHOWN] for each in cells[:SHOWN])
+        there = ", ".join(cell_text[:SHOWN] for cell_text in cells[:SHOWN])
         absent = " or ".join(name for name, place in zip(names, places, strict=True) if place is None)
         above = ", ".join(names)
         raise UserError(
@@ -197,12 +197,12 @@ def _objects(path: str) -> Iterator[Object]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            content = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise UserError(f"{shown(path)}:{number}: not JSON ({error})") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise UserError(f"{shown(path)}:{number}: expected a JSON object, with a text under each key")
-        yield Object(number, found)
+        yield Object(number, content)
 
 
 def values(rows: Iterable[tuple[str, dict[str, Any]]], names: Sequence[str], path: str) -> Iterator[tuple[str, ...]]:
@@ -210,14 +210,14 @@ def values(rows: Iterable[tuple[str, dict[str, Any]]], names: Sequence[str], pat
     text is not translated. UserError for anything else, or if no object at all has one of the keys.
     """
     never, there = dict.fromkeys(names), dict[str, None]()
-    for where, found in rows:
+    for where, row in rows:
         for name in names:
-            if not isinstance(found.get(name), str | None):
-                raise UserError(f"{where}: {name}: expected a text, found {json.dumps(found[name])[:SHOWN]}")
+            if not isinstance(row.get(name), str | None):
+                raise UserError(f"{where}: {name}: expected a text, found {json.dumps(row[name])[:SHOWN]}")
         if never:
-            never = {name: None for name in never if name not in found}
-            there |= dict.fromkeys(keys([found]) or ())
-        yield tuple(cell(found.get(name) or "") for name in names)
+            never = {name: None for name in never if name not in row}
+            there |= dict.fromkeys(keys([row]) or ())
+        yield tuple(cell(row.get(name) or "") for name in names)
     if never and there:
         raise missing(list(never), list(there), path)
 

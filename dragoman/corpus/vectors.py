@@ -26,12 +26,12 @@ def read_vectors(path: str | Path, size: int, words: int) -> Iterator[tuple[str,
     lines = enumerate(read_lines(path, LONGEST_TEXT + LONGEST_NUMBER * size), start=1)
     number, first = next(lines, (1, ""))
     _, *numbers = first.rstrip(" ").split(" ")
-    told = len(numbers) == 1 and first.replace(" ", "").isdecimal()  # and the words follow
-    if (found := int(numbers[0]) if told else len(numbers)) != size:
-        raise UserError(f"{shown(path)}:1: vectors of {found:,} numbers, and model.embedding.size is {size:,}")
-    if not told:
+    has_header = len(numbers) == 1 and first.replace(" ", "").isdecimal()  # and the words follow
+    if (found_size := int(numbers[0]) if has_header else len(numbers)) != size:
+        raise UserError(f"{shown(path)}:1: vectors of {found_size:,} numbers, and model.embedding.size is {size:,}")
+    if not has_header:
         yield _parsed(first, size, f"{shown(path)}:{number}")
-    for number, line in islice(lines, words if told else words - 1):
+    for number, line in islice(lines, words if has_header else words - 1):
         yield _parsed(line, size, f"{shown(path)}:{number}")
 
 

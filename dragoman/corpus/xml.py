@@ -47,7 +47,7 @@ def local_name(element: Any) -> str:
 
 def tmx_texts(unit: Any) -> list[tuple[str, str, Any]]:
     """List the texts of a `<tu>`: the code of each language, the attribute that has it, and its `<tuv>`."""
-    texts = list[tuple[str, str, Any]]()
+    texts: list[tuple[str, str, Any]] = []
     for element in unit.iterchildren("{*}tuv"):
         attribute = XML_LANG if element.get(XML_LANG) or not element.get("lang") else "lang"
         texts.append((element.get(attribute) or "", attribute, element))
@@ -130,8 +130,8 @@ class InlineText:
     """
 
     def __init__(self, element: Any) -> None:
-        self.parts = list[str]()
-        self.contents = dict[str, str]()
+        self.parts: list[str] = []
+        self.contents: dict[str, str] = {}
         self._numbers = count(1)
         self._read(element)
 
@@ -189,7 +189,7 @@ def _tmx_units(path: str) -> Iterator[XmlUnit]:
         if source is None:
             header = unit.getroottree().getroot().find("{*}header")
             source = "" if header is None else header.get("srclang", "").lower()
-        segments = list[tuple[str, InlineText]]()
+        segments: list[tuple[str, InlineText]] = []
         for language, _, element in tmx_texts(unit):
             if not language:
                 raise UserError(f"{shown(path)}:{element.sourceline}: <tuv> without xml:lang")

@@ -126,8 +126,8 @@ class Coded:
         text = "".join(element.itertext())
         self._kept = Placeholders(text)
         self._entities = Entities(text)
-        self.line = DocumentSegment(escape=self._escaped, quoted=self._kept.back)
-        self._codes = list[Any]()
+        self.line = DocumentSegment(escape=self._escaped, quoted=self._kept.restore)
+        self._codes: list[Any] = []
         self._read(element)
         self.line.take_accelerator()
         begun = etree.tostring(element, encoding="unicode", with_tail=False).partition(">")[2]
@@ -147,23 +147,23 @@ class Coded:
                 self._mark(f">{number}", "close", name)
             else:
                 kind = "open" if name in OPENING else "close" if name in CLOSING else "empty"
-                paired = next((child.get(each) for each in PAIRS if child.get(each)), "")
+                paired = next((child.get(attribute) for attribute in PAIRS if child.get(attribute)), "")
                 self._mark(f"/{number}", kind, f"code {paired}")
             self._add(child.tail or "")
 
     def _add(self, text: str) -> None:
         """Add text, in which there may be tags of HTML. Half of a pair stands alone."""
-        found = list(tokens(text))
-        halves = pairs([Mark(each.raw, 0, each.kind, each.name) for each in found])
+        parts = list(tokens(text))
+        halves = pairs([Mark(part.raw, 0, part.kind, part.name) for part in parts])
         paired = {*halves, *halves.values()}
-        for number, token in enumerate(found):
+        for number, token in enumerate(parts):
             if token.kind == "text":
-                self.line.add(self._entities.said(token.raw))
+                self.line.add(self._entities.unescape(token.raw))
             else:
                 self.line.mark(token.raw, token.kind if number in paired else "empty", f"<{token.name}")
 
     def _escaped(self, text: str) -> str:
-        return possible(self._entities.escaped(text))
+        return possible(self._entities.escape(text))
 
     def _mark(self, raw: str, kind: str, name: str) -> None:
         self.line.mark(f"\0{raw}\0", kind, name)
@@ -177,8 +177,9 @@ class Coded:
             if code[1] == ">":
                 open_elements.pop()
                 continue
-            given = self._codes[int(code[2])]
-            copied = deepcopy(given) if code[1] == "/" else etree.Element(given.tag, given.attrib, given.nsmap)
+            original = self._codes[int(code[2])]
+            same = code[1] == "/"
+            copied = deepcopy(original) if same else etree.Element(original.tag, original.attrib, original.nsmap)
             copied.tail = None
             open_elements[-1].append(copied)
             if code[1] == "<":

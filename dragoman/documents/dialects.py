@@ -65,15 +65,15 @@ def hide_extensions(data: bytes) -> Parsable:
 
 class _Scanner:
     def __init__(self) -> None:
-        self.titles = list[tuple[int, int]]()
-        self._bodies = list[int]()  # columns of the admonitions and definitions that are open
-        self._items = list[int]()  # columns of the texts of list items that are open
+        self.titles: list[tuple[int, int]] = []
+        self._bodies: list[int] = []  # columns of the admonitions and definitions that are open
+        self._items: list[int] = []  # columns of the texts of list items that are open
         self._fence, self._fence_column, self._fence_quoted = b"", 0, False
         self._module = self._listed = self._texted = False
         self._braces = 0  # that are open in a module
 
     def scan(self, data: bytes) -> Parsable:
-        lines = list[bytes]()
+        lines: list[bytes] = []
         position = 0
         for line in _LINE.findall(data):
             lines.append(self._hidden(line, position))

@@ -79,9 +79,10 @@ class Text(Document):
 
     def text(self, translated: Sequence[Translated]) -> str:
         """The same as text."""
-        every = iter(translated)
+        translations = iter(translated)
         return "".join(
-            part if isinstance(part, str) else self.kept.back(part.written(next(every))) for part in self.parts
+            part if isinstance(part, str) else self.kept.restore(part.written(next(translations)))
+            for part in self.parts
         )
 
     def written(self, translated: Sequence[Translated]) -> bytes:

@@ -80,16 +80,16 @@ class DocumentSegment:
         if not translated.complete:
             return self.raw
         text = translated.text
-        found, last = list[str](), 0
+        pieces, last = list[str](), 0
         tags = placed(self.marks, self.text, translated)
         if self.accelerator:
             place, mark = self.accelerator.insertion(text, PROTECTED.find(text))
             tags = sorted([*tags, Placed(self.escape(mark), place)], key=lambda tag: tag.offset)
         for tag in tags:
             emphasizes = tag.hollow and self.emphasis and self.emphasis.fullmatch(tag.raw)
-            found += [self.escape(text[last : tag.offset]), "" if emphasizes else tag.raw]
+            pieces += [self.escape(text[last : tag.offset]), "" if emphasizes else tag.raw]
             last = tag.offset
-        return self.quoted("".join([*found, self.escape(text[last:])]))
+        return self.quoted("".join([*pieces, self.escape(text[last:])]))
 
 
 def is_note(before: str, raised: str, behind: str) -> bool:

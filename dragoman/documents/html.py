@@ -82,7 +82,7 @@ class Builder:
     """A line, from the tags and texts of it, each with what is written for it."""
 
     def __init__(self) -> None:
-        self._tokens = list[tuple[Token, str]]()
+        self._tokens: list[tuple[Token, str]] = []
 
     def add(self, token: Token, raw: str | None = None) -> None:
         """Add a tag or a text, which is written as `raw` if not as it is."""
@@ -117,7 +117,7 @@ def _stripped(line: DocumentSegment) -> Iterator[Part]:
     if not line.worded:
         yield from [line.raw] if line.raw else []
         return
-    before, after = (len(line.raw) - len(each) for each in (line.raw.lstrip(), line.raw.rstrip()))
+    before, after = (len(line.raw) - len(rest) for rest in (line.raw.lstrip(), line.raw.rstrip()))
     first = int(line.text.startswith(" "))
     text = line.text.strip(" ")
     marks = [mark._replace(offset=min(max(0, mark.offset - first), len(text))) for mark in line.marks]
@@ -172,10 +172,10 @@ def inline(text: str, raw: str | None = None, quoted: Callable[[str], str] = str
     text = whole(text)
     line = DocumentSegment(raw=text if raw is None else raw, quoted=quoted)
     entities = Entities(text)
-    line.escape = entities.escaped
+    line.escape = entities.escape
     for token in tokens(text):
         if token.kind == "text":
-            line.add(entities.said(token.raw))
+            line.add(entities.unescape(token.raw))
         else:
             line.mark(token.raw, token.kind, token.name)
     return line
@@ -189,20 +189,20 @@ class Entities:
 
     def __init__(self, text: str) -> None:
         entities = dict.fromkeys(_ENTITY.findall(text))
-        bare = set[str]()
+        bare: set[str] = set()
         for token in _tokens(text) if entities else ():
             bare.update(_ENTITY.sub("", token.raw) if token.kind == "text" else "")
         self._lone = _lone_symbols(text)
-        found = ((html.unescape(each), each) for each in entities if each not in self._lone)
-        known = [each for each in found if len(each[0]) == 1 and each[0] not in bare and category(each[0])[0] != "C"]
-        self._raw = {ord(said): each for said, each in reversed(known) if said != "\ufffd"}
-        self._said = {each: said for said, each in known}
+        meanings = ((html.unescape(entity), entity) for entity in entities if entity not in self._lone)
+        replaceable = [(c, entity) for c, entity in meanings if len(c) == 1 and c not in bare and category(c)[0] != "C"]
+        self._raw = {ord(character): entity for character, entity in reversed(replaceable) if character != "\ufffd"}
+        self._characters = {entity: character for character, entity in replaceable}
 
-    def said(self, text: str) -> str:
+    def unescape(self, text: str) -> str:
         """What a text says."""
-        return _ENTITY.sub(lambda found: self._said.get(found[0], found[0]), text) if self._said else text
+        return _ENTITY.sub(lambda match: self._characters.get(match[0], match[0]), text) if self._characters else text
 
-    def escaped(self, text: str) -> str:
+    def escape(self, text: str) -> str:
         """A text with its characters written as before."""
         if not self._raw:
             return text
@@ -229,14 +229,14 @@ def _escaped(text: str) -> str:
 
 def tokens(text: str) -> Iterator[Token]:
     """Yield the tags and texts of HTML. The raised number of a note is a tag with its text."""
-    every, position, before = list(_tokens(text)), 0, ""
-    while position < len(every):
-        begin, said, end, behind = [*every[position : position + 4], *[Token("")] * 3][:4]
+    plain_tokens, position, before = list(_tokens(text)), 0, ""
+    while position < len(plain_tokens):
+        begin, content, end, behind = [*plain_tokens[position : position + 4], *[Token("")] * 3][:4]
         before = begin.raw if begin.kind == "text" else before
         following = behind.raw if behind.kind == "text" else ""
-        raised = [(each.kind, each.name) for each in (begin, said, end)] == RAISED
-        if raised and is_note(before, html.unescape(said.raw), following):
-            yield Token(begin.raw + said.raw + end.raw, "empty", begin.name)
+        raised = [(token.kind, token.name) for token in (begin, content, end)] == RAISED
+        if raised and is_note(before, html.unescape(content.raw), following):
+            yield Token(begin.raw + content.raw + end.raw, "empty", begin.name)
             position += 3
         else:
             yield begin
@@ -289,13 +289,13 @@ def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
 
 def parts(text: str, kept: Placeholders, languages: tuple[str, str] | None = None) -> Iterator[Part]:
     """Yield lines with words, and what stands between them, with the second of two languages in place of the first."""
-    built, every, position = Builder(), list(tokens(text)), 0
-    while position < len(every):
-        token, position = every[position], position + 1
+    built, page_tokens, position = Builder(), list(tokens(text)), 0
+    while position < len(page_tokens):
+        token, position = page_tokens[position], position + 1
         annotates = token.name in ANNOTATIONS
         if token.kind == "open" and (token.kept or annotates):
-            begun, position = position - 1, _closed(token.name, every, position)
-            element = "".join(each.raw for each in every[begun:position])
+            begun, position = position - 1, _closed(token.name, page_tokens, position)
+            element = "".join(inner.raw for inner in page_tokens[begun:position])
             if token.name in INLINE | VERBATIM - BLOCKS:
                 built.add(Token(kept.placeholder(element)), element)
                 continue

@@ -22,10 +22,10 @@ class Strings(Text):
     """
 
     def __init__(self, file: File) -> None:
-        given = file.text
-        text = given.removeprefix("\ufeff")
+        content = file.text
+        text = content.removeprefix("\ufeff")
         parse_json(text, file.name)
-        super().__init__(chain([given[: len(given) - len(text)]], _parts(text, file.languages)))
+        super().__init__(chain([content[: len(content) - len(text)]], _parts(text, file.languages)))
 
 
 def _parts(text: str, languages: tuple[str, str]) -> Iterator[Part]:

@@ -110,9 +110,9 @@ class _Blocks(NamedTuple):
         """Yield the text of a block, and what stands before and behind it. What each of its lines begins with, such as
         `> `, is no part of the text.
         """
-        found = _FIRST.match(self.data, node.start_byte, node.end_byte)
-        begin = found.end() if found else node.start_byte
-        indents = [each for each in node.children if each.type == INDENT and each.end_byte > begin]
+        match = _FIRST.match(self.data, node.start_byte, node.end_byte)
+        begin = match.end() if match else node.start_byte
+        indents = [child for child in node.children if child.type == INDENT and child.end_byte > begin]
         if indents and indents[0].start_byte <= begin:
             begin = indents.pop(0).end_byte
         heading = node.parent is not None and node.parent.type == "atx_heading"
@@ -120,7 +120,10 @@ class _Blocks(NamedTuple):
         end = closing.start() if closing else node.end_byte
         attributes = _LAST_ATTRIBUTES.search(self.data, begin, end)
         end = attributes.start() if attributes else end
-        begins, ends = [begin, *(each.end_byte for each in indents)], [*(each.start_byte for each in indents), end]
+        begins, ends = (
+            [begin, *(child.end_byte for child in indents)],
+            [*(child.start_byte for child in indents), end],
+        )
         text = b"".join(self.data[a:b] for a, b in zip(begins, ends, strict=True))
         for count, most, what in (
             (_count_delimiters(text), MOST_DELIMITERS, "signs of emphasis"),
@@ -131,9 +134,9 @@ class _Blocks(NamedTuple):
                 raise UserError(f"{self.name}:{line}: expected at most {most} {what} in a paragraph")
         indent = self._raw(indents[0].start_byte, indents[0].end_byte) if indents else ""
         raw = self._raw(begin, end)
-        made = list(_lines(text, self, raw, indent, cell=node.type == CELL))
+        block_parts = list(_lines(text, self, raw, indent, cell=node.type == CELL))
         yield self._raw(node.start_byte, begin)
-        yield from made if any(isinstance(part, DocumentSegment) for part in made) else [raw]
+        yield from block_parts if any(isinstance(part, DocumentSegment) for part in block_parts) else [raw]
         yield self._raw(end, node.end_byte)
 
     def _raw(self, begin: int, end: int) -> str:
@@ -163,10 +166,13 @@ def _lines(data: bytes, blocks: _Blocks, whole: str, indent: str, *, cell: bool)
     """Yield the text of a block, which a line break may cut in several, and the space around them."""
     root = INLINE.parse(_hide(_INERT, _hide(STAYING, data))).root_node
     nodes, breaks = root.named_children, list(_breaks(root.named_children, data))
-    begins, ends = [0, *(each.end_byte for each in breaks)], [*(each.start_byte for each in breaks), len(data)]
+    begins, ends = (
+        [0, *(node.end_byte for node in breaks)],
+        [*(node.start_byte for node in breaks), len(data)],
+    )
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         piece = data[begin:end]
-        before, after = (len(piece) - len(each) for each in (piece.lstrip(), piece.rstrip()))
+        before, after = (len(piece) - len(rest) for rest in (piece.lstrip(), piece.rstrip()))
         raw = piece.decode().strip().replace("\n", "\n" + indent) if breaks else whole.strip()
         line = DocumentSegment(raw=raw, escape=partial(_escaped, cell=cell), quoted=_begun, emphasis=_EMPHASIS)
         first = bisect_left(nodes, begin, key=lambda node: node.start_byte)
@@ -185,7 +191,7 @@ def _hide(pattern: re.Pattern[bytes], data: bytes) -> bytes:
 
 def _breaks(nodes: Sequence[Node], data: bytes) -> Iterator[Node]:
     """Yield the nodes at which a line ends: `<br>` only where no element is open."""
-    begun = list[str]()
+    begun: list[str] = []
     for node in nodes:
         token = tag(data[node.start_byte : node.end_byte].decode()) if node.type == "html_tag" else None
         if node.type == "hard_line_break" or (token and token.name == BREAK and not begun):
@@ -230,7 +236,7 @@ class _Inline:
 
     def _closing(self, nodes: Sequence[Node]) -> dict[int, int]:
         """Where elements of HTML end that are not to be translated, by where they begin."""
-        found, begun = dict[int, int](), list[tuple[str, int | None]]()
+        ends, begun = dict[int, int](), list[tuple[str, int | None]]()
         for node in nodes:
             token = tag(self._raw(node.start_byte, node.end_byte)) if node.type == "html_tag" else None
             if token and token.kind == "open":
@@ -238,8 +244,8 @@ class _Inline:
             elif token and token.kind == "close" and begun and begun[-1][0] == token.name:
                 _, begin = begun.pop()
                 if begin is not None:
-                    found[begin] = node.end_byte
-        return found
+                    ends[begin] = node.end_byte
+        return ends
 
     def _add(self, node: Node, raw: str, behind: int) -> None:
         """Add a node, which ends with its attributes, if it has any, at `behind`."""
@@ -291,8 +297,10 @@ def _child(node: Node, kind: str) -> Node | None:
 def _escaped(text: str, *, cell: bool) -> str:
     """A text of which nothing is markup. Placeholders are what stays."""
     texts, placeholders = PLACEHOLDER.split(text), [*PLACEHOLDER.findall(text), ""]
-    found = "".join(_SPECIAL.sub(r"\\\g<0>", each) + staying for each, staying in zip(texts, placeholders, strict=True))
-    return found.replace("|", "\\|") if cell else found
+    escaped = "".join(
+        _SPECIAL.sub(r"\\\g<0>", piece) + staying for piece, staying in zip(texts, placeholders, strict=True)
+    )
+    return escaped.replace("|", "\\|") if cell else escaped
 
 
 def _begun(text: str) -> str:

@@ -76,13 +76,13 @@ class Office(Document):
 
     def __init__(self, file: File) -> None:
         self._file = file
-        self._sizes = dict[str, int]()
-        self._originals = dict[str, Original]()
+        self._sizes: dict[str, int] = {}
+        self._originals: dict[str, Original] = {}
         self._trees = dict(self._read())
         if not self._trees:
             raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
         self._paragraphs = [paragraph for part in self._trees for paragraph in self._read_part(part)]
-        self.lines = [each.line for each in self._paragraphs]
+        self.lines = [paragraph.line for paragraph in self._paragraphs]
 
     def _read(self) -> Iterator[tuple[str, Any]]:
         for entry, data in self._entries():
@@ -115,16 +115,16 @@ class Office(Document):
             raise UserError(f"{self._file.name}: is no document of Office ({error})") from None
 
     def written(self, translated: Sequence[Translated]) -> bytes:
-        for paragraph, each in zip(self._paragraphs, translated, strict=True):
-            if each.complete:
-                paragraph.fill(paragraph.line.written(each))
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w") as new:
+        for paragraph, translation in zip(self._paragraphs, translated, strict=True):
+            if translation.complete:
+                paragraph.fill(paragraph.line.written(translation))
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as new:
             for entry, data in self._entries():
                 if tree := self._trees.get(entry.filename):
                     data = self._originals[entry.filename].serialised([tree.getroot()])
                 new.writestr(entry, data)
-        return made.getvalue()
+        return buffer.getvalue()
 
 
 class TextRun(NamedTuple):
@@ -152,7 +152,7 @@ class TextRun(NamedTuple):
         number = next((value for key, value in node.attrib.items() if key.endswith("}id")), "")
         return kind, f"{name} {number}"
 
-    def said(self, text: str) -> list[Any]:
+    def with_text(self, text: str) -> list[Any]:
         """The same with another text. Runs become one."""
         if self.look is not None and not text:
             return []
@@ -163,10 +163,10 @@ class TextRun(NamedTuple):
                 element.set(_SPACE, "preserve")
         return [node]
 
-    def holding(self, nodes: list[Any]) -> list[Any]:
+    def with_nodes(self, nodes: list[Any]) -> list[Any]:
         """The same around other runs than those within."""
         if not nodes:
-            return self.said("")
+            return self.with_text("")
         _replace([node for piece in self.within for node in piece.nodes], nodes)
         return self.nodes
 
@@ -179,8 +179,8 @@ class Paragraph:
         self._pieces = pieces
         self._usual = _usual(pieces)
         self._kept = Placeholders("".join(piece.text or "" for piece in pieces))
-        self._coded = list[TextRun]()  # by the numbers of their codes
-        self.line.quoted = self._kept.back
+        self._coded: list[TextRun] = []  # by the numbers of their codes
+        self.line.quoted = self._kept.restore
         self._read(pieces, self._usual)
 
     def _read(self, pieces: Sequence[TextRun], usual: TextRun) -> None:
@@ -217,17 +217,17 @@ class Paragraph:
         """Put a translation with its tags in place of the pieces."""
         parts = _CODE.split(written)
         levels = [_Level(self._usual)]
-        levels[-1].say(parts[0])
+        levels[-1].add_text(parts[0])
         for sign, number, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
             piece = self._coded[int(number)]
             if sign == "<":
                 levels.append(_Level(_usual(piece.within) if piece.within else piece))
             elif sign == ">":
                 within = levels.pop().nodes()
-                levels[-1].found.append(piece.holding(within) if piece.within else within)
+                levels[-1].node_groups.append(piece.with_nodes(within) if piece.within else within)
             else:
                 levels[-1].add(piece)
-            levels[-1].say(text)
+            levels[-1].add_text(text)
         _replace([node for piece in self._pieces for node in piece.nodes], levels[-1].nodes())
 
 
@@ -247,35 +247,35 @@ class _Level:
     """What is written of a line, or of an element in it, so far; its text looks as that of a piece."""
 
     def __init__(self, usual: TextRun) -> None:
-        self.found = list[list[Any]]()
+        self.node_groups: list[list[Any]] = []
         self._usual = usual
         self._text = ""
         self._begun, self._ended = dict[str, int](), dict[str, int]()  # where ranges begin and end
 
-    def say(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         if self._usual.look is None:  # a link or the like, which has all its text in one place
             self._text += text
         elif text:
-            self.found.append(self._usual.said(text))
+            self.node_groups.append(self._usual.with_text(text))
 
     def add(self, piece: TextRun) -> None:
         if piece.range:
             kind, name = piece.range
-            (self._begun if kind == "open" else self._ended)[name] = len(self.found)
-        self.found.append(piece.nodes)
+            (self._begun if kind == "open" else self._ended)[name] = len(self.node_groups)
+        self.node_groups.append(piece.nodes)
 
     def nodes(self) -> list[Any]:
         for name in self._begun.keys() & self._ended.keys():
             one, other = self._begun[name], self._ended[name]
             if other < one:  # ranges that overlap go with their words, and each begins before it ends
-                self.found[one], self.found[other] = self.found[other], self.found[one]
-        own = self._usual.said(self._text) if self._usual.look is None else []
-        return [*own, *(node for each in self.found for node in each)]
+                self.node_groups[one], self.node_groups[other] = self.node_groups[other], self.node_groups[one]
+        own = self._usual.with_text(self._text) if self._usual.look is None else []
+        return [*own, *(node for group in self.node_groups for node in group)]
 
 
 def _usual(pieces: Sequence[TextRun]) -> TextRun:
     """The first piece that looks as most of their text does; a plain run if none of them looks like a run."""
-    sizes = Counter[str]()
+    sizes: Counter[str] = Counter()
     for piece in pieces:
         if piece.look is not None:
             sizes[piece.look] += len(piece.text or "")
@@ -332,8 +332,8 @@ class Field:
     depth = 0
 
     def follow(self, node: Any) -> None:
-        for each in node.iter("{*}fldChar"):
-            kind = next((value for name, value in each.attrib.items() if name.endswith("fldCharType")), "")
+        for character in node.iter("{*}fldChar"):
+            kind = next((value for name, value in character.attrib.items() if name.endswith("fldCharType")), "")
             self.depth += {"begin": 1, "end": -1}.get(kind, 0)
 
 
@@ -371,7 +371,7 @@ def _grouped(children: Sequence[Any]) -> Iterator[list[Any]]:
     cuts = [place for place, name in enumerate(names) if name in CUTS]
     first, last = (cuts[0], cuts[-1]) if cuts else (0, 0)
     lines = all(name in ("t", *CUTS) for name in names[first:last])
-    group = list[Any]()
+    group: list[Any] = []
     for place, (child, name) in enumerate(zip(children, names, strict=True)):
         joins = (lines and first < place <= last) or (name == "t" and place > 0 and names[place - 1] == "t")
         if group and not joins:
@@ -387,13 +387,13 @@ def _cut(paragraph: Any, field: Field) -> Iterator[list[TextRun]]:
     """
     for pieces in _pieces(paragraph, field):
         halves = Counter(piece.range[1] for piece in pieces if piece.range)
-        inner = [number for number, each in enumerate(pieces) if not each.range or halves[each.range[1]] > 1]
+        inner = [number for number, piece in enumerate(pieces) if not piece.range or halves[piece.range[1]] > 1]
         if any(not piece.range for piece in pieces):
             yield pieces[inner[0] : inner[-1] + 1]
 
 
 def _pieces(paragraph: Any, field: Field) -> Iterator[list[TextRun]]:
-    groups = list[list[TextRun]]()
+    groups: list[list[TextRun]] = []
     for node in paragraph:
         name, content = local_name(node), local_name(node[-1]) if len(node) else ""
         before = field.depth
@@ -469,7 +469,7 @@ def _replace(nodes: Sequence[Any], replacements: Sequence[Any]) -> None:
 
 def _look(run: Any) -> str:
     """How a run looks."""
-    looks = (etree.tostring(each, encoding="unicode", with_tail=False) for each in run if local_name(each) == "rPr")
+    looks = (etree.tostring(node, encoding="unicode", with_tail=False) for node in run if local_name(node) == "rPr")
     return "".join(_UNSEEN.sub("", look) for look in looks)
 
 

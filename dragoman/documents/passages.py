@@ -59,7 +59,7 @@ class Passage(NamedTuple):
         if space:
             return "" if joined else space.replace("\u3000", " ")
         beside = sentence.rstrip(_QUOTES)[-1:], self.sentences[number + 1].lstrip(_QUOTES)[:1]
-        return " " if not joined and any(spaceless(each) or chinese_or_japanese(each) for each in beside) else ""
+        return " " if not joined and any(spaceless(c) or chinese_or_japanese(c) for c in beside) else ""
 
     @property
     def whole(self) -> "Passage":
@@ -80,7 +80,7 @@ def split(text: str, language: str, *, sentences: bool = True) -> Passage:
     is one. Long ones are cut, where possible after a comma or the like, or between words. The number or letter of an
     item of a list is no sentence.
     """
-    found, between = list[str](), [""]
+    pieces, between = list[str](), [""]
     for line in text.splitlines(keepends=True):
         for part in _sentences(line, language) if sentences else [line]:
             if sentences and _ITEM_ALONE.fullmatch(part.strip()):
@@ -95,32 +95,32 @@ def split(text: str, language: str, *, sentences: bool = True) -> Passage:
                 begin, end = match.span(1)
                 between[-1] += piece[:begin]
                 if begin < end:
-                    found.append(piece[begin:end])
+                    pieces.append(piece[begin:end])
                     between.append("")
                 between[-1] += piece[end:]
-    return Passage(tuple(found), tuple(between))
+    return Passage(tuple(pieces), tuple(between))
 
 
 def beside(texts: Sequence[str], languages: Sequence[str], *, sentences: bool = True) -> Passage:
     """Split several texts that a model reads together: into sentences if every line has as many in each text, or else
     into lines. A blank text is missing. UserError if the texts have not as many lines either.
     """
-    given = [number for number, text in enumerate(texts) if text.strip()]
+    present = [number for number, text in enumerate(texts) if text.strip()]
     for smaller in (True, False) if sentences else (False,):
-        counts = [_counts(texts[number], languages[number], sentences=smaller) for number in given]
-        if all(each == counts[0] for each in counts):
-            found = [split(*each, sentences=smaller) for each in zip(texts, languages, strict=True)]
-            first = found[given[0] if given else 0]
-            columns = [each.sentences or ("",) * len(first.sentences) for each in found]
+        counts = [_counts(texts[number], languages[number], sentences=smaller) for number in present]
+        if all(count == counts[0] for count in counts):
+            passages = [split(*side, sentences=smaller) for side in zip(texts, languages, strict=True)]
+            first = passages[present[0] if present else 0]
+            columns = [passage.sentences or ("",) * len(first.sentences) for passage in passages]
             return first._replace(rows=tuple(zip(*columns, strict=True)))
-    told = " and ".join(str(len(each)) for each in counts)
-    raise UserError(f"the texts cannot be read side by side: they have {told} lines, or long lines of other lengths")
+    numbers = " and ".join(str(len(count)) for count in counts)
+    raise UserError(f"the texts cannot be read side by side: they have {numbers} lines, or long lines of other lengths")
 
 
 def _counts(text: str, language: str, *, sentences: bool) -> list[int]:
     """The sentences of each line that has some."""
-    every = (len(split(line, language, sentences=sentences).sentences) for line in text.splitlines())
-    return [count for count in every if count]
+    counts = (len(split(line, language, sentences=sentences).sentences) for line in text.splitlines())
+    return [count for count in counts if count]
 
 
 def _sentences(line: str, language: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ class Placeholders:
         self._elements[name] = element
         return name
 
-    def back(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """The text with the elements in the places of their placeholders."""
         return PLACEHOLDER.sub(lambda match: self._elements.get(match[0], match[0]), text)
 

@@ -51,7 +51,7 @@ def _tree(marks: Sequence[Mark], length: int) -> list[Node]:
 
 def pairs(marks: Sequence[Mark]) -> dict[int, int]:
     """Which tag closes which, by their numbers."""
-    found, stack, names = dict[int, int](), list[int](), Counter[str]()
+    closing, stack, names = dict[int, int](), list[int](), Counter[str]()
     for number, mark in enumerate(marks):
         if mark.kind == "open":
             stack.append(number)
@@ -59,9 +59,9 @@ def pairs(marks: Sequence[Mark]) -> dict[int, int]:
         elif mark.kind == "close" and names[mark.name]:
             while marks[stack[-1]].name != mark.name:
                 names[marks[stack.pop()].name] -= 1
-            found[stack.pop()] = number
+            closing[stack.pop()] = number
             names[mark.name] -= 1
-    return found
+    return closing
 
 
 def _links(
@@ -71,12 +71,12 @@ def _links(
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
     behind = translated.passage.behind([done.text for done in translated.sentences])
     yield from _same(translated.passage.between[0], 0, 0)
-    for given, done, space, translated_space in zip(
+    for source_sentence, done, space, translated_space in zip(
         translated.passage.sentences, translated.sentences, translated.passage.between[1:], behind, strict=True
     ):
-        for (a, b), (c, d) in links_of(given, done):
+        for (a, b), (c, d) in links_of(source_sentence, done):
             yield (source + a, source + b), (target + c, target + d)
-        source, target = source + len(given), target + len(done.text)
+        source, target = source + len(source_sentence), target + len(done.text)
         yield from _same(space, source, target)
         source, target = source + len(space), target + len(translated_space)
 
@@ -90,13 +90,13 @@ def _same(between: str, source: int, target: int) -> Iterator[tuple[Span, Span]]
         yield (source + begin, source + end), (target + begin, target + end)
 
 
-def _within(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
+def _within(sentence: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
     """Yield linked words of a sentence and its translation; by way of another one, words that are linked with the same
     characters of that. A punctuation mark says no word, whatever it attends to.
     """
     if done.whole is None or not done.whole.sources:
         return
-    seen, read = done.whole.sources[0], given if done.read is None else done.read.text
+    seen, read = done.whole.sources[0], sentence if done.read is None else done.read.text
     begins, ends = list(places(seen.words, read)), list(places(done.whole.words, done.text))
     links = [
         (begins[first], ends[second])
@@ -106,18 +106,18 @@ def _within(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
     if done.read is None:
         yield from links
         return
-    for word, middle in _within(given, done.read):
+    for word, middle in _within(sentence, done.read):
         yield from ((word, there) for here, there in links if shared(here, middle) > 0)
 
 
-def _weakly(given: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
+def _weakly(sentence: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
     """Yield words of a sentence that no word of its translation is linked to, and what attends to each most there."""
     if done.whole is None or not done.whole.sources or done.read is not None:
         return
     seen = done.whole.sources[0]
     if not seen.attention.size:
         return
-    begins, ends = list(places(seen.words, given)), list(places(done.whole.words, done.text))
+    begins, ends = list(places(seen.words, sentence)), list(places(done.whole.words, done.text))
     linked = {first for first, _ in seen.alignment}
     for word, target in enumerate(seen.attention.argmax(0).tolist()):
         if word not in linked and word < len(begins) and seen.attention[target, word] >= LEAST:

@@ -117,12 +117,12 @@ def _is_begun(entry: Any) -> bool:
 def _line(text: str) -> DocumentSegment:
     """A message, in which escapes such as those of colours (`\\033[1m`) stay as they are."""
     kept = Placeholders(text)
-    return label(_ESCAPES.sub(lambda match: kept.placeholder(match[0]), text), text, kept.back)
+    return label(_ESCAPES.sub(lambda match: kept.placeholder(match[0]), text), text, kept.restore)
 
 
 def _comments_behind(text: str) -> str:
     """The comments behind the last message, which polib does not write."""
-    lines = list[str]()
+    lines: list[str] = []
     for line in reversed(text.split("\n")):
         if line.strip() and (not line.lstrip().startswith("#") or line.lstrip().startswith("#~")):
             break

@@ -80,7 +80,7 @@ def _cues(lines: Sequence[str], notation: Notation, name: str) -> Iterator[Part]
     """Yield the texts of cues, and what stands between them."""
     if notation.header and lines and not lines[0].lstrip("\ufeff").startswith(notation.header):
         raise UserError(f"{name}:1: is no subtitle (expected {notation.header})")
-    text = list[str]()
+    text: list[str] = []
     for spoken, line in zip(_spoken(lines, notation, name), lines, strict=True):
         if spoken:
             text.append(line)
@@ -93,7 +93,7 @@ def _cues(lines: Sequence[str], notation: Notation, name: str) -> Iterator[Part]
 
 def _spoken(lines: Sequence[str], notation: Notation, name: str) -> list[bool]:
     """Return whether each line is text of a cue."""
-    spoken = list[bool]()
+    spoken: list[bool] = []
     within, cues, outside = False, 0, list[int]()  # outside: lines of text that are in no cue
     for number, line in enumerate(lines):
         bare = line.strip().lstrip("\ufeff")
@@ -130,8 +130,8 @@ def _dialogues(lines: Sequence[str]) -> Iterator[Part]:
         if not (events and colon and kind == "dialogue" and values.count(",") >= fields - 1):
             yield line
             continue
-        *others, text = values.split(",", fields - 1)
-        yield f"{head}:{','.join(others)},"
+        *settings, text = values.split(",", fields - 1)
+        yield f"{head}:{','.join(settings)},"
         if _DRAWN.search(text):
             yield text
         else:
@@ -203,7 +203,7 @@ def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
     for tag in reversed(_NAME.findall(prefix["tags"] or "")):  # an element around the dash is around all of the text
         if text.endswith(f"</{tag}>"):
             text, behind = text.removesuffix(f"</{tag}>"), f"</{tag}>{behind}"
-    codes = dict[str, str]()
+    codes: dict[str, str] = {}
 
     def mark(match: re.Match[str]) -> str:
         place = f"<!--{len(codes)}-->"

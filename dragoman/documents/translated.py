@@ -27,7 +27,7 @@ class Sentence(NamedTuple):
     text: str
     whole: Translation | None = None
     match: Match | None = None
-    others: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     read: "Sentence | None" = None
     rejected: RejectedCorrection | None = None
 
@@ -56,15 +56,15 @@ class Sentence(NamedTuple):
         read, whole = self.read and self.read.trusted(least), self.whole and self.whole.trusted(least)
         if whole and read and read.withheld and whole.withheld is None:
             whole = replace(whole, text="", withheld=whole.text)
-        found = self._replace(whole=whole, read=read)
-        if found.withheld:
-            return found._replace(text="", others=(), whole=whole and replace(whole, alternatives=()))
+        sentence = self._replace(whole=whole, read=read)
+        if sentence.withheld:
+            return sentence._replace(text="", alternatives=(), whole=whole and replace(whole, alternatives=()))
         if whole is None or not whole.alternatives:
-            return found
-        sure = [each.trusted(least).withheld is None for each in whole.alternatives]
+            return sentence
+        sure = [translation.trusted(least).withheld is None for translation in whole.alternatives]
         alternatives = tuple(compress(whole.alternatives, sure))
-        return found._replace(
-            others=tuple(compress(self.others, sure)), whole=replace(whole, alternatives=alternatives)
+        return sentence._replace(
+            alternatives=tuple(compress(self.alternatives, sure)), whole=replace(whole, alternatives=alternatives)
         )
 
 
@@ -77,22 +77,22 @@ class Translated(NamedTuple):
 
     @property
     def text(self) -> str:
-        return self.passage.joined([each.text for each in self.sentences])
+        return self.passage.joined([sentence.text for sentence in self.sentences])
 
     @property
-    def others(self) -> list[str]:
+    def alternative_texts(self) -> list[str]:
         """Further translations, each of the next best of every sentence, or of its best where there is no other."""
-        every = [[each.text, *each.others] for each in self.sentences]
-        found = [
-            self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in every])
+        ranked = [[sentence.text, *sentence.alternatives] for sentence in self.sentences]
+        joined = [
+            self.passage.joined([texts[min(rank, len(texts) - 1)] for texts in ranked])
             for rank in range(1, self.alternatives + 1)
         ]
-        return [text for text in dict.fromkeys(found) if text != self.text]
+        return [text for text in dict.fromkeys(joined) if text != self.text]
 
     @property
     def withheld(self) -> bool:
         """Whether a sentence is empty because a model was not sure."""
-        return any(each.withheld for each in self.sentences)
+        return any(sentence.withheld for sentence in self.sentences)
 
     @property
     def complete(self) -> bool:
@@ -105,5 +105,5 @@ class Translated(NamedTuple):
     @property
     def quality(self) -> float | None:
         """That of its least good sentence; None if one has none."""
-        every = [each.quality for each in self.sentences]
-        return min((each for each in every if each is not None), default=None) if None not in every else None
+        qualities = [sentence.quality for sentence in self.sentences]
+        return min((value for value in qualities if value is not None), default=None) if None not in qualities else None

@@ -41,13 +41,13 @@ class _Units(Document):
         tree = parse_tree(file.name, file.data)
         root = self._root = tree.getroot()
         self._original = Original(tree, file.data)
-        self._declared = list[tuple[Any, str]]()  # elements that have got an attribute, and its name
+        self._declared: list[tuple[Any, str]] = []  # elements that have got an attribute, and its name
         check_root(root, self.root, file.name)
         self._gaps = [gap for gap in self._find_gaps(file.name) if gap.coded.line.worded]
         self.lines = [gap.coded.line for gap in self._gaps]
 
     def written(self, translated: Sequence[Translated]) -> bytes:
-        changed = list[Any]()
+        changed: list[Any] = []
         for gap, translation in zip(self._gaps, translated, strict=True):
             if translation.complete:
                 self._fill(gap, gap.coded.line.written(translation), translation)
@@ -70,7 +70,7 @@ class Tmx(_Units):
     root = "tmx"
 
     def _find_gaps(self, name: str) -> Iterator[Gap]:
-        self._codes = dict[str, str]()  # of languages, as the file has them, each with its attribute
+        self._codes: dict[str, str] = {}  # of languages, as the file has them, each with its attribute
         has_source = False
         units = [(unit, tmx_texts(unit)) for unit in self._root.iter(*(f"{{*}}{tag}" for tag in TMX_UNITS))]
         for _, texts in units:
@@ -120,7 +120,7 @@ class Xliff(_Units):
 
     def __init__(self, file: File) -> None:
         super().__init__(file)
-        self._filled = set[Any]()  # targets
+        self._filled: set[Any] = set()  # targets
 
     def _find_gaps(self, name: str) -> Iterator[Gap]:
         root = self._root

@@ -96,8 +96,8 @@ def _scalars(node: Any, seen: set[int], *, bracketed: bool = False) -> Iterator[
     if node.id == "scalar":
         yield _Scalar(node, bracketed)
         return
-    for each in node.value:
-        value = each[1] if node.id == "mapping" else each
+    for child in node.value:
+        value = child[1] if node.id == "mapping" else child
         yield from _scalars(value, seen, bracketed=bracketed or bool(node.flow_style))
 
 
@@ -124,11 +124,11 @@ def _written(raw: str, scalar: _Scalar, text: str) -> str:
     style, value = scalar.node.style, scalar.node.value
     text = text.rstrip("\n") + value[len(value.rstrip("\n")) :]
     double = json.dumps(text, ensure_ascii=False)
-    found = double
+    styled = double
     if style is None:
-        found = text
+        styled = text
     elif style == "'":
-        found = "'" + text.replace("'", "''") + "'"
+        styled = "'" + text.replace("'", "''") + "'"
     elif style in BLOCKS:
         newline = "\r\n" if "\r\n" in raw else "\n"
         head, _, rest = raw.partition(newline)
@@ -136,15 +136,15 @@ def _written(raw: str, scalar: _Scalar, text: str) -> str:
         lines = text.rstrip("\n").split("\n")
         joined = (newline if style == "|" else 2 * newline).join(indent + line if line else line for line in lines)
         double += newline
-        found = f"{head}{newline}{joined}{raw[len(raw.rstrip()) :]}"
+        styled = f"{head}{newline}{joined}{raw[len(raw.rstrip()) :]}"
     doubtful = style is None and _BOOLEAN.fullmatch(text)
-    return found if not doubtful and _says(found, text, bracketed=scalar.bracketed) else double
+    return styled if not doubtful and _says(styled, text, bracketed=scalar.bracketed) else double
 
 
 def _says(written: str, text: str, *, bracketed: bool) -> bool:
     """Whether this is what a text is written as."""
     try:
-        found = _reader().load(f"key: {written}")
-        return bool(found == {"key": text} and (not bracketed or _reader().load(f"[{written}]") == [text]))
+        content = _reader().load(f"key: {written}")
+        return bool(content == {"key": text} and (not bracketed or _reader().load(f"[{written}]") == [text]))
     except YAMLError:
         return False

@@ -211,10 +211,10 @@ class _Bytes(io.FileIO):
     def __init__(self, path: Path, how: Literal["w", "x", "a"], name: str | Path) -> None:
         with _refusals(name):
             super().__init__(path, how)
-        self._given = name
+        self._shown_name = name
 
     def write(self, data: Any) -> int:
-        with _refusals(self._given):
+        with _refusals(self._shown_name):
             return super().write(data)
 
 

@@ -66,7 +66,7 @@ class Endpoints:
         passages = await self.backend.service.passages(texts, pair[0])
         translations = await self.backend.passages(request, passages, *pair, options)
         answers = [
-            ("", list[str]()) if translation.withheld else (translation.text, translation.others)
+            ("", list[str]()) if translation.withheld else (translation.text, translation.alternative_texts)
             for translation in translations
         ]
         return [text for text, _ in answers], [alternatives for _, alternatives in answers]

@@ -53,7 +53,7 @@ async def _by(hop: Hop, items: Sequence[Item], options: RequestOptions, glossari
     options = replace(options, remembered=not options.constraints)
     translations = await hop.model.translate(items, constrained(hop, options, glossaries))
     return [
-        Sentence(translation.text, translation, others=tuple(other.text for other in translation.alternatives))
+        Sentence(translation.text, translation, alternatives=tuple(other.text for other in translation.alternatives))
         for translation in translations
     ]
 

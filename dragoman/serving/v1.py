@@ -74,7 +74,7 @@ class Endpoints:
         trusted = _trusted(translated, question.least)
         answer = {
             "text": trusted.text,
-            "alternatives": trusted.others,
+            "alternatives": trusted.alternative_texts,
             "sentences": list(_sentences(trusted, trusted.passage, 0)),
         }
         return {**answer, **({"detectedLanguage": guess_form(question.guess)} if question.guess else {})}

@@ -299,7 +299,7 @@ def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.Monkey
     whole = complete(20)
     whole = replace(whole, alternatives=(complete(20),))
     passage = split(whole.source, "en")
-    done = Sentence(whole.text, whole, others=("one",), read=Sentence("two", whole))
+    done = Sentence(whole.text, whole, alternatives=("one",), read=Sentence("two", whole))
     for tagged in (False, True):
         asyncio.run(DocumentProcess().write(FILE, [Translated(passage, (done,))], tagged=tagged, until=later()))
     texts, attended = (job.translated[0].sentences[0] for job in jobs)

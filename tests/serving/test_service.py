@@ -199,9 +199,11 @@ def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path)
     assert sure.trusted(0.5) == sure
     assert sure.whole is not None
     assert unsure.whole is not None
-    both = sure._replace(others=("deux", "six"), whole=replace(sure.whole, alternatives=(unsure.whole, sure.whole)))
+    both = sure._replace(
+        alternatives=("deux", "six"), whole=replace(sure.whole, alternatives=(unsure.whole, sure.whole))
+    )
     kept = both.trusted(0.5)
-    assert (kept.others, kept.whole and len(kept.whole.alternatives)) == (("six",), 1)
+    assert (kept.alternatives, kept.whole and len(kept.whole.alternatives)) == (("six",), 1)
     assert unsure.trusted(0.5).withheld
     assert unsure.trusted(0.5).text == ""
     assert not unknown.trusted(0.5).withheld
