@@ -54,16 +54,16 @@ class Alphabet:
 
     def words(self, words: Sequence[Symbol]) -> Int64[Tensor, "W L"]:
         """Words as rows, padded to the length of the longest."""
-        return _stacked([self.numbers(word) for word in words])
+        return _stack([self.numbers(word) for word in words])
 
     def vocabulary(self, symbols: SymbolTable) -> Int64[Tensor, "V L"]:
         """All symbols of a table as rows."""
         own = [[number] if number != PAD else [] for number in range(min(self.first, len(symbols)))]
-        return _stacked([*own, *map(self.numbers, symbols.spellings[self.first :])])
+        return _stack([*own, *map(self.numbers, symbols.spellings[self.first :])])
 
 
-def _stacked(rows: Sequence[list[int]]) -> Int64[Tensor, "_ _"]:
-    found = np.full((len(rows), max(map(len, rows), default=0)), PAD, np.int64)
-    for row, numbers in zip(found, rows, strict=True):
+def _stack(rows: Sequence[list[int]]) -> Int64[Tensor, "_ _"]:
+    matrix = np.full((len(rows), max(map(len, rows), default=0)), PAD, np.int64)
+    for row, numbers in zip(matrix, rows, strict=True):
         row[: len(numbers)] = numbers
-    return torch.from_numpy(found)
+    return torch.from_numpy(matrix)

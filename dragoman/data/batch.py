@@ -107,10 +107,10 @@ class Batch(NamedTuple):
         if not len(self.rows):
             return self
         rows = round_up(len(self.target.ids), 1)
-        sources = tuple(_padded_source(each, rows) for each in self.sources)
+        sources = tuple(_pad_source(source, rows) for source in self.sources)
         target = _padded(self.target, rows, round_up(self.target.ids.size(1), STEP))
         shape = rows, target.ids.size(1), sources[0].mask.size(1)
-        return Batch(sources, target, self.rows, None if self.links is None else _extended(self.links, *shape))
+        return Batch(sources, target, self.rows, None if self.links is None else _extend(self.links, *shape))
 
     def reversed(self) -> "Batch":
         """The same pairs from target to source."""
@@ -125,38 +125,38 @@ def round_up(number: int, step: int) -> int:
     return -(-number // step) * step
 
 
-def _extended(tensor: Tensor, *sizes: int, value: int = 0) -> Tensor:
+def _extend(tensor: Tensor, *sizes: int, value: int = 0) -> Tensor:
     """A tensor with this value behind its first dimensions, up to these sizes."""
-    found = tensor.new_full((*sizes, *tensor.shape[len(sizes) :]), value)
-    found[tuple(map(slice, tensor.shape))] = tensor
-    return found
+    extended = tensor.new_full((*sizes, *tensor.shape[len(sizes) :]), value)
+    extended[tuple(map(slice, tensor.shape))] = tensor
+    return extended
 
 
 def _padded(sentences: Sequence, rows: int, width: int) -> Sequence:
     """Sentences with padding up to so many rows and positions."""
 
     def padded(ids: Int64[Tensor, "B S"]) -> Int64[Tensor, "..."]:
-        return _extended(ids, rows, width, value=PAD)
+        return _extend(ids, rows, width, value=PAD)
 
     ids, mask, extended, portion, spelled = sentences
     return Sequence(
         padded(ids),
-        _extended(mask, rows, width),
+        _extend(mask, rows, width),
         None if extended is None else padded(extended),
         portion,
         None if spelled is None else spelled._replace(ids=padded(spelled.ids)),
     )
 
 
-def _padded_source(source: SourceBatch, rows: int) -> SourceBatch:
+def _pad_source(source: SourceBatch, rows: int) -> SourceBatch:
     """The same of a source, with a real first position in further rows: attention to nothing is not a number."""
     width = round_up(source.mask.size(1), 1 if isinstance(source, Features) else STEP)
     if isinstance(source, Features):
-        found: SourceBatch = Features(_extended(source.values, rows, width), _extended(source.mask, rows, width))
+        padded: SourceBatch = Features(_extend(source.values, rows, width), _extend(source.mask, rows, width))
     else:
-        found = _padded(source, rows, width)
-    found.mask[len(source.mask) :, 0] = True
-    return found
+        padded = _padded(source, rows, width)
+    padded.mask[len(source.mask) :, 0] = True
+    return padded
 
 
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
@@ -172,8 +172,10 @@ def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
 
 def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]) -> Sequence:
     """Rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its EOS."""
-    every = zip(rows, numberings, strict=False)
-    return pad([[*chain.from_iterable([*each.ids(text), EOS] for text in row)] for row, each in every])
+    numbered_rows = zip(rows, numberings, strict=False)
+    return pad(
+        [[*chain.from_iterable([*numbering.ids(text), EOS] for text in row)] for row, numbering in numbered_rows]
+    )
 
 
 def spelled(rows: Rows[Rows[Rows[Symbol]]], language: Language) -> Spelled:

@@ -50,16 +50,16 @@ class Mixture:
         """The rows at these places of an epoch, in which the rows of each part are consecutive."""
         ends = np.cumsum(self.quotas)
         parts = np.searchsorted(ends, places, "right")
-        found = np.empty_like(places)
+        rows = np.empty_like(places)
         begin = 0
         for part, (size, quota, end) in enumerate(zip(self.sizes, self.quotas, ends, strict=True)):
             here = np.flatnonzero(parts == part)
             rounds, rest = np.divmod(places[here] - (end - quota) + epoch * quota, size)
             for number in np.unique(rounds):
                 now = rounds == number
-                found[here[now]] = begin + shuffled(rest[now], size, seed, part, int(number), MIXED)
+                rows[here[now]] = begin + shuffled(rest[now], size, seed, part, int(number), MIXED)
             begin += size
-        return found
+        return rows
 
 
 @dataclass(frozen=True)
@@ -143,16 +143,17 @@ def portions(
     """Each batch with the distinct symbols of its portion: as many adjacent batches as have `most` symbols together,
     but at least one (Jean et al. 2015). `symbols` has those of a batch.
     """
-    held, met = list[Numbers](), np.empty(0, np.int64)
+    portion: list[Numbers] = []
+    portion_symbols = np.empty(0, np.int64)
     for rows in batches:
-        found = symbols(rows)
-        together = np.union1d(met, found)
-        if held and len(together) > most:
-            yield from ((each, met) for each in held)
-            held, together = [], found
-        held.append(rows)
-        met = together
-    yield from ((each, met) for each in held)
+        batch_symbols = symbols(rows)
+        together = np.union1d(portion_symbols, batch_symbols)
+        if portion and len(together) > most:
+            yield from ((batch, portion_symbols) for batch in portion)
+            portion, together = [], batch_symbols
+        portion.append(rows)
+        portion_symbols = together
+    yield from ((batch, portion_symbols) for batch in portion)
 
 
 def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
@@ -163,15 +164,15 @@ def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
     """
     half = np.uint64((max(2, count - 1).bit_length() + 1) // 2)  # bits
     keys = np.random.SeedSequence(seeds).generate_state(ROUNDS, np.uint64)
-    found = places.astype(np.uint64)
-    outside = np.arange(len(found))
+    images = places.astype(np.uint64)
+    outside = np.arange(len(images))
     while len(outside):
-        left, right = np.divmod(found[outside], np.uint64(1) << half)
+        left, right = np.divmod(images[outside], np.uint64(1) << half)
         for key in keys:
             left, right = right, left ^ (_mixed(right ^ key) >> (np.uint64(64) - half))
-        found[outside] = (left << half) | right
-        outside = outside[found[outside] >= count]
-    return found.astype(np.int64)
+        images[outside] = (left << half) | right
+        outside = outside[images[outside] >= count]
+    return images.astype(np.int64)
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -198,8 +199,8 @@ def _by_symbols(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
     batches = []
     begin = 0
     while begin < len(rows):
-        some = lengths[begin : begin + max(1, size // max(1, int(lengths[begin])))]
-        fitting = int(np.count_nonzero(some * np.arange(1, len(some) + 1) <= size))
+        candidate_lengths = lengths[begin : begin + max(1, size // max(1, int(lengths[begin])))]
+        fitting = int(np.count_nonzero(candidate_lengths * np.arange(1, len(candidate_lengths) + 1) <= size))
         batches.append(rows[begin : begin + max(1, fitting)])
         begin += max(1, fitting)
     return batches
@@ -211,23 +212,23 @@ def prefetch(items: Iterable[Item], ahead: int) -> Generator[Item, None, None]:
     An exception of the iterator is raised here, at its place among the items. Closing the generator (or garbage
     collection) ends the thread once the current item is done.
     """
-    made: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(ahead)
+    results: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(ahead)
     stopped = threading.Event()
 
     def work() -> None:
         try:
             for item in items:
-                made.put((item,))
+                results.put((item,))
                 if stopped.is_set():
                     return
-            made.put(None)
+            results.put(None)
         except BaseException as error:
-            made.put(error)
+            results.put(error)
 
     thread = threading.Thread(target=work, name="prefetch", daemon=True)
     thread.start()
     try:
-        while (result := made.get()) is not None:
+        while (result := results.get()) is not None:
             if isinstance(result, BaseException):
                 raise result
             yield result[0]
@@ -235,5 +236,5 @@ def prefetch(items: Iterable[Item], ahead: int) -> Generator[Item, None, None]:
         stopped.set()
         while thread.is_alive():  # the queue may be full
             with suppress(queue.Empty):
-                made.get(timeout=0.01)
+                results.get(timeout=0.01)
         thread.join()

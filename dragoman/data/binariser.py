@@ -58,14 +58,14 @@ class Binariser:
     def columns(self) -> dict[str, npt.DTypeLike]:
         """The columns by name, each with the type of its values."""
         # For an array, the store has the number of its line; the array stays in its file.
-        found: dict[str, npt.DTypeLike] = dict.fromkeys(self.arrays, np.uint32)
-        found |= {side: _dtype(language) for side, language in self.languages.items()}
-        found |= {f"{side}.text": np.uint8 for side in self._sampled}
+        columns: dict[str, npt.DTypeLike] = dict.fromkeys(self.arrays, np.uint32)
+        columns |= {side: _dtype(language) for side, language in self.languages.items()}
+        columns |= {f"{side}.text": np.uint8 for side in self._sampled}
         if self.surfaces:
-            found |= {f"{side}.surfaces": np.uint8 for side in self.languages}
+            columns |= {f"{side}.surfaces": np.uint8 for side in self.languages}
         if self.data.alignments:
-            found["links"] = np.uint32
-        return found
+            columns["links"] = np.uint32
+        return columns
 
     def blocks(self, pair: LanguagePair, filters: Filters) -> Iterator[tuple[int, dict[str, Rows]]]:
         """The rows of the examples of a pair that pass the filters, by column, in blocks, each with the number of its
@@ -75,7 +75,7 @@ class Binariser:
         for corpus, block in self._read(pair, gold):
             rows, kept = self._rows(block, pair, filters, gold)
             gold.clear()
-            yield corpus, {name: each.chosen(kept) for name, each in rows.items()}
+            yield corpus, {name: column.chosen(kept) for name, column in rows.items()}
 
     def _read(self, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[int, tuple[list[str], ...]]]:
         """Blocks of the training texts of a pair, each from one corpus, whose number comes with it."""
@@ -97,9 +97,11 @@ class Binariser:
     ) -> tuple[dict[str, Rows], npt.NDArray[np.bool_]]:
         """The rows of a block of texts, one side after the other, and a mask of those that pass the filters."""
         data, languages = self.data, self.languages
-        every = self._recalled(block, self.memory) if self.memory else block
-        given = dict(zip(languages, _masked(every, self.protection) if self.protection else every, strict=True))
-        texts = {side: list(map(languages[side].text.normalise, given[side])) for side in languages}
+        filled = self._add_matches(block, self.memory) if self.memory else block
+        raw_texts = dict(
+            zip(languages, _mask_spans(filled, self.protection) if self.protection else filled, strict=True)
+        )
+        texts = {side: list(map(languages[side].text.normalise, raw_texts[side])) for side in languages}
         # Text that is too long for any model is not segmented; it is filtered as too long for this one.
         cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
         rows = {side: language.rows(cut[side]) for side, language in languages.items()}
@@ -111,13 +113,13 @@ class Binariser:
         unknown = {side: _unknown(languages[side], cut[side], rows[side]) for side in spelled}
         if data.edited is not None:
             target, before = languages["target"].vocabulary, texts[data.sides[data.edited]]
-            said = _edits(languages["target"], before, texts["target"], data.max_length)
-            rows["target"] = Rows(*flat([[*target.ids(each), EOS] for each in said]))
-            unknown |= {"target": map(target.unknown, said)} if spelled else {}
+            edits = _edits(languages["target"], before, texts["target"], data.max_length)
+            rows["target"] = Rows(*flat([[*target.ids(symbols), EOS] for symbols in edits]))
+            unknown |= {"target": map(target.unknown, edits)} if spelled else {}
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
         for side in languages:
-            lengths[side][[len(text) > LONGEST_TEXT for text in given[side]]] = data.max_length + 1
+            lengths[side][[len(text) > LONGEST_TEXT for text in raw_texts[side]]] = data.max_length + 1
         count = len(lengths["target"])
         numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
         for side, files in self.arrays.items():
@@ -135,17 +137,17 @@ class Binariser:
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
         return rows, kept
 
-    def _recalled(self, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
+    def _add_matches(self, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
         """The sides of a block with those that the memory fills before the target. A pair is no answer to itself."""
-        asked = block[texts_in(self.data, self.data.trained[0]).index(memory.asked)]
-        found = (memory.texts(source, target) for source, target in zip(asked, block[-1], strict=True))
-        return (*block[:-1], *map(list, zip(*found, strict=True)), block[-1])
+        queries = block[texts_in(self.data, self.data.trained[0]).index(memory.asked)]
+        matches = (memory.texts(source, target) for source, target in zip(queries, block[-1], strict=True))
+        return (*block[:-1], *map(list, zip(*matches, strict=True)), block[-1])
 
 
-def _masked(block: tuple[list[str], ...], protection: Protection) -> tuple[list[str], ...]:
+def _mask_spans(block: tuple[list[str], ...], protection: Protection) -> tuple[list[str], ...]:
     """The sides of a block, the target last, with marks for the spans that come through."""
-    found = [protection.masked_pair(sources, target).texts for *sources, target in zip(*block, strict=True)]
-    return tuple(map(list, zip(*found, strict=True)))
+    pairs = [protection.masked_pair(sources, target).texts for *sources, target in zip(*block, strict=True)]
+    return tuple(map(list, zip(*pairs, strict=True)))
 
 
 def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:
@@ -158,12 +160,12 @@ def _edits(target: Language, before: list[str], after: list[str], longest: int) 
     """The operations that turn each text `before` into `after`. If a side is too long, so are they; the longer side
     then stands in for them until the filters remove the pair.
     """
-    found = list[Sequence[Symbol]]()
+    edits: list[Sequence[Symbol]] = []
     for texts in zip(before, after, strict=True):
         old, new = map(target.text.encode, texts)
         longer = max(old, new, key=len)
-        found.append(operations(old, new) if len(longer) <= longest else longer)
-    return found
+        edits.append(operations(old, new) if len(longer) <= longest else longer)
+    return edits
 
 
 def _with_neighbours(sources: list[Numbers]) -> list[Numbers]:
@@ -179,9 +181,9 @@ def _words(language: Language, texts: list[str]) -> list[int]:
 
 def _links(gold: list[Gold], sources: list[int], targets: list[int]) -> Rows:
     """Source word and target word of every link, sure or possible. UserError if one is beyond its pair's words."""
-    for each, source, target in zip(gold, sources, targets, strict=True):
-        each.check(source, target)
-    values, lengths = flat([[word for link in sorted(each.possible) for word in link] for each in gold])
+    for alignment, source, target in zip(gold, sources, targets, strict=True):
+        alignment.check(source, target)
+    values, lengths = flat([[word for link in sorted(alignment.possible) for word in link] for alignment in gold])
     return Rows(values, lengths)
 
 

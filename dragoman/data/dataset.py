@@ -137,9 +137,10 @@ class Dataset:
         prepare(data, text, seed, folder, keep_units=keep_units, surfaces=any(surfaces))
         sides = load(data, folder)
         if data.recalled:
-            known, asked = recall(data, sides.values(), folder), data.source.index(data.queried_source)
+            memory, query_side = recall(data, sides.values(), folder), data.source.index(data.queried_source)
             development = [
-                [_recalled(each, known.texts(str(each.sources[asked]))) for each in part] for part in development
+                [_recalled(example, memory.texts(str(example.sources[query_side]))) for example in examples]
+                for examples in development
             ]
         return cls(
             Store(folder / STORE),
@@ -174,30 +175,30 @@ class Dataset:
         A function of its arguments alone: a sentence's dropout and noise are seeded by the run's seed, the epoch, the
         side and the row.
         """
-        found = {
+        sides = {
             side: [self._row(side, source, int(row), epoch) for row in rows] for side, source in self._sides.items()
         }
-        targets = found.pop("target")
+        targets = sides.pop("target")
         target = self._symbols("target", self.target, targets)
-        sources: Sequence[Rows] = list(found.values())
+        sources: Sequence[Rows] = list(sides.values())
         if len(sources) > 1:
-            sources = self._there(sources, rows, epoch)
+            sources = self._drop_sources(sources, rows, epoch)
         if self._join:
-            batch = Batch((self._symbols(next(iter(found)), self.target, _joined(sources)),), target, rows)
+            batch = Batch((self._symbols(next(iter(sides)), self.target, _concatenate(sources)),), target, rows)
         else:
-            batches = tuple(map(self._padded, found, self.sources, sources))
+            batches = tuple(map(self._pad, sides, self.sources, sources))
             links = self._links(rows, sources[0], targets) if "links" in self.train.columns else None
             batch = Batch(batches, target, rows, links)
-        return self._with_surfaces(batch, [*sources, targets]) if any(self._surfaces) else batch
+        return self._add_surfaces(batch, [*sources, targets]) if any(self._surfaces) else batch
 
     def target_symbols(self, rows: npt.NDArray[np.int64], epoch: int) -> npt.NDArray[np.int64]:
         """The distinct target symbols of the pairs in these rows, in ascending order."""
-        found = [np.asarray(self._row("target", self.target, int(row), epoch), np.int64) for row in rows]
-        return np.unique(np.concatenate(found))
+        targets = [np.asarray(self._row("target", self.target, int(row), epoch), np.int64) for row in rows]
+        return np.unique(np.concatenate(targets))
 
-    def _padded(self, side: Side, source: Source, rows: Rows) -> SourceBatch:
+    def _pad(self, side: Side, source: Source, rows: Rows) -> SourceBatch:
         if isinstance(source, FeatureSource):
-            return pad_regions([np.asarray(each) for each in rows], source.size)
+            return pad_regions([np.asarray(row) for row in rows], source.size)
         return self._symbols(side, source, rows)
 
     def _symbols(self, side: Side, language: Language, rows: Rows) -> Symbols:
@@ -207,40 +208,42 @@ class Dataset:
             raise self.train.damaged(f"{side}.values")
         return padded
 
-    def _with_surfaces(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
+    def _add_surfaces(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
         """The same batch with what the model asks for of words outside the vocabularies."""
-        every = [
-            [self._spelled(side, int(row), ids) for row, ids in zip(batch.rows, rows, strict=True)]
+        spelled_sides = [
+            [self._spell(side, int(row), ids) for row, ids in zip(batch.rows, rows, strict=True)]
             for side, rows in zip(self._sides, sides, strict=True)
             if side not in self._arrays
         ]
-        *read, targets = every
-        together = [list(chain.from_iterable(sources)) for *sources, _ in zip(*every, strict=True)]
-        languages = [each for each in self.sources if isinstance(each, Language)]
+        *read, targets = spelled_sides
+        together = [list(chain.from_iterable(sources)) for *sources, _ in zip(*spelled_sides, strict=True)]
+        languages = [source_language for source_language in self.sources if isinstance(source_language, Language)]
         rest = zip([together] if self._join else read, languages, strict=False)
         words = [ExtendedVocabulary(self.target.vocabulary, texts) for texts in together]
         extended, of_sources, of_target = self._surfaces
 
-        def surfaces(given: Symbols, texts: Sequence[Sequence[Sequence[Symbol]]], spelling: Language | None) -> Symbols:
-            return given._replace(
+        def add_surfaces(
+            symbols: Symbols, texts: Sequence[Sequence[Sequence[Symbol]]], spelling: Language | None
+        ) -> Symbols:
+            return symbols._replace(
                 extended=numbered(texts, words).ids if extended else None,
                 spelled=spelled(texts, spelling) if spelling else None,
             )
 
-        def source(given: SourceBatch) -> SourceBatch:
-            if not isinstance(given, Symbols):
-                return given
+        def add_source_surfaces(source_batch: SourceBatch) -> SourceBatch:
+            if not isinstance(source_batch, Symbols):
+                return source_batch
             texts, language = next(rest)
-            return surfaces(given, texts, language if of_sources else None)
+            return add_surfaces(source_batch, texts, language if of_sources else None)
 
-        target = surfaces(batch.target, targets, self.target if of_target else None)
-        return batch._replace(sources=tuple(map(source, batch.sources)), target=target)
+        target = add_surfaces(batch.target, targets, self.target if of_target else None)
+        return batch._replace(sources=tuple(map(add_source_surfaces, batch.sources)), target=target)
 
-    def _spelled(self, side: Side, row: int, given: list[int] | Array) -> list[list[Symbol]]:
+    def _spell(self, side: Side, row: int, sentence: list[int] | Array) -> list[list[Symbol]]:
         """The symbols of a sentence as its text spells them, without the end; empty if it is missing."""
-        if not len(given):
+        if not len(sentence):
             return []
-        source, ids = self._sides[side], np.asarray(given).tolist()[:-1]
+        source, ids = self._sides[side], np.asarray(sentence).tolist()[:-1]
         assert isinstance(source, Language)
         symbols, unknown = source.vocabulary.marked(ids), [place for place, number in enumerate(ids) if number == UNK]
         if not unknown:
@@ -253,30 +256,32 @@ class Dataset:
             raise self.train.damaged(f"{side}.surfaces.values") from None
         return [symbols]
 
-    def _there(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
+    def _drop_sources(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
         """The sources that each example has (a lone end symbol counts as none) and that dropout keeps."""
         ends = [isinstance(source, Language) for source in self.sources]
-        there = np.array([[len(each) > end for each in source] for source, end in zip(sources, ends, strict=True)])
+        present = np.array(
+            [[len(sentence) > end for sentence in source] for source, end in zip(sources, ends, strict=True)]
+        )
         if self._source_dropout:
             seeds = (zlib.crc32(f"{self._seed}:{epoch}:sources:{row}".encode()) for row in rows)
-            drawn = np.stack([np.random.default_rng(seed).random(len(sources)) for seed in seeds], 1) * there
-            there &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))
-        pairs = (zip(source, here, strict=True) for source, here in zip(sources, there, strict=True))
-        return [[each if here else each[:0] for each, here in pair] for pair in pairs]
+            drawn = np.stack([np.random.default_rng(seed).random(len(sources)) for seed in seeds], 1) * present
+            present &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))
+        pairs = (zip(source, kept, strict=True) for source, kept in zip(sources, present, strict=True))
+        return [[sentence if kept else sentence[:0] for sentence, kept in pair] for pair in pairs]
 
     def _links(self, rows: npt.NDArray[np.int64], sources: Ids, targets: Ids) -> Bool[Tensor, "B T S"]:
         """The links between words as links between the symbols that spell them; the end symbols have none."""
         (language,) = self.sources
         assert isinstance(language, Language)
-        found = np.zeros((len(rows), max(map(len, targets), default=0), max(map(len, sources), default=0)), np.bool_)
+        links = np.zeros((len(rows), max(map(len, targets), default=0), max(map(len, sources), default=0)), np.bool_)
         for number, (row, source, target) in enumerate(zip(rows, sources, targets, strict=True)):
             from_word, to_word = self.train.columns["links"][int(row)].reshape(-1, 2, 1).swapaxes(0, 1)  # (L, 1) each
             to_symbol, from_symbol = (
                 to_word == _words(self.target, target),
                 from_word == _words(language, source),
             )
-            found[number, : len(target) - 1, : len(source) - 1] = to_symbol.T @ from_symbol
-        return torch.from_numpy(found)
+            links[number, : len(target) - 1, : len(source) - 1] = to_symbol.T @ from_symbol
+        return torch.from_numpy(links)
 
     def _row(self, side: Side, source: Source, row: int, epoch: int) -> list[int] | Array:
         if isinstance(source, FeatureSource):
@@ -285,7 +290,7 @@ class Dataset:
                 raise self.train.damaged(f"{side}.values")
             return self._arrays[side][int(number)]
         ids = self._ids(side, source, row, epoch)
-        return self._noisy(self._noise, source, ids, row, epoch) if self._noise and side == "source" else ids
+        return self._add_noise(self._noise, source, ids, row, epoch) if self._noise and side == "source" else ids
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
         if not language.text.unit.samples:
@@ -297,15 +302,15 @@ class Dataset:
         ids = language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
         return [*self._mark(side, row), *ids]
 
-    def _noisy(
+    def _add_noise(
         self, noise: Infilling, language: Language, ids: list[int] | npt.NDArray[np.integer], row: int, epoch: int
     ) -> list[int] | npt.NDArray[np.integer]:
         """A source with noise between the mark of its language and its end, if its target is the same text."""
         if not self._copied[int(np.searchsorted(np.cumsum(self.train.notes["parts"]), row, "right"))]:
             return ids
         begin, (mask,) = int(self._marked), language.vocabulary.ids([MASK])
-        found = noise(len(ids) - begin - 1, f"{self._seed}:{epoch}:noise:{row}")
-        hidden = [mask if place is None else int(ids[begin + place]) for place in found]
+        places = noise(len(ids) - begin - 1, f"{self._seed}:{epoch}:noise:{row}")
+        hidden = [mask if place is None else int(ids[begin + place]) for place in places]
         return [*map(int, ids[:begin]), *hidden, int(ids[-1])]
 
     def _mark(self, side: Side, row: int) -> list[int]:
@@ -318,9 +323,9 @@ def _recalled(example: Example, texts: tuple[str, ...]) -> Example:
     return example._replace(sources=(*example.sources, *texts))
 
 
-def _joined(sources: Sequence[Rows]) -> list[list[int]]:
+def _concatenate(sources: Sequence[Rows]) -> list[list[int]]:
     """The ids of several sources of each example, concatenated."""
-    return [[int(number) for each in given for number in each] for given in zip(*sources, strict=True)]
+    return [[int(number) for ids in example for number in ids] for example in zip(*sources, strict=True)]
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

@@ -49,13 +49,14 @@ class Infilling:
         ends = np.minimum(np.cumsum(1 + random.poisson(self.length - 1, hidden)), hidden)  # of the spans, as one
         spans = int(np.searchsorted(ends, hidden)) + 1
         before = np.sort(random.integers(0, count - hidden + 1, spans))  # how many symbols are left before each span
-        found, left, begin = list[int | None](), 0, 0
+        places: list[int | None] = []
+        left, begin = 0, 0
         for place, length in zip(before.tolist(), np.diff(ends[:spans], prepend=0).tolist(), strict=True):
-            found += range(begin, begin + place - left)
-            if not found or place > left:
-                found.append(None)
+            places += range(begin, begin + place - left)
+            if not places or place > left:
+                places.append(None)
             left, begin = place, begin + place - left + length
-        return [*found, *range(begin, count)]
+        return [*places, *range(begin, count)]
 
 
 NOISES = {"none": NoNoise, "infilling": Infilling}
@@ -63,12 +64,12 @@ NOISES = {"none": NoNoise, "infilling": Infilling}
 
 def noise(data: DataConfig) -> Infilling | None:
     """What hides parts of the texts that are their own translations; None if nothing does."""
-    found: NoNoise | Infilling = components.build(NOISES, data.noise)
-    return found if isinstance(found, Infilling) else None
+    noise_model: NoNoise | Infilling = components.build(NOISES, data.noise)
+    return noise_model if isinstance(noise_model, Infilling) else None
 
 
 def masked(noise: Infilling, encoded: Sequence[Symbol], seed: str) -> list[Symbol]:
     """A text of a development corpus with masks, behind the mark of its language if there is one."""
     begin = next((place for place, symbol in enumerate(encoded) if isinstance(symbol, str)), len(encoded))
-    found = noise(len(encoded) - begin, seed)
-    return [*encoded[:begin], *(MASK if place is None else encoded[begin + place] for place in found)]
+    places = noise(len(encoded) - begin, seed)
+    return [*encoded[:begin], *(MASK if place is None else encoded[begin + place] for place in places)]

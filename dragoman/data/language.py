@@ -43,8 +43,8 @@ class Language:
     def alphabet(self) -> Alphabet:
         """The numbers of the characters of its words."""
         first, size = self.vocabulary.first, len(self.vocabulary)
-        known = sorted(set().union(*self.vocabulary.symbols(range(first, size))))
-        return Alphabet(self.characters or known, first)
+        characters = sorted(set().union(*self.vocabulary.symbols(range(first, size))))
+        return Alphabet(self.characters or characters, first)
 
     @cached_property
     def symbol_count(self) -> int:
@@ -102,8 +102,8 @@ class Language:
         vocabulary = Vocabulary.load(path, marks)
         counts = _counts(folder / f"{side}.counts") if counted else ()
         if counted and len(vocabulary) != len(counts):
-            told = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"
-            raise UserError(f"{path} has {told}: one of them was cut, or is another run's")
+            difference = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"
+            raise UserError(f"{path} has {difference}: one of them was cut, or is another run's")
         letters = folder / f"{side}.characters"
         characters = tuple(read_strings(letters)) if letters.is_file() else ()
         return cls(name, TextPipeline.load(folder, side), vocabulary, counts, characters)

@@ -92,7 +92,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
             pipeline.unit.restore(pipelines[0].unit.learnt())
     else:
         for number, pipeline in enumerate(pipelines):
-            alone = tuple(each if each is pipeline else None for each in pipelines)
+            alone = tuple(other if other is pipeline else None for other in pipelines)
             _fit(
                 pipeline,
                 Lines(data, alone, protection),
@@ -113,11 +113,12 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
 
 def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
     """The sources with the symbols of another run. UserError unless that run has them under the same options."""
-    arrays, inventories = open_sources(data, data.train), set[tuple[str, ...]]()
-    found: dict[Side, Source] = {}
+    inventories: set[tuple[str, ...]] = set()
+    arrays = open_sources(data, data.train)
+    languages: dict[Side, Source] = {}
     for side, name in names(data).items():
         if side in arrays:
-            found[side] = FeatureSource(name, arrays[side].size)
+            languages[side] = FeatureSource(name, arrays[side].size)
             continue
         try:
             there = _side_there(Path(run), side, name, name in data.recalled)
@@ -135,12 +136,12 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
                 f"text.protect: {differs} in {run} (text.vocabulary_from); take `text` from its config.yaml"
             )
         inventories.add(tuple(language.text.unit.inventory))
-        found[side] = language
+        languages[side] = language
     if text.shared_vocabulary and len(inventories) > 1:
         raise UserError(
             f"text.shared_vocabulary: is false in {run} (text.vocabulary_from); take `text` from its config.yaml"
         )
-    return found
+    return languages
 
 
 def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:

@@ -56,12 +56,12 @@ def columns(
     read = parallel(source, target)
     masked = (protection.masked_pair(pair[:1], pair[1]).texts for pair in read) if protection else read
     for block in sides(masked, BLOCK):
-        (first, written), (second, also) = (_rows(*each) for each in zip(languages, block, strict=True))
+        (first, written), (second, also) = (_rows(*side) for side in zip(languages, block, strict=True))
         kept = filters.keep(np.where(written, first.lengths - 1, 0), np.where(also, second.lengths - 1, 0))
         parts.append((first.chosen(kept), second.chosen(kept)))
     if not filters.report.kept:
         raise UserError(f"{source}, {target}: no pair to learn from: {filters.report}")
-    return _column([each for each, _ in parts]), _column([each for _, each in parts])
+    return _column([rows for rows, _ in parts]), _column([rows for _, rows in parts])
 
 
 def _rows(language: Language, lines: list[str]) -> tuple[Rows, npt.NDArray[np.bool_]]:
@@ -85,7 +85,7 @@ def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexico
     order = np.lexsort((-table.values, sources))
     sources = sources[order]
     ranks = np.arange(len(sources)) - np.searchsorted(sources, sources)
-    order, ranks, sources = (each[ranks < KEPT] for each in (order, ranks, sources))
+    order, ranks, sources = (column[ranks < KEPT] for column in (order, ranks, sources))
     translations = np.full((symbols[0], KEPT), PAD, np.int32)
     probabilities = np.zeros((symbols[0], KEPT), np.float32)
     translations[sources, ranks], probabilities[sources, ranks] = targets[order], table.values[order]
@@ -115,22 +115,22 @@ def _counts(source: Column, target: Column, target_symbols: int, table: Table | 
     total = table._replace(values=np.zeros_like(table.values)) if table else None
     waiting: list[Table] = []
     for keys, lengths in _links(source, target, target_symbols):
-        found, places = np.unique(keys, return_inverse=True)
-        values = np.ones(len(found))
+        distinct, places = np.unique(keys, return_inverse=True)
+        values = np.ones(len(distinct))
         if table:
-            known = np.searchsorted(table.keys, found).clip(max=len(table.keys) - 1)
-            values = np.where(table.keys[known] == found, table.values[known], 0.0)
+            rows = np.searchsorted(table.keys, distinct).clip(max=len(table.keys) - 1)
+            values = np.where(table.keys[rows] == distinct, table.values[rows], 0.0)
         weights = values[places]  # (links,)
         sums = np.add.reduceat(weights, np.cumsum(lengths) - lengths)  # by target position
         weights /= np.repeat(np.maximum(sums, np.finfo(float).tiny), lengths)
-        counts = _sums(places, weights, len(found))
+        counts = _sums(places, weights, len(distinct))
         if total:
-            np.add.at(total.values, known, counts)  # a pair that is not in the table has count 0
+            np.add.at(total.values, rows, counts)  # a pair that is not in the table has count 0
         else:
-            waiting.append(Table(found, counts))
-            if sum(len(each.keys) for each in waiting[1:]) > max(LINKS, len(waiting[0].keys)):
-                waiting = [_merged(waiting)]
-    return total or _merged(waiting)
+            waiting.append(Table(distinct, counts))
+            if sum(len(counted.keys) for counted in waiting[1:]) > max(LINKS, len(waiting[0].keys)):
+                waiting = [_merge(waiting)]
+    return total or _merge(waiting)
 
 
 def _sums(places: Ids, values: Numbers, count: int) -> Numbers:
@@ -138,10 +138,10 @@ def _sums(places: Ids, values: Numbers, count: int) -> Numbers:
     return np.bincount(places, values, count).astype(np.float64, copy=False)
 
 
-def _merged(tables: list[Table]) -> Table:
+def _merge(tables: list[Table]) -> Table:
     """The sum of tables, without the smallest values if there are more than CELLS."""
-    keys, places = np.unique(np.concatenate([each.keys for each in tables]), return_inverse=True)
-    values = _sums(places, np.concatenate([each.values for each in tables]), len(keys))
+    keys, places = np.unique(np.concatenate([table.keys for table in tables]), return_inverse=True)
+    values = _sums(places, np.concatenate([table.values for table in tables]), len(keys))
     if len(keys) > CELLS:
         chosen = np.sort(np.argpartition(values, -CELLS)[-CELLS:])
         keys, values = keys[chosen], values[chosen]
@@ -160,10 +160,10 @@ def _links(source: Column, target: Column, target_symbols: int) -> Iterator[tupl
         so_far = links[begin - 1] if begin else 0
         end = max(begin + 1, int(np.searchsorted(links, so_far + LINKS, "right")))
         ends = target.offsets[begin + 1 : end + 1] - target.offsets[begin]
-        said = np.delete(target.values[target.offsets[begin] : target.offsets[end]].astype(np.int64), ends - 1)
+        target_ids = np.delete(target.values[target.offsets[begin] : target.offsets[end]].astype(np.int64), ends - 1)
         lengths = np.repeat(widths[begin:end], heights[begin:end])  # (target positions,)
         firsts = np.repeat(source.offsets[begin:end], heights[begin:end]) - (np.cumsum(lengths) - lengths)
         places = np.repeat(firsts, lengths) + np.arange(lengths.sum())
-        if len(said):
-            yield source.values[places] * np.int64(target_symbols) + np.repeat(said, lengths), lengths
+        if len(target_ids):
+            yield source.values[places] * np.int64(target_symbols) + np.repeat(target_ids, lengths), lengths
         begin = end

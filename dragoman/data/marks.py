@@ -32,8 +32,8 @@ def target_marks(data: DataConfig) -> dict[str, Mark]:
 def write_spoken(seen: Mapping[str, npt.NDArray[np.bool_]], first: int, folder: Path) -> None:
     """Write the languages in which each symbol was seen, (V,) for each: one line per symbol, from number `first` on."""
     with write_atomically(folder / SPOKEN) as file:
-        for found in zip(*(each[first:] for each in seen.values()), strict=True):
-            file.write("\t".join(name for name, here in zip(seen, found, strict=True) if here) + "\n")
+        for columns in zip(*(column[first:] for column in seen.values()), strict=True):
+            file.write("\t".join(name for name, here in zip(seen, columns, strict=True) if here) + "\n")
 
 
 def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
@@ -41,11 +41,14 @@ def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
     those seen in targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies
     in zero-resource neural machine translation"). UserError if the run's file of languages is missing or damaged.
     """
-    known = target_marks(data)
+    marks_by_language = target_marks(data)
     first = len(SPECIALS) + len(marks(data))
-    lines = list(read_lines(folder / SPOKEN)) if known and data.filter_target_vocabulary else []
+    lines = list(read_lines(folder / SPOKEN)) if marks_by_language and data.filter_target_vocabulary else []
     languages = [set(line.split("\t")) if line else set() for line in lines]
-    if not all(names <= known.keys() for names in languages):
+    if not all(names <= marks_by_language.keys() for names in languages):
         raise UserError(f"{folder / SPOKEN}: expected, for each symbol, languages of the run with tabs between them")
-    others = {name: [n for n, names in enumerate(languages, first) if names and name not in names] for name in known}
-    return {mark: [*range(len(SPECIALS), first), *others[name]] for name, mark in known.items()}
+    forbidden = {
+        name: [n for n, names in enumerate(languages, first) if names and name not in names]
+        for name in marks_by_language
+    }
+    return {mark: [*range(len(SPECIALS), first), *forbidden[name]] for name, mark in marks_by_language.items()}

@@ -38,7 +38,7 @@ def prepare(
     `surfaces`: the model asks for the spellings of out-of-vocabulary words.
     """
     fingerprint = _fingerprint(data, text, seed, surfaces)
-    if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _readable(data, text, folder)):
+    if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _is_readable(data, text, folder)):
         return
     if keep_units:
         _write(data, text, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
@@ -67,25 +67,25 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
     }
 
 
-def _readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
+def _is_readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
     """Whether units and vocabularies exist, and are those of `text.vocabulary_from`, which may have changed; a process
     killed while removing them may have left some out.
     """
     try:
-        found = load(data, folder)
+        sources = load(data, folder)
         foreign(data, folder)
     except UserError:
         return False
     wanted = taken(data, text, text.vocabulary_from) if text.vocabulary_from else {}
-    return all(same(found[side], source) for side, source in wanted.items())
+    return all(same(sources[side], source) for side, source in wanted.items())
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) -> str:
     """A hash of everything that the store depends on."""
     files = []
     for path in _files(data):
-        found = path.stat()
-        files.append([str(path.resolve()), found.st_size, found.st_mtime_ns])
+        status = path.stat()
+        files.append([str(path.resolve()), status.st_size, status.st_mtime_ns])
     pairs = [pair._replace(dev="") for pair in data.trained]
     drawn = {"temperature": 1, "weights": (), "filter_target_vocabulary": True}
     used = data.model_copy(update={"dev": "", "pairs": pairs, **drawn})
@@ -130,7 +130,8 @@ def _write(
         keep(data, folder.parent)
         memory = recall(data, sources.values(), folder.parent)
     binariser = Binariser(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
-    reports, parts = [], list[int]()
+    parts: list[int] = []
+    reports = []
     vocabulary = languages["target"].vocabulary
     content = hashlib.sha256()
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
@@ -155,8 +156,8 @@ def _write(
         if spoken:
             write_spoken(spoken, vocabulary.first, folder.parent)
         for side, source in sources.items() if learnt else ():
-            known = tally.counted(side, source) if isinstance(source, Language) else source
-            known.save(folder.parent, side)
+            counted = tally.counted(side, source) if isinstance(source, Language) else source
+            counted.save(folder.parent, side)
         report = Report(*map(sum, zip(*reports, strict=True)))
         store.notes = {
             "fingerprint": fingerprint,
@@ -174,7 +175,7 @@ class _Tally:
     def __init__(self, languages: dict[Side, Language]) -> None:
         self._languages = languages
         self._counts = {side: np.zeros(len(language.vocabulary), np.int64) for side, language in languages.items()}
-        self._characters = dict[Side, set[str]]()
+        self._characters: dict[Side, set[str]] = {}
 
     def add(self, block: dict[str, Rows]) -> None:
         """Count rows of the store, given by column."""
@@ -185,9 +186,9 @@ class _Tally:
 
     def counted(self, side: Side, language: Language) -> Language:
         """The language with these counts and characters. Languages with one vocabulary have all their characters."""
-        found = set[str]()
+        alphabet: set[str] = set()
         if self._characters:
-            same_words = [name for name, each in self._languages.items() if each.vocabulary == language.vocabulary]
-            found = set().union(*map(self._characters.__getitem__, same_words), *language.text.unit.inventory)
-        characters = tuple(sorted(found - {BETWEEN}))
+            same_words = [name for name, other in self._languages.items() if other.vocabulary == language.vocabulary]
+            alphabet = set().union(*map(self._characters.__getitem__, same_words), *language.text.unit.inventory)
+        characters = tuple(sorted(alphabet - {BETWEEN}))
         return replace(language, counts=tuple(self._counts[side].tolist()), characters=characters)

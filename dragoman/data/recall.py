@@ -21,9 +21,9 @@ class Recalled(str):
     match: Match
 
     def __new__(cls, match: Match) -> "Recalled":
-        found = super().__new__(cls, match.translation)
-        found.match = match
-        return found
+        recalled = super().__new__(cls, match.translation)
+        recalled.match = match
+        return recalled
 
     def __getnewargs__(self) -> tuple[Match]:  # type: ignore[override]  # pickles and copies are made of it
         return (self.match,)
@@ -43,8 +43,8 @@ class Recall:
 
     def texts(self, text: str, without: str | None = None) -> tuple[str, ...]:
         """Return a text for each source: a Recalled, or an empty one if there is no match."""
-        found = self.matches(text, without)
-        return tuple(Recalled(found[name]) if name in found else "" for name in self.answers)
+        matches = self.matches(text, without)
+        return tuple(Recalled(matches[name]) if name in matches else "" for name in self.answers)
 
 
 def keep(data: DataConfig, folder: Path) -> None:

@@ -95,8 +95,8 @@ class Store:
         return store
 
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
-        values = _mapped(self.folder / f"{name}{VALUES}", dtype, size)
-        offsets = _mapped(self.folder / f"{name}{OFFSETS}", OFFSET, self.rows + 1)
+        values = _open_array(self.folder / f"{name}{VALUES}", dtype, size)
+        offsets = _open_array(self.folder / f"{name}{OFFSETS}", OFFSET, self.rows + 1)
         if offsets[0] != 0 or offsets[-1] != size or not _rising(offsets):
             raise self.damaged(f"{name}{OFFSETS}")
         return Column(values, offsets)
@@ -116,8 +116,8 @@ def read_header(folder: Path) -> dict[str, Any]:
     """The header of a store. UserError if it is missing, damaged or of another version."""
     header = _header(folder)
     if header["version"] != VERSION:
-        found = written_by(header["version"], VERSION)
-        raise UserError(f"{folder / HEADER}: {found}; delete its folder to prepare the corpus again")
+        reason = written_by(header["version"], VERSION)
+        raise UserError(f"{folder / HEADER}: {reason}; delete its folder to prepare the corpus again")
     return header
 
 
@@ -153,8 +153,8 @@ def check_free(folder: Path) -> None:
         return
     if folder.is_symlink() or not (folder / HEADER).is_file():
         raise UserError(f"{folder}: is not a prepared corpus, whose place it takes; move it elsewhere")
-    known = {HEADER, *(f"{name}{file}" for name in _header(folder)["columns"] for file in (VALUES, OFFSETS))}
-    strange = sorted({path.name for path in folder.iterdir()} - known)
+    expected = {HEADER, *(f"{name}{file}" for name in _header(folder)["columns"] for file in (VALUES, OFFSETS))}
+    strange = sorted({path.name for path in folder.iterdir()} - expected)
     if strange:
         raise UserError(f"{folder}: holds {strange[0]}, which is no part of the prepared corpus; move it elsewhere")
 
@@ -181,16 +181,16 @@ def _clear(folder: Path) -> None:
         folder.rmdir()
 
 
-def _mapped(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
+def _open_array(path: Path, dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
     try:
-        found = path.stat().st_size
-        if found == size * dtype.itemsize:
+        actual = path.stat().st_size
+        if actual == size * dtype.itemsize:
             # Only pages in use are loaded into memory. An empty file cannot be mapped.
             return np.memmap(path, dtype, "r", shape=(size,)) if size else np.empty(0, dtype)
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
     raise UserError(
-        f"{path}: has {found:,} bytes instead of {size * dtype.itemsize:,}; delete {path.parent} to prepare it again"
+        f"{path}: has {actual:,} bytes instead of {size * dtype.itemsize:,}; delete {path.parent} to prepare it again"
     )
 
 

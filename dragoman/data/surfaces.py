@@ -62,17 +62,17 @@ class ExtendedVocabulary:
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for those that are neither in the vocabulary nor in the sources."""
-        known = self._vocabulary.ids(symbols)
+        numbers = self._vocabulary.ids(symbols)
         if not self._ids:
-            return known
-        return [self._ids.get(symbol, number) for symbol, number in zip(symbols, known, strict=True)]
+            return numbers
+        return [self._ids.get(symbol, number) for symbol, number in zip(symbols, numbers, strict=True)]
 
     def marked(self, ids: Sequence[int]) -> list[Symbol]:
         """The symbol of each number, marks as `Mark`; `<unk>` for a number of another example."""
         size = len(self._vocabulary)
-        known = self._vocabulary.marked([number if number < size else UNK for number in ids])
+        symbols = self._vocabulary.marked([number if number < size else UNK for number in ids])
         own = dict(enumerate(self._own, start=size))
-        return [own.get(number, symbol) for number, symbol in zip(ids, known, strict=True)]
+        return [own.get(number, symbol) for number, symbol in zip(ids, symbols, strict=True)]
 
 
 Numbering: TypeAlias = Vocabulary | ExtendedVocabulary  # maps symbols to numbers

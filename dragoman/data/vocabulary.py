@@ -50,11 +50,11 @@ class Vocabulary:
     """
 
     def __init__(self, symbols: Sequence[str], marks: Sequence[Mark] = ()) -> None:
-        known: list[Symbol] = [*marks, *symbols]
+        numbered: list[Symbol] = [*marks, *symbols]
         self.first = len(SPECIALS) + len(marks)
-        self._symbols: list[Symbol] = [*SPECIALS, *known]
-        self._ids: dict[Symbol, int] = {symbol: number for number, symbol in enumerate(known, start=len(SPECIALS))}
-        if len(self._ids) != len(known):
+        self._symbols: list[Symbol] = [*SPECIALS, *numbered]
+        self._ids: dict[Symbol, int] = {symbol: number for number, symbol in enumerate(numbered, start=len(SPECIALS))}
+        if len(self._ids) != len(numbered):
             raise ValueError("a symbol occurs twice")
 
     def __len__(self) -> int:
@@ -71,8 +71,8 @@ class Vocabulary:
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for unknown ones."""
-        known = self._ids.get
-        return [known(symbol, UNK) for symbol in symbols]
+        look_up = self._ids.get
+        return [look_up(symbol, UNK) for symbol in symbols]
 
     def unknown(self, symbols: Iterable[Symbol]) -> list[Symbol]:
         """The symbols that are not in the vocabulary."""
@@ -99,18 +99,18 @@ class Vocabulary:
 def write_strings(path: Path, strings: Iterable[str]) -> None:
     """Write one JSON string per line."""
     with write_atomically(path) as file:
-        file.writelines(json.dumps(each) + "\n" for each in strings)
+        file.writelines(json.dumps(string) + "\n" for string in strings)
 
 
 def read_strings(path: Path) -> list[str]:
     """Read different strings from `write_strings`'s file. UserError names the file and line of anything else."""
-    found: dict[str, None] = {}
+    strings: dict[str, None] = {}
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            each = json.loads(line)
+            string = json.loads(line)
         except (ValueError, RecursionError):
-            each = None
-        if not isinstance(each, str) or each in found:
+            string = None
+        if not isinstance(string, str) or string in strings:
             raise UserError(f"{path}:{number}: expected a new symbol as a JSON string, found {line[:40]!r}")
-        found[each] = None
-    return list(found)
+        strings[string] = None
+    return list(strings)

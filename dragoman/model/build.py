@@ -74,9 +74,9 @@ def build(
     """As `build_for`, from sources and a target given as symbol tables, or as numbers of symbols. `mark` is the symbol
     that ends a sentence, for `attention.sentences`; `edited` is the edited source, for `cursor`.
     """
-    found = option_problems(model)
-    if found:
-        raise UserError("; ".join(map(str, found)))
+    option_errors = option_problems(model)
+    if option_errors:
+        raise UserError("; ".join(map(str, option_errors)))
 
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         try:
@@ -84,9 +84,9 @@ def build(
         except ValueError as error:
             raise UserError(str(Problem(path, str(error)))) from error
 
-    known = tuple(SymbolTable.sized(each) if isinstance(each, int) else each for each in sources)
+    inputs = tuple(SymbolTable.sized(source) if isinstance(source, int) else source for source in sources)
     symbols = SymbolTable.sized(target) if isinstance(target, int) else target
-    return _model(model, known, symbols, mark, edited, assemble)
+    return _model(model, inputs, symbols, mark, edited, assemble)
 
 
 def problems(config: Config) -> list[Problem]:
@@ -95,24 +95,24 @@ def problems(config: Config) -> list[Problem]:
     The model is assembled on torch's `meta` device, which allocates nothing.
     """
     model = config.model
-    found = option_problems(model)
-    if found:
-        return found
+    errors = option_problems(model)
+    if errors:
+        return errors
 
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         try:
             return make()
         except ValueError as error:
             problem = Problem(path, str(error))
-            if problem not in found:  # every decoder layer builds its attention from the same parts
-                found.append(problem)
+            if problem not in errors:  # every decoder layer builds its attention from the same parts
+                errors.append(problem)
             if instead is None:
                 raise
             return instead()
 
-    with without_values(), contextlib.suppress(ValueError):  # already in `found`
+    with without_values(), contextlib.suppress(ValueError):  # already in `errors`
         _model(model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
-    return found
+    return errors
 
 
 def parameter_names(config: Config) -> list[str]:
@@ -159,10 +159,10 @@ TABLES: dict[Path, Mapping[str, Any]] = {
 def option_problems(model: ModelConfig) -> list[Problem]:
     """Unknown kinds, unknown options and values of the wrong type."""
     return [
-        each
+        problem
         for path, table in TABLES.items()
         for place, spec in sections.specs(model, path).items()
-        for each in components.problems(table, spec, ("model", *place))
+        for problem in components.problems(table, spec, ("model", *place))
     ]
 
 
@@ -255,8 +255,8 @@ def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assembl
 
     bridge = assemble(("model", "bridge"), make, lambda: Zero(shapes, decoder.state_shape))
     if kind in ("zero", "none") and not all(reader.attended for reader in readers):
-        told = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
-        assemble(("model", "initial_state_only"), failing(told), lambda: None)
+        problem = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
+        assemble(("model", "initial_state_only"), failing(problem), lambda: None)
     return bridge
 
 

@@ -98,14 +98,14 @@ class Convolutional(Composer):
     def compose(self, vectors: Float[Tensor, "W L X"], real: Bool[Tensor, "W L"]) -> Float[Tensor, "W E"]:
         lengths = real.sum(1, keepdim=True)
         padded = functional.pad(vectors * real.unsqueeze(2), (0, 0, 0, max(self.widths) - 1))
-        found = []
+        maxima = []
         for width, filters in zip(self.widths, self.filters, strict=True):
             windows = padded[:, : real.size(1) + width - 1].unfold(1, width, 1)  # (W, L, X, w)
             values = torch.tanh(filters(windows.transpose(2, 3).flatten(2)))
             first = torch.arange(real.size(1), device=real.device)
             within = first <= (lengths - width).clamp(min=0)  # (W, L)
-            found.append(values.masked_fill(~within.unsqueeze(2), -torch.inf).amax(1))
-        y = torch.cat(found, 1)
+            maxima.append(values.masked_fill(~within.unsqueeze(2), -torch.inf).amax(1))
+        y = torch.cat(maxima, 1)
         for layer in self.highway:
             new, gate = layer(y).chunk(2, 1)
             t = torch.sigmoid(gate)

@@ -122,43 +122,45 @@ class Composed(Embedding):
 
     def of_words(self, symbols: Int[Tensor, "*rows"], words: Characters) -> Float[Tensor, "*rows E"]:
         distinct, places = torch.unique(symbols, return_inverse=True)
-        known = distinct[distinct < self.symbols]
-        own = words[distinct[len(known) :] - self.symbols]
+        symbols_of_vocabulary = distinct[distinct < self.symbols]
+        own = words[distinct[len(symbols_of_vocabulary) :] - self.symbols]
         if self.training or torch.is_grad_enabled():
-            return functional.embedding(places, self.composer(_joined(self.spellings[known], own)))
+            return functional.embedding(
+                places, self.composer(_stack_characters(self.spellings[symbols_of_vocabulary], own))
+            )
         with torch.inference_mode(False), torch.no_grad():  # kept vectors may be read anywhere
-            found = torch.cat([self._known(known), self._composed(own)])
-        return functional.embedding(places, found)
+            vectors = torch.cat([self._cached_vectors(symbols_of_vocabulary), self._compose(own)])
+        return functional.embedding(places, vectors)
 
     def train(self, mode: bool = True) -> "Composed":
         self._kept = None
         return super().train(mode)
 
-    def _apply(self, *given: Any, **options: Any) -> Any:  # moves it, or changes its precision
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:  # moves it, or changes its precision
         self._kept = None
-        return super()._apply(*given, **options)  # type: ignore[no-untyped-call]
+        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
-    def _known(self, symbols: Int[Tensor, "X"]) -> Float[Tensor, "X E"]:
+    def _cached_vectors(self, symbols: Int[Tensor, "X"]) -> Float[Tensor, "X E"]:
         """The vectors of these symbols of the vocabulary, of which those that are not kept yet are composed."""
-        versions = [each._version for each in self.parameters()]
+        versions = [parameter._version for parameter in self.parameters()]
         if self._kept is None or self._kept.versions != versions:
             table = self.composer.table
             self._kept = Kept(table.new_empty(self.symbols, self.size), table.new_zeros(self.symbols).bool(), versions)
         kept = self._kept
         missing = symbols[~kept.there[symbols]]
         if missing.numel():
-            kept.vectors[missing] = self._composed(self.spellings[missing]).to(kept.vectors.dtype)
+            kept.vectors[missing] = self._compose(self.spellings[missing]).to(kept.vectors.dtype)
             kept.there[missing] = True
         return kept.vectors[symbols]
 
-    def _composed(self, words: Characters) -> Float[Tensor, "W E"]:
+    def _compose(self, words: Characters) -> Float[Tensor, "W E"]:
         """The vectors of words, in full precision whatever the engine, some at a time, those of similar length."""
-        found = words.new_empty(len(words), self.size, dtype=self.composer.table.dtype)
+        vectors = words.new_empty(len(words), self.size, dtype=self.composer.table.dtype)
         by_length = (words != PAD).sum(1).argsort(stable=True)
         with use_backend(None), torch.autocast(words.device.type, enabled=False):
             for rows in torch.split(by_length, ROWS) if len(words) else ():
-                found[rows] = self.composer(words[rows])
-        return found
+                vectors[rows] = self.composer(words[rows])
+        return vectors
 
 
 class Kept(NamedTuple):
@@ -169,10 +171,10 @@ class Kept(NamedTuple):
     versions: list[int]
 
 
-def _joined(some: Int[Tensor, "_ _"], more: Int[Tensor, "_ _"]) -> Characters:
+def _stack_characters(upper: Int[Tensor, "_ _"], lower: Int[Tensor, "_ _"]) -> Characters:
     """Rows of characters below each other."""
-    width = max(some.size(1), more.size(1))
-    return torch.cat([functional.pad(each, (0, width - each.size(1)), value=PAD) for each in (some, more)])
+    width = max(upper.size(1), lower.size(1))
+    return torch.cat([functional.pad(rows, (0, width - rows.size(1)), value=PAD) for rows in (upper, lower)])
 
 
 @final
@@ -256,11 +258,11 @@ class Hybrid(Embedding):
 
     def of_words(self, symbols: Int[Tensor, "*rows"], words: Characters) -> Float[Tensor, "*rows E"]:
         own = symbols >= self.symbols
-        found = self.vectors(symbols.masked_fill(own, UNK))
+        vectors = self.vectors(symbols.masked_fill(own, UNK))
         if not len(words):
-            return found
+            return vectors
         composed = self.composer(words)[symbols[own] - self.symbols]
-        return found.index_put((own,), composed.to(found.dtype))
+        return vectors.index_put((own,), composed.to(vectors.dtype))
 
 
 EMBEDDINGS: Mapping[str, type[Embedding]] = {

@@ -82,7 +82,7 @@ class ChainState(NamedTuple):
     """Log-probabilities of the positions that a step may have drawn, and of the symbols given each position."""
 
     places: Float[Tensor, "R S"]  # log p(z_t | y_<t)
-    said: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t): as large as the output of S steps
+    log_probs: Float[Tensor, "R S V"]  # log p(y_t | z_t, y_<t): as large as the output of S steps
 
 
 @final
@@ -114,23 +114,27 @@ class Chained(Emission):
         places = log_weights(weights, mask.repeat_interleave(len(weights) // len(mask), 0))
         if step_state:
             column = symbols.view(-1, 1, 1).expand(-1, width, 1)
-            said = step_state.said.gather(2, column).squeeze(2).clamp(min=NEVER)  # of a symbol that none can say, too
-            before = step_state.places + said
+            emitted = (
+                step_state.log_probs.gather(2, column).squeeze(2).clamp(min=NEVER)
+            )  # of a symbol that none can say, too
+            before = step_state.places + emitted
             places = self.chain(torch.log_softmax(before, 1), places)
         drawn = predict(features.flatten(0, 1), lambda: _everywhere(weights))
         assert drawn.ids is None  # symbols are columns below
-        said = drawn.log_probs.view(*weights.shape, -1)
-        log_probs = torch.logsumexp(places.unsqueeze(2) + said, 1)
+        log_probs_by_position = drawn.log_probs.view(*weights.shape, -1)
+        log_probs = torch.logsumexp(places.unsqueeze(2) + log_probs_by_position, 1)
         chances = places.exp()
-        figures = {name: (chances * each.view_as(chances)).sum(1) for name, each in drawn.figures.items()}
-        return Emitted(Distribution(log_probs, drawn.ids, figures), chances, after, ChainState(places, said))
+        figures = {name: (chances * figure.view_as(chances)).sum(1) for name, figure in drawn.figures.items()}
+        return Emitted(
+            Distribution(log_probs, drawn.ids, figures), chances, after, ChainState(places, log_probs_by_position)
+        )
 
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B"]:
         so_far = alpha[:, 0] + log_probs[:, 0]
-        for now, said, here in zip(alpha[:, 1:].unbind(1), log_probs[:, 1:].unbind(1), real[:, 1:].t(), strict=True):
-            so_far = torch.where(here.unsqueeze(1), self.chain(so_far, now) + said, so_far)
+        for now, emitted, here in zip(alpha[:, 1:].unbind(1), log_probs[:, 1:].unbind(1), real[:, 1:].t(), strict=True):
+            so_far = torch.where(here.unsqueeze(1), self.chain(so_far, now) + emitted, so_far)
         return torch.logsumexp(so_far, -1)
 
 

@@ -43,8 +43,8 @@ def model_inputs(config: Config, sources: tuple[Source, ...]) -> tuple[SourceInp
         for source in sources
     )
     if config.data.concatenate_sources:
-        tables = [each for each in inputs if isinstance(each, SymbolTable)]
-        counts = zip(*(each.counts for each in tables), strict=True)
+        tables = [table for table in inputs if isinstance(table, SymbolTable)]
+        counts = zip(*(table.counts for table in tables), strict=True)
         return (replace(tables[0], counts=tuple(map(sum, counts))),)
     return config.data.sequences(inputs)
 
@@ -53,7 +53,8 @@ def build_embeddings(
     model: ModelConfig, sources: tuple[SourceInput, ...], target: SymbolTable, assemble: Assemble
 ) -> tuple[list[Embedding | None], Embedding]:
     """The embeddings of the sources (None for feature vectors) and of the target, tied as configured."""
-    settings, shared = model.embedding, list[nn.Parameter]()
+    shared: list[nn.Parameter] = []
+    settings = model.embedding
 
     def embedding(side: Side, symbols: SymbolTable) -> Embedding:
         def make() -> Embedding:
@@ -79,7 +80,8 @@ def build_readers(
     model: ModelConfig, sources: tuple[SourceInput, ...], tables: list[Embedding | None], assemble: Assemble
 ) -> list[Reader]:
     """A reader for each source. If there are several, each of them is optional in a sentence."""
-    several, readers = len(sources) > 1, list[Reader]()
+    readers: list[Reader] = []
+    several = len(sources) > 1
     for source, table in zip(sources, tables, strict=True):
         if isinstance(source, Regions):
             make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)

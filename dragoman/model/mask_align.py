@@ -41,9 +41,9 @@ class NgramEmbedding(nn.Module):
             [number, *(len(words) + pieces.setdefault(piece, len(pieces)) for piece in _pieces(word))]
             for number, word in enumerate(words)
         ]
-        counts = torch.tensor([len(each) for each in parts], dtype=torch.long)
+        counts = torch.tensor([len(numbers) for numbers in parts], dtype=torch.long)
         self.parts: Tensor
-        self.register_buffer("parts", torch.tensor([part for each in parts for part in each], dtype=torch.long))
+        self.register_buffer("parts", torch.tensor([part for numbers in parts for part in numbers], dtype=torch.long))
         self.counts: Tensor
         self.register_buffer("counts", counts)
         self.table = nn.Parameter(torch.randn(len(words) + len(pieces), size) / math.sqrt(size))
@@ -73,7 +73,7 @@ class MaskAlign(nn.Module):
 
     f_t is the state of a GRU that has read y_1 ... y_(t-1), b_t that of one that has read y_T ... y_(t+1), h_j the
     states of GRUs in both directions at x_j. v_j is the vector of x_j alone, v_0 a learnt one for words without a
-    counterpart; so what is said of y_t comes through the choice of j. Since it is a sum of probabilities, and not
+    counterpart; so all information on y_t comes through the choice of j. Since it is a sum of probabilities, and not
     `p(y_t | sum_j alpha_tj v_j)`, that choice has a posterior, which knows y_t, too. The preference for the diagonal,
     whose strength is learnt, and the constant p_0 are those of Dyer et al. (2013).
     """
@@ -119,7 +119,7 @@ class MaskAlign(nn.Module):
         real = target.mask
         distinct, places = torch.unique(target.ids.masked_fill(~real, 0), return_inverse=True)
         embedded = self.dropout(self.target(distinct)[places])
-        begin, end = (each.expand(len(embedded), 1, -1) for each in self.ends)
+        begin, end = (vector.expand(len(embedded), 1, -1) for vector in self.ends)
         last = real & ~functional.pad(real[:, 1:], (0, 1))
         following = torch.where(last.unsqueeze(2), end, torch.cat([embedded[:, 1:], end], 1))
         ahead, _ = run(self.before, torch.cat([begin, embedded[:, :-1]], 1), real)

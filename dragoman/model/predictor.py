@@ -46,8 +46,8 @@ class Prediction(Generic[Tree]):
 
     def of_rows(self, symbols: Int[Tensor, "R K"]) -> Float[Tensor, "R K"]:
         """log P of the symbols given for each row; -inf for a symbol without a column."""
-        columns, known = self.columns_or_none(symbols)
-        return self.log_probs.gather(1, columns).masked_fill(~known, float("-inf"))
+        columns, present = self.columns_or_none(symbols)
+        return self.log_probs.gather(1, columns).masked_fill(~present, float("-inf"))
 
     def columns_or_none(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "R K"], Bool[Tensor, "R K"]]:
         """A column for each of these symbols, and whether it is that of the symbol, which may have none."""
@@ -129,8 +129,10 @@ class Predictor(ABC, Generic[Tree]):
         """Score given pairs step by step, from the prediction of each step."""
         ids, mask = batch.target.labels, batch.target.mask
         state, symbols = self.begin(batch.sources), torch.full_like(ids[:, 0], self.start_id)
-        log_probs, correct, attention = list[Tensor](), list[Tensor](), list[tuple[Tensor, ...]]()
-        figures = list[Mapping[str, Tensor]]()
+        log_probs: list[Tensor] = []
+        correct: list[Tensor] = []
+        attention: list[tuple[Tensor, ...]] = []
+        figures: list[Mapping[str, Tensor]] = []
         for target in ids.unbind(1):
             step = self.predict(symbols, state)
             log_probs.append(step.of_rows(target.unsqueeze(1)).squeeze(1))
@@ -139,9 +141,12 @@ class Predictor(ABC, Generic[Tree]):
             figures.append(step.figures)
             symbols, state = target, step.state
         real = torch.stack(log_probs, 1).where(mask, 0.0)
-        weights = tuple(torch.stack(each, 1) for each in zip(*attention, strict=True))
-        found = {name: torch.stack([each[name] for each in figures], 1).where(mask, 0.0) for name in figures[0]}
-        return ScoredBatch(real, torch.stack(correct, 1) & mask, weights, found)
+        weights = tuple(torch.stack(steps, 1) for steps in zip(*attention, strict=True))
+        figures_by_name = {
+            name: torch.stack([step_figures[name] for step_figures in figures], 1).where(mask, 0.0)
+            for name in figures[0]
+        }
+        return ScoredBatch(real, torch.stack(correct, 1) & mask, weights, figures_by_name)
 
 
 @final

@@ -35,32 +35,32 @@ def saliency(model: Predictor[Any], readers: Iterable[Reader], batch: Batch) -> 
     with torch.enable_grad(), _leaves(readers) as vectors:
         scored = model.score(batch)
         steps = scored.log_probs.unbind(1)
-        maps = [each.new_zeros(*each.shape[:1], len(steps), *each.shape[1:2]) for each in vectors]
+        maps = [inputs.new_zeros(*inputs.shape[:1], len(steps), *inputs.shape[1:2]) for inputs in vectors]
         for number, step in enumerate(steps):  # the rows of a batch do not depend on each other
             slopes = torch.autograd.grad(step.sum(), vectors, retain_graph=True, materialize_grads=True)
-            for found, slope, vector in zip(maps, slopes, vectors, strict=True):
-                found[:, number] = (slope * vector.detach()).sum(2)
-    return Saliency(_detached(scored), tuple(maps))
+            for gradient_map, slope, vector in zip(maps, slopes, vectors, strict=True):
+                gradient_map[:, number] = (slope * vector.detach()).sum(2)
+    return Saliency(_detach(scored), tuple(maps))
 
 
 @contextmanager
 def _leaves(readers: Iterable[Reader]) -> Iterator[list[Tensor]]:
     """Make what each encoder reads a leaf of the graph, and list these (B, S, E) in their order."""
-    found = list[Tensor]()
+    inputs: list[Tensor] = []
 
-    def leaf(_: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        found.append(given[0].detach().requires_grad_())
-        return (found[-1], *given[1:])
+    def leaf(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        inputs.append(args[0].detach().requires_grad_())
+        return (inputs[-1], *args[1:])
 
     handles = [reader.encoder.register_forward_pre_hook(leaf) for reader in readers]
     try:
-        yield found
+        yield inputs
     finally:
         for handle in handles:
             handle.remove()
 
 
-def _detached(scored: ScoredBatch) -> ScoredBatch:
-    attention = tuple(each.detach() for each in scored.attention)
-    figures = {name: each.detach() for name, each in scored.figures.items()}
+def _detach(scored: ScoredBatch) -> ScoredBatch:
+    attention = tuple(weights.detach() for weights in scored.attention)
+    figures = {name: figure.detach() for name, figure in scored.figures.items()}
     return ScoredBatch(scored.log_probs.detach(), scored.correct, attention, figures)

@@ -101,7 +101,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
     def _embeddings(self) -> list[tuple[int, Embedding]]:
         """Each embedding with the number of its source, -1 for the target's."""
         of_sources = [
-            (number, each.embedding) for number, each in enumerate(self.readers) if each.embedding is not None
+            (number, reader.embedding) for number, reader in enumerate(self.readers) if reader.embedding is not None
         ]
         return [(-1, self.target_embedding), *of_sources]
 
@@ -140,9 +140,15 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
         embedded, inputs = self._read(symbols, state)
         rest = self.decoder_state(state), state.step_state.emission, distribution
-        found, weights, after, emission = self.emission.step(self.decoder, symbols, embedded, *rest)
-        following = _after(state, after, inputs, emission, found.kept)
-        return Prediction(found.log_probs, self.by_source(weights, state), following, found.ids, found.figures)
+        output_distribution, weights, after, emission = self.emission.step(self.decoder, symbols, embedded, *rest)
+        following = _after(state, after, inputs, emission, output_distribution.kept)
+        return Prediction(
+            output_distribution.log_probs,
+            self.by_source(weights, state),
+            following,
+            output_distribution.ids,
+            output_distribution.figures,
+        )
 
     def expand(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
         return self.output.expand(candidates, step.state.step_state.output)
@@ -188,7 +194,9 @@ class Seq2Seq(nn.Module, Predictor[State]):
         scores = self.output.score_targets(self.readouts(unrolled, batch, state), batch.target.labels[real])
         log_probs = scores.log_probs.new_zeros(real.shape).masked_scatter(real, scores.log_probs)
         correct = torch.zeros_like(real).masked_scatter(real, scores.correct)
-        figures = {name: each.new_zeros(real.shape).masked_scatter(real, each) for name, each in scores.figures.items()}
+        figures = {
+            name: figure.new_zeros(real.shape).masked_scatter(real, figure) for name, figure in scores.figures.items()
+        }
         return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state), figures)
 
     def readouts(self, unrolled: Unrolled, batch: Batch, state: State) -> Readout:

@@ -51,17 +51,18 @@ class Speller(nn.Module):
         """Score words, given as numbers of the alphabet: BOS, the characters, EOS and padding."""
         inputs, targets = words[:, :-1], words[:, 1:]
         real = targets != PAD
-        state, found = self.start(start), list[Tensor]()
+        outputs: list[Tensor] = []
+        state = self.start(start)
         with loop():
             for letters in inputs.unbind(1):
                 output, state = self._advance(letters, state)
-                found.append(output)
+                outputs.append(output)
         begins = torch.zeros_like(real)
         begins[:, 0] = True
-        log_probs = self._log_probs(torch.stack(found, 1)[real], begins[real])
-        said = log_probs.gather(1, targets[real].unsqueeze(1)).squeeze(1)
+        log_probs = self._log_probs(torch.stack(outputs, 1)[real], begins[real])
+        target_log_probs = log_probs.gather(1, targets[real].unsqueeze(1)).squeeze(1)
         right = log_probs.argmax(1) == targets[real]
-        of_words = log_probs.new_zeros(real.shape).masked_scatter(real, said).sum(1)
+        of_words = log_probs.new_zeros(real.shape).masked_scatter(real, target_log_probs).sum(1)
         return Words(of_words, (torch.zeros_like(real).masked_scatter(real, right) | ~real).all(1))
 
     def start(self, start: Float[Tensor, "N D"]) -> tuple[CellState, ...]:
@@ -72,7 +73,8 @@ class Speller(nn.Module):
     def _advance(
         self, letters: Int[Tensor, "N"], state: tuple[CellState, ...]
     ) -> tuple[Float[Tensor, "N D"], tuple[CellState, ...]]:
-        output, layers = functional.embedding(letters, self.table), list[CellState]()
+        layers: list[CellState] = []
+        output = functional.embedding(letters, self.table)
         for cell, old in zip(self.cells, state, strict=True):
             layers.append(cell(cast(Cell, cell).project(output), old))
             output = layers[-1][0]
@@ -105,8 +107,8 @@ class Speller(nn.Module):
             best, places = continued.topk(min(2 * width, continued.size(1)), 1)
             parents, numbers = places // log_probs.size(1), places % log_probs.size(1)
             last = length == LONGEST_WORD - 1
-            for beam, *found in zip(beams, best.tolist(), parents.tolist(), numbers.tolist(), strict=True):
-                beam.keep(list(zip(*found, strict=True)), last=last)
+            for beam, *columns in zip(beams, best.tolist(), parents.tolist(), numbers.tolist(), strict=True):
+                beam.keep(list(zip(*columns, strict=True)), last=last)
             if all(beam.done for beam in beams):
                 break
             letters = torch.tensor([number for beam in beams for number in beam.numbers], device=start.device)
@@ -130,7 +132,7 @@ class _Beam:
 
     def keep(self, candidates: list[tuple[float, int, int]], *, last: bool) -> None:
         """Keep the best continuations (total, parent, number), best first; all of them end after the last step."""
-        going = list[tuple[float, int, int]]()
+        going: list[tuple[float, int, int]] = []
         for rank, (total, parent, number) in enumerate(candidates):
             if total == NEVER:
                 break
@@ -140,7 +142,7 @@ class _Beam:
                 going.append((total, parent, number))
         if last:
             self._ended += [(total, (*self._open[parent], number)) for total, parent, number in going]
-        self._ended = sorted(self._ended, key=lambda each: -each[0])[: self._width]
+        self._ended = sorted(self._ended, key=lambda spelling: -spelling[0])[: self._width]
         self._open = [(*self._open[parent], number) for _, parent, number in going]
         filler = (NEVER, 0, BOS)
         padded = [*going, *[filler] * (self._width - len(going))]

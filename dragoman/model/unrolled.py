@@ -92,8 +92,12 @@ def scan(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[T
     """As `run`, for an exported graph: a loop of any length; a Python loop would be fixed to the example's length."""
     names, parameters = zip(*cell.named_parameters(), strict=True)
 
-    def turn(*given: Tensor) -> list[Tensor]:
-        state, (projected, here), own = given[: cell.components], given[cell.components :][:2], given[-len(names) :]
+    def turn(*tensors: Tensor) -> list[Tensor]:
+        state, (projected, here), own = (
+            tensors[: cell.components],
+            tensors[cell.components :][:2],
+            tensors[-len(names) :],
+        )
         new = torch.func.functional_call(cell, dict(zip(names, own, strict=True)), (projected, tuple(state)))
         kept = [torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True)]
         return [*kept, kept[0].clone()]

@@ -96,8 +96,8 @@ def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> N
         raise UserError(f"{origin}: weights of another model ({len(odd)} names differ, the first is {odd[0]})")
     for name, shape in own.items():
         if shape != shapes[name]:
-            found = f"{tuple(shapes[name])}, expected {tuple(shape)}"
-            raise UserError(f"{origin}: weights of another model ({name} has shape {found})")
+            difference = f"{tuple(shapes[name])}, expected {tuple(shape)}"
+            raise UserError(f"{origin}: weights of another model ({name} has shape {difference})")
 
 
 def mean(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict[str, Tensor]:
@@ -119,4 +119,7 @@ def mean(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict[str, Tenso
                 total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + share * tensor.double()
             elif not torch.equal(tensor, first[name]):
                 raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers have no mean")
-    return {name: (total[name] / sum(shares)).to(each.dtype) if name in total else each for name, each in first.items()}
+    return {
+        name: (total[name] / sum(shares)).to(parameter.dtype) if name in total else parameter
+        for name, parameter in first.items()
+    }

@@ -38,7 +38,7 @@ async def _in_turn(
     """
     read = [item._replace(prefix="") for item in items]
     between: list[Sentence | None] = [None] * len(items)
-    kept = options.constraints._replace(glossary=options.constraints.glossary.kept)
+    kept = options.constraints._replace(glossary=options.constraints.glossary.untranslated)
     for hop in route[:-1]:
         new = await _by(hop, read, replace(options, alternatives=0, diverse=False, constraints=kept), glossaries)
         between = [sentence._replace(read=before) for sentence, before in zip(new, between, strict=True)]

@@ -21,19 +21,19 @@ def operations(before: Sequence[str], after: Sequence[str]) -> list[Symbol]:
     as possible, then inserts: a replacement is the insertion of the new symbol, then the deletion of the old one.
     """
     costs = _costs(before, after)
-    found: list[Symbol] = []
+    edits: list[Symbol] = []
     i = j = 0
     while i < len(before) or j < len(after):
         if i < len(before) and j < len(after) and before[i] == after[j]:  # nothing is cheaper
-            found.append(KEEP)
+            edits.append(KEEP)
             i, j = i + 1, j + 1
         elif j < len(after) and costs[i, j] == costs[i, j + 1] + 1:
-            found.append(after[j])
+            edits.append(after[j])
             j += 1
         else:
-            found.append(DELETE)
+            edits.append(DELETE)
             i += 1
-    return found
+    return edits
 
 
 def _costs(before: Sequence[str], after: Sequence[str]) -> npt.NDArray[np.int32]:
@@ -52,13 +52,13 @@ def _costs(before: Sequence[str], after: Sequence[str]) -> npt.NDArray[np.int32]
     return costs
 
 
-def applied(before: Sequence[str], said: Sequence[Symbol]) -> Iterator[tuple[str, int | None]]:
-    """Yield the result of applying the operations `said` to `before`: each symbol with the number of the operation that
-    kept or inserted it. If there are too few operations, the remaining symbols are kept, with None as their number. A
-    keep or delete beyond the last symbol does nothing.
+def apply_edits(before: Sequence[str], edits: Sequence[Symbol]) -> Iterator[tuple[str, int | None]]:
+    """Apply the operations `edits` to `before` and yield each symbol with the number of the operation that kept or
+    inserted it. If there are too few operations, the remaining symbols are kept, with None as their number. A keep or
+    delete beyond the last symbol does nothing.
     """
     rest = iter(before)
-    for number, operation in enumerate(said):
+    for number, operation in enumerate(edits):
         if operation == KEEP:
             yield from ((symbol, number) for symbol in _next(rest))
         elif operation == DELETE:

@@ -29,7 +29,7 @@ class Term(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether only this letter case of the term is meant: a capital stands behind a letter (`US`, `iPhone`)."""
-        return any(before.isalpha() and each.isupper() for before, each in pairwise(self.source))
+        return any(before.isalpha() and letter.isupper() for before, letter in pairwise(self.source))
 
     @property
     def key(self) -> str:
@@ -57,7 +57,7 @@ class Glossary:
     """
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
-        self.terms = tuple(map(_normalised, terms))
+        self.terms = tuple(map(_normalise_term, terms))
         self._hash = hash(self.terms)  # once, since options with a glossary are keys
         self._by_first: dict[str, list[Term]] = {}
         for term in sorted(self.terms, key=lambda term: (-len(term.source), not term.exact)):
@@ -75,14 +75,14 @@ class Glossary:
         return self._hash
 
     @property
-    def kept(self) -> "Glossary":
-        """The same terms, which stay as they are."""
+    def untranslated(self) -> "Glossary":
+        """The same terms, each translated as itself."""
         return Glossary(Term(term.source) for term in self.terms)
 
     def within(self, texts: Iterable[str]) -> "Glossary":
         """The terms that these texts have."""
-        said = {_normalise(found.text).lower() for text in texts for found in self.find(text)}
-        return Glossary(term for term in self.terms if term.source.lower() in said)
+        sources = {_normalise(occurrence.text).lower() for text in texts for occurrence in self.find(text)}
+        return Glossary(term for term in self.terms if term.source.lower() in sources)
 
     def find(self, text: str) -> list[FoundTerm]:
         """The terms of a text from left to right, whole words alone (a hyphen parts none); of those that begin first,
@@ -91,48 +91,54 @@ class Glossary:
         composed = unicodedata.normalize("NFC", text) if self.terms else text
         if composed != text:
             places = _places(text)
-            every = ((each, places.get(each.begin), places.get(each.end)) for each in self.find(composed))
+            occurrences = (
+                (occurrence, places.get(occurrence.begin), places.get(occurrence.end))
+                for occurrence in self.find(composed)
+            )
             return [
-                each._replace(text=text[begin:end], begin=begin, end=end)
-                for each, begin, end in every
+                occurrence._replace(text=text[begin:end], begin=begin, end=end)
+                for occurrence, begin, end in occurrences
                 if begin is not None and end is not None
             ]
         pieces = [match.span() for match in _PIECE.finditer(text)] if self.terms else []
         within = {place for match in _HYPHEN.finditer(text) for place in match.span()} if pieces else set()
-        ends, found, position = {end for _, end in pieces} - within, list[FoundTerm](), 0
+        terms: list[FoundTerm] = []
+        ends, position = {end for _, end in pieces} - within, 0
         for begin, end in (piece for piece in pieces if piece[0] not in within):
             for term in self._by_first.get(text[begin:end].lower(), ()) if begin >= position else ():
                 position = begin + len(term.source)
-                said = text[begin:position]
-                if position in ends and (said if term.exact else said.lower()) == term.key:
-                    found.append(FoundTerm(said, begin, position, _forms(term, said, first=not text[:begin].strip())))
+                written = text[begin:position]
+                if position in ends and (written if term.exact else written.lower()) == term.key:
+                    terms.append(
+                        FoundTerm(written, begin, position, _forms(term, written, first=not text[:begin].strip()))
+                    )
                     break
                 position = begin
-        return found
+        return terms
 
 
-def _normalised(term: Term) -> Term:
+def _normalise_term(term: Term) -> Term:
     """The same as texts are read, without white space around it and forms that are blank."""
-    source, *forms = (_normalise(each).strip() for each in (term.source, *term.forms))
-    found = Term(source, tuple(filter(None, forms)))
-    return term if found == term else found
+    source, *forms = (_normalise(form).strip() for form in (term.source, *term.forms))
+    normalised = Term(source, tuple(filter(None, forms)))
+    return term if normalised == term else normalised
 
 
 def _places(text: str) -> dict[int, int]:
     """Places in the composed form of a text (NFC) that are between the same characters in the text, by the former."""
-    found, composed, begin = {0: 0}, 0, 0
+    places, composed, begin = {0: 0}, 0, 0
     for end in range(1, len(text) + 1):
         if end == len(text) or _apart(text[begin:end], text[end]):
             composed += len(unicodedata.normalize("NFC", text[begin:end]))
-            found[composed], begin = end, end
-    return found
+            places[composed], begin = end, end
+    return places
 
 
 def _apart(text: str, following: str) -> bool:
     """Whether what follows a text does not compose with it, as accents, vowel signs and the letters of Hangul do."""
     if unicodedata.combining(following):
         return False
-    alone, both = (unicodedata.normalize("NFC", each) for each in (following, text + following))
+    alone, both = (unicodedata.normalize("NFC", string) for string in (following, text + following))
     return both == unicodedata.normalize("NFC", text) + alone
 
 
@@ -158,15 +164,15 @@ class Wholes:
                 begin = self.text.find(form, begin + 1)
 
 
-def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:
+def _forms(term: Term, written: str, *, first: bool) -> tuple[str, ...]:
     """The forms for a term that is written so. One with a capital letter may owe it to being the first word."""
     if not term.forms:
-        return (said,)
-    if said == term.source:
+        return (written,)
+    if written == term.source:
         return term.forms
-    if said.isupper() and len(said) > 1:
+    if written.isupper() and len(written) > 1:
         return tuple(form.upper() for form in term.forms)
-    if said[0].isupper() and term.source[0].islower():
+    if written[0].isupper() and term.source[0].islower():
         capitals = [form[:1].upper() + form[1:] for form in term.forms]
         return tuple(dict.fromkeys([*capitals, *(term.forms if first else ())]))
     return term.forms
@@ -174,4 +180,4 @@ def _forms(term: Term, said: str, *, first: bool) -> tuple[str, ...]:
 
 def together(glossaries: Sequence[Glossary]) -> Glossary:
     """All terms; where several have the same one, the last decides."""
-    return Glossary({term.key: term for each in glossaries for term in each.terms}.values())
+    return Glossary({term.key: term for glossary in glossaries for term in glossary.terms}.values())

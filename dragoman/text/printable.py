@@ -10,7 +10,7 @@ def printable(text: str) -> str:
     """Replace characters that a terminal would interpret by escapes such as `\\x1b`: control characters except tabs and
     newlines, and marks that embed, override or isolate directions.
     """
-    return _OBEYED.sub(lambda found: _escaped(ord(found[0])), text)
+    return _OBEYED.sub(lambda match: _escaped(ord(match[0])), text)
 
 
 def _escaped(code: int) -> str:

@@ -122,7 +122,7 @@ def whitespace() -> Pattern:
 
 
 def pattern(*, regex: str) -> Pattern:
-    """What a regular expression of Python finds. UserError if it is none."""
+    """The matches of a Python regular expression. UserError if it is invalid."""
     try:
         return re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
@@ -177,19 +177,21 @@ class Protection:
     @classmethod
     def named(cls, kinds: Sequence[str]) -> "Protection | None":
         """The same of kinds as a command has them: their names, or `pattern=REGEX`."""
-        split = (each.partition("=") for each in kinds)
+        split = (kind_text.partition("=") for kind_text in kinds)
         return cls.of([Spec(kind, {"regex": regex} if equals else {}) for kind, equals, regex in split])
 
     def find(self, text: str) -> list[Span]:
         """The spans of a text from left to right, none in another: of those that begin first, the longest."""
-        found = list[Span]()
-        ahead = [match for each in self.patterns if (match := _after(each, text, 0))]
+        spans: list[Span] = []
+        ahead = [match for expression in self.patterns if (match := _match_after(expression, text, 0))]
         while ahead:
             begin, end = min([match.span() for match in ahead], key=lambda span: (span[0], -span[1]))
-            found.append((begin, end))
-            later = [each if each.start() >= end else _after(each.re, text, end) for each in ahead]
+            spans.append((begin, end))
+            later = [
+                candidate if candidate.start() >= end else _match_after(candidate.re, text, end) for candidate in ahead
+            ]
             ahead = [match for match in later if match]
-        return found
+        return spans
 
     def masked(self, texts: Sequence[str]) -> Masked:
         """Texts to translate, with marks for the spans of the first that is not blank, numbered from left to right; all
@@ -197,7 +199,7 @@ class Protection:
         spans stay.
         """
         number = next((number for number, text in enumerate(texts) if text.strip()), 0)
-        return self._masked(texts, number, self.find(texts[number])) if texts else Masked(())
+        return self._mask_places(texts, number, self.find(texts[number])) if texts else Masked(())
 
     def masked_pair(self, sources: Sequence[str], target: str) -> Masked:
         """The same of texts and their translation, which comes last. Only spans that both have get marks; what one of
@@ -205,45 +207,46 @@ class Protection:
         """
         number = next((number for number, text in enumerate(sources) if text.strip()), 0)
         left = Counter(target[begin:end] for begin, end in self.find(target))
-        kept = list[Span]()
+        kept: list[Span] = []
         for begin, end in self.find(sources[number]) if sources else ():
             if left[sources[number][begin:end]] and len(kept) < len(MARKS):
                 left[sources[number][begin:end]] -= 1
                 kept.append((begin, end))
-        return self._masked((*sources, target), number, kept)
+        return self._mask_places((*sources, target), number, kept)
 
-    def _masked(self, texts: Sequence[str], number: int, places: list[Span]) -> Masked:
+    def _mask_places(self, texts: Sequence[str], number: int, places: list[Span]) -> Masked:
         last = len(MARKS) - 1
         spans = [
             ProtectedSpan(MARKS[min(place, last)], texts[number][begin:end], begin, end)
             for place, (begin, end) in enumerate(places)
         ]
-        own = _replaced(texts[number], [((each.begin, each.end), each.mark) for each in spans])
-        counts = Counter(each.mark for each in spans)
-        alone = [each for each in spans if counts[each.mark] == 1]
-        others = [own if place == number else self.like(text, alone) for place, text in enumerate(texts)]
-        return Masked(tuple(others), tuple(spans), number)
+        own = _replace_spans(texts[number], [((span.begin, span.end), span.mark) for span in spans])
+        counts = Counter(span.mark for span in spans)
+        alone = [span for span in spans if counts[span.mark] == 1]
+        masked_texts = [own if place == number else self.like(text, alone) for place, text in enumerate(texts)]
+        return Masked(tuple(masked_texts), tuple(spans), number)
 
     def like(self, text: str, spans: Sequence[ProtectedSpan]) -> str:
         """A text with the marks of these spans in the place of the same ones, each used once, from left to right."""
         left: dict[str, deque[str]] = {}
-        for each in spans:
-            left.setdefault(each.text, deque()).append(each.mark)
-        found = [(span, left.get(text[slice(*span)])) for span in self.find(text)] if text else []
-        return _replaced(text, [(span, marks.popleft()) for span, marks in found if marks])
+        for protected in spans:
+            left.setdefault(protected.text, deque()).append(protected.mark)
+        marked_spans = [(span, left.get(text[slice(*span)])) for span in self.find(text)] if text else []
+        return _replace_spans(text, [(span, marks.popleft()) for span, marks in marked_spans if marks])
 
 
-def _after(pattern: Pattern, text: str, begin: int) -> re.Match[str] | None:
+def _match_after(pattern: Pattern, text: str, begin: int) -> re.Match[str] | None:
     """The first match of a pattern from `begin` on that is not empty."""
-    found = pattern.search(text, begin)
-    if found and not found[0]:
-        return next((each for each in pattern.finditer(text, begin) if each[0]), None)
-    return found
+    match = pattern.search(text, begin)
+    if match and not match[0]:
+        return next((later for later in pattern.finditer(text, begin) if later[0]), None)
+    return match
 
 
-def _replaced(text: str, marks: Sequence[tuple[Span, str]]) -> str:
+def _replace_spans(text: str, marks: Sequence[tuple[Span, str]]) -> str:
     """A text with marks in the place of spans, and no others."""
-    parts, position = list[str](), 0
+    parts: list[str] = []
+    position = 0
     for (begin, end), mark in marks:
         parts += [text[position:begin].translate(_GONE), mark]
         position = end

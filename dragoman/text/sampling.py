@@ -85,7 +85,7 @@ class LatticeSampler(Sampler):
         self._unknown = min(scores.values(), default=0.0) - UNKNOWN_PENALTY
 
     def cut(self, word: str, draw: Random) -> list[str]:
-        ending = self._ending(word)
+        ending = self._arcs_by_end(word)
         totals = [0.0]  # log of the sum over all segmentations of each prefix
         for arcs in ending:
             totals.append(_log_sum([totals[begin] + score for begin, score in arcs]))
@@ -99,9 +99,9 @@ class LatticeSampler(Sampler):
             end = begin
         return pieces[::-1]
 
-    def _ending(self, word: str) -> list[list[tuple[int, float]]]:
+    def _arcs_by_end(self, word: str) -> list[list[tuple[int, float]]]:
         """For each character, the begin and the score of each piece that ends with it."""
-        found: list[list[tuple[int, float]]] = []
+        arcs_by_end: list[list[tuple[int, float]]] = []
         for end in range(1, len(word) + 1):
             begins = range(max(0, end - LONGEST_PIECE), end)
             arcs = [
@@ -109,8 +109,8 @@ class LatticeSampler(Sampler):
             ]
             if word[end - 1] not in self.scores:
                 arcs.append((end - 1, self.alpha * self._unknown))
-            found.append(arcs)
-        return found
+            arcs_by_end.append(arcs)
+        return arcs_by_end
 
 
 def _log_sum(values: list[float]) -> float:

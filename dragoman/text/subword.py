@@ -103,7 +103,7 @@ class Subword(Unit):
         return model.getvalue()
 
     def _explained(self, message: str, beside: int) -> Exception:
-        """The error as the user is told of it; `beside` symbols are not counted in the size."""
+        """The error with a message for users; `beside` symbols are not counted in the size."""
         largest = _TOO_LARGE.search(message)
         if largest:
             return UnfitUnitError(
@@ -126,14 +126,14 @@ class Subword(Unit):
         return self._sampler(SPACE + escape(text).replace(" ", SPACE), sample) if text else []
 
     def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        return flat(self._all(list(map(escape, texts))))
+        return flat(self._encode_texts(list(map(escape, texts))))
 
-    def _all(self, texts: list[str]) -> list[list[int]]:
+    def _encode_texts(self, texts: list[str]) -> list[list[int]]:
         """The ids of the symbols of each text, computed with as many threads as torch uses."""
         import torch  # not at the top, since commands that only read text do not need it
 
-        found: list[list[int]] = self._processor.encode(texts, num_threads=torch.get_num_threads())
-        return found
+        ids: list[list[int]] = self._processor.encode(texts, num_threads=torch.get_num_threads())
+        return ids
 
     @cached_property
     def _sampler(self) -> Sampler:
@@ -154,11 +154,11 @@ class Subword(Unit):
         return surfaces
 
     def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
-        found = list(symbols)
-        for number in range(max(1, begin), len(found)):
+        spaced = list(symbols)
+        for number in range(max(1, begin), len(spaced)):
             if symbols[number - 1] == SPACE:
-                found[number] = symbols[number].removeprefix(SPACE)
-        return found
+                spaced[number] = symbols[number].removeprefix(SPACE)
+        return spaced
 
     def learnt(self) -> bytes:
         model: bytes = self._processor.serialized_model_proto()
@@ -214,7 +214,7 @@ class Bpe(Subword):
         if len(self._cut) + len(new) > CACHED:
             self._cut.clear()
             new = set(words)
-        self._cut |= zip(new, map(_packed, self._all(list(new))), strict=True)
+        self._cut |= zip(new, map(_packed, self._encode_texts(list(new))), strict=True)
         # An empty word stands for a single space; both symbols of the text " " are such a space.
         space = self._processor.encode(" ")
         self._cut |= {"": _packed(space[len(space) // 2 :]), EMPTY: b"", END: _packed([-1])}

@@ -89,7 +89,8 @@ def divide_spaceless(text: str, spans: list[Span], boundaries: Iterable[int]) ->
         and _SPACELESS.search(text, place - 1, place + 1)
         and not _WITHIN_SYLLABLE.match(text, place)
     ]
-    divided, first = list[Span](), 0
+    divided: list[Span] = []
+    first = 0
     for begin, end in spans:
         while first < len(cuts) and cuts[first] < end:
             if cuts[first] > begin:

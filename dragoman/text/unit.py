@@ -80,8 +80,8 @@ class Unit(ABC):
         """The symbols that spell a piece from the middle of a text, where a space at its front begins a word; none if
         they cannot be told from those before it.
         """
-        before, found = self.encode(ANCHOR), self.encode(ANCHOR + piece)
-        return found[len(before) :] if found[: len(before)] == before else []
+        before, symbols = self.encode(ANCHOR), self.encode(ANCHOR + piece)
+        return symbols[len(before) :] if symbols[: len(before)] == before else []
 
     def piece(self, symbol: str) -> str:
         """The inverse: the text that one symbol spells in the middle of others."""
@@ -92,8 +92,8 @@ class Unit(ABC):
 
         The number of a symbol is 1 + its index in the inventory, or 0 if it is unknown.
         """
-        known = {symbol: place for place, symbol in enumerate(self.inventory, start=1)}
-        return flat([[known.get(symbol, 0) for symbol in self.encode(text)] for text in texts])
+        number_of = {symbol: place for place, symbol in enumerate(self.inventory, start=1)}
+        return flat([[number_of.get(symbol, 0) for symbol in self.encode(text)] for text in texts])
 
     @abstractmethod
     def surfaces(self, symbols: Sequence[str]) -> list[str]:

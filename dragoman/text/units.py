@@ -31,8 +31,8 @@ class Listed(Unit):
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(self.encode(line))
-        known = set(reserved)
-        frequent = (item for item in counts.items() if item[1] >= minimum_frequency and item[0] not in known)
+        reserved_symbols = set(reserved)
+        frequent = (item for item in counts.items() if item[1] >= minimum_frequency and item[0] not in reserved_symbols)
         ranked = sorted(frequent, key=lambda item: (-item[1], item[0]))
         self._inventory = [*reserved, *(symbol for symbol, _ in ranked[:size])]
         if not counts:

@@ -10,7 +10,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.text.edits import applied, operations
+from dragoman.text.edits import apply_edits, operations
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.attention_matrix import SHORT
@@ -45,7 +45,7 @@ class ModelOutputs:
             if single_spaced is not None:
                 spelt = self.target.text.unit.single_spaced(spelt, single_spaced)
             return spelt, self.target.text.words(spelt)
-        made = list(applied(spelled(encoded[self.edited]), symbols))
+        made = list(apply_edits(spelled(encoded[self.edited]), symbols))
         spelt = [symbol for symbol, _ in made]
         words = self.target.text.words(spelt)
         by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}

@@ -38,7 +38,8 @@ def test_the_state_of_the_next_symbol_is_added_to_the_last_operation(monkeypatch
     model = make()
     assert isinstance(model.inputs, Cursor)
     memories = model.encode(PAIR.sources)
-    decoder, read = model.decoder.unroll, list[Tensor]()
+    read: list[Tensor] = []
+    decoder = model.decoder.unroll
 
     def unroll(embedded: Tensor, state: State) -> Unrolled:
         read.append(embedded)

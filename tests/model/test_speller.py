@@ -31,7 +31,7 @@ def plainly(made: Speller, start: list[float], word: list[int]) -> float:
     vectors, begin = [array(made.table[number]) for number in word[:-1]], np.array(start)
     for cell in made.cells:
         state: tuple[Vector, ...] = (begin, np.zeros(SIZE))
-        outputs = list[Vector]()
+        outputs: list[Vector] = []
         for vector in vectors:
             state = lstm(numbers(cell), vector, state)
             outputs.append(state[0])

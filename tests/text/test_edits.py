@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.edits import DELETE, KEEP, applied, operations
+from dragoman.text.edits import DELETE, KEEP, apply_edits, operations
 from dragoman.text.mark import Symbol
 
 SYMBOLS = st.lists(st.sampled_from(["a", "b", "c", "<keep>", "<delete>", ""]), max_size=8)
@@ -25,7 +25,7 @@ def cheapest(before: Sequence[str], after: Sequence[str]) -> int:
 
 
 def made(before: Sequence[str], said: Sequence[Symbol]) -> list[str]:
-    return [symbol for symbol, _ in applied(before, said)]
+    return [symbol for symbol, _ in apply_edits(before, said)]
 
 
 @pytest.mark.spec("C13")
@@ -76,7 +76,7 @@ def test_what_is_not_spoken_of_is_kept(said: list[Symbol], expected: str) -> Non
 @pytest.mark.spec("C13")
 @given(SYMBOLS, st.lists(st.sampled_from(["x", "y", KEEP, DELETE]), max_size=12))
 def test_applying_tells_which_operation_put_each_symbol_there(before: list[str], said: list[Symbol]) -> None:
-    found = list(applied(before, said))
+    found = list(apply_edits(before, said))
     spoken = [number for _, number in found if number is not None]
     assert spoken == sorted(set(spoken))
     for symbol, number in found:

@@ -58,7 +58,7 @@ def test_a_hyphenated_word_is_one_word(text: str, term: str, found: list[str]) -
 
 
 def test_the_terms_of_a_glossary_are_hashed_once() -> None:
-    hashed = list[str]()
+    hashed: list[str] = []
 
     class Counted(str):
         __slots__ = ()
@@ -123,7 +123,7 @@ def test_terms_of_some_texts() -> None:
     glossary = Glossary([Term("café", ("Kaffee",)), Term("US", ("USA",)), Term("deux trois", ("drei",))])
     assert glossary.within(["un CAFE\u0301", "us"]).terms == (Term("café", ("Kaffee",)),)
     assert glossary.within(["US", "Deux trois"]).terms == glossary.terms[1:]
-    assert glossary.kept.terms == (Term("café"), Term("US"), Term("deux trois"))
+    assert glossary.untranslated.terms == (Term("café"), Term("US"), Term("deux trois"))
 
 
 def test_blank_forms_are_none() -> None:

@@ -109,7 +109,8 @@ def test_what_is_kept_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("unit", [Bpe(size=300), Unigram(size=300)])
 def test_texts_are_cut_in_as_many_threads_as_torch_has(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
     unit.fit(LINES, seed=1)
-    seen, encode = list[int](), SentencePieceProcessor.encode
+    seen: list[int] = []
+    encode = SentencePieceProcessor.encode
 
     def spy(processor: SentencePieceProcessor, texts: Any, **options: Any) -> object:
         seen.extend(options.values())

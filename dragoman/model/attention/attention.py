@@ -95,7 +95,7 @@ class GlobalAttention(Attention):
     def start(self, attended: Attended) -> History:
         history = super().start(attended)
         return history._replace(
-            terms=tuple(map(lambda term, made: term.start(history.weights, made), self.terms, attended.terms))
+            terms=tuple(map(lambda term, prepared: term.start(history.weights, prepared), self.terms, attended.terms))
         )
 
     def forward(
@@ -111,15 +111,15 @@ class GlobalAttention(Attention):
         """The combined output of all terms."""
         if not self.terms:
             return NO_TERMS
-        term_input = TermInput(*(by_sentence(each, attended) for each in (query, embedded, history.weights)))
-        every = [
-            term(term_input, made, by_sentence(carried, attended))
-            for term, made, carried in zip(self.terms, attended.terms, history.terms, strict=True)
+        term_input = TermInput(*(by_sentence(tensor, attended) for tensor in (query, embedded, history.weights)))
+        outputs = [
+            term(term_input, prepared, by_sentence(carried, attended))
+            for term, prepared, carried in zip(self.terms, attended.terms, history.terms, strict=True)
         ]
-        features = [terms.features for terms in every if terms.features is not None]
-        priors = [terms.prior for terms in every if terms.prior is not None]
+        features = [output.features for output in outputs if output.features is not None]
+        priors = [output.prior for output in outputs if output.prior is not None]
         return TermOutput(
-            tuple(by_row(terms.carried) for terms in every),
+            tuple(by_row(output.carried) for output in outputs),
             torch.cat(features, -1) if features else None,
             torch.stack(priors).sum(0) if priors else None,
         )

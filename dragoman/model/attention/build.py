@@ -58,8 +58,8 @@ def _terms(attention: AttentionConfig, sizes: Sizes, assemble: Assemble) -> list
     terms = []
     for number, spec in enumerate(attention.terms):
         if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
-            told = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
-            assemble(("model", "attention", "terms", number), failing(told), lambda: None)
+            problem = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
+            assemble(("model", "attention", "terms", number), failing(problem), lambda: None)
         else:
             terms.append(components.build(TERMS, spec, sizes))
     return terms

@@ -190,7 +190,7 @@ class LinearChain(Normalizer):
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         hidden = energies.isneginf()
         exact = energies.to(torch.promote_types(energies.dtype, torch.float32)).masked_fill(hidden, 0.0)
-        messages = self._messages(*(torch.stack([each, each.flip(-1)]) for each in (exact, hidden)))
+        messages = self._messages(*(torch.stack([tensor, tensor.flip(-1)]) for tensor in (exact, hidden)))
         ahead, back = messages.unbind(0)
         odds = ahead + exact + back.flip(-1)  # log p(z_j = 1) / p(z_j = 0)
         if self.divide:

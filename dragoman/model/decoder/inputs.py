@@ -87,7 +87,7 @@ class Cursor(DecoderInput):
 
     def _moves(self, symbols: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
         """1 after an operation on a source symbol, 0 after other symbols."""
-        return torch.stack([symbols == each for each in self._edited.operations]).sum(0)
+        return torch.stack([symbols == operation for operation in self._edited.operations]).sum(0)
 
     def _at(self, mapped: Float[Tensor, "B S E"], places: Int[Tensor, "R T"]) -> Float[Tensor, "R T E"]:
         sentences, width, size = mapped.shape

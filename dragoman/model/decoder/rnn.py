@@ -163,19 +163,19 @@ class RnnDecoder(Decoder):
         rows, width = weights.shape
         values = state.source_state.values
         contexts = values.repeat_interleave(rows // values.size(0), 0)
-        output, read = (each.unsqueeze(1).expand(-1, width, -1) for each in (step.output, embedded))
+        output, read = (tensor.unsqueeze(1).expand(-1, width, -1) for tensor in (step.output, embedded))
         return StepByPosition(self.features(output, contexts, read), weights, state)
 
     def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: State) -> StepsByPosition:
         """For `attend: after` with `input_feeding: none`, where no state depends on positions drawn before."""
         unrolled = self._unrolled(embedded, state)
 
-        def everywhere(each: Tensor, axis: int) -> Tensor:
+        def expand(tensor: Tensor, axis: int) -> Tensor:
             """(B, T, X) or (B, S, X) as (B, T, S, X)."""
-            return each.unsqueeze(axis).expand(*unrolled.weights.shape, -1)
+            return tensor.unsqueeze(axis).expand(*unrolled.weights.shape, -1)
 
-        contexts = everywhere(state.source_state.values, 1)
-        features = self.features(everywhere(unrolled.outputs, 2), contexts, everywhere(embedded, 2))
+        contexts = expand(state.source_state.values, 1)
+        features = self.features(expand(unrolled.outputs, 2), contexts, expand(embedded, 2))
         flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
         return StepsByPosition(unrolled.outputs, unrolled.weights, flat.view_as(features))
 
@@ -186,21 +186,22 @@ class RnnDecoder(Decoder):
         return features if self.path is None else torch.cat([features, self.path(*inputs)], -1)
 
     def _unrolled(self, embedded: Float[Tensor, "B T E"], state: State) -> _UnrolledSteps:
-        made, fed = list[StepOutput](), list[Tensor]()
+        steps: list[StepOutput] = []
+        fed: list[Tensor] = []
         projected = self.cells[0].project(embedded)
         look = self._look_later if self.at_once else self.look
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
                 step, state = self._advance(now, now_projected, state, look)
-                made.append(step)
+                steps.append(step)
                 fed.append(state.step_state.fed)
-        outputs = torch.stack([step.output for step in made], 1)
+        outputs = torch.stack([step.output for step in steps], 1)
         if self.at_once:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
             weights, reading = self.attention.attention.look(outputs, state.source_state)
         else:
-            weights, reading = _together([step.looked for step in made])
+            weights, reading = _together([step.looked for step in steps])
         return _UnrolledSteps(outputs, weights, reading, fed)
 
     def _advance(self, embedded: Tensor, projected: Tensor, state: State, look: Look) -> tuple[StepOutput, State]:

@@ -46,7 +46,9 @@ class Reader(nn.Module):
         if not self.optional:
             return memory._replace(ids=ids, extended=extended)
 
-        def kept(each: Tensor) -> Tensor:
-            return each * there.view(-1, *(1 for _ in each.shape[1:]))
+        def mask_missing(tensor: Tensor) -> Tensor:
+            return tensor * there.view(-1, *(1 for _ in tensor.shape[1:]))
 
-        return Memory(*each_tensor(kept, memory[:1]), source.mask, each_tensor(kept, memory.final), ids, extended)
+        return Memory(
+            *each_tensor(mask_missing, memory[:1]), source.mask, each_tensor(mask_missing, memory.final), ids, extended
+        )

@@ -31,7 +31,7 @@ class Trees(nn.Module):
 
     def forward(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S H"]:
         pairs = torch.tanh(self.parent(states).unsqueeze(2) + self.child(states).unsqueeze(1))  # (B, S, S, H)
-        edges, roots = (torch.tanh(each).squeeze(-1) for each in (self.vector(pairs), self.root(states)))
+        edges, roots = (torch.tanh(scores).squeeze(-1) for scores in (self.vector(pairs), self.root(states)))
         parents = marginals(edges, roots, mask).to(states.dtype).transpose(1, 2) @ states
         joined: Tensor = self.join(torch.cat([states, parents], -1))
         return joined * mask.unsqueeze(-1)
@@ -46,8 +46,8 @@ def marginals(
     """
     first = torch.arange(mask.size(1), device=mask.device) == 0
     apart = mask.unsqueeze(2) & mask.unsqueeze(1) & ~torch.eye(mask.size(1), dtype=torch.bool, device=mask.device)
-    every = torch.cat([roots.unsqueeze(1), edges.masked_fill(~apart, float("-inf"))], 1)
-    exact = every.to(torch.promote_types(every.dtype, torch.float32))
+    scores = torch.cat([roots.unsqueeze(1), edges.masked_fill(~apart, float("-inf"))], 1)
+    exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
     # Each word has one parent or is the root, so a factor per column cancels: the softmax prevents overflow.
     rho, theta = torch.split(torch.softmax(exact, 1), [1, mask.size(1)], 1)
     laplacian = torch.diag_embed(theta.sum(1)) - theta

@@ -78,8 +78,8 @@ class Copying(Output):
         """The log-odds of g_t."""
 
     def prepare(self, memories: tuple[Memory, ...]) -> SourceWords:
-        known = (memory.extended for memory in memories)
-        symbols = tuple(None if each is None else each.masked_fill(each < self.first_word, PAD) for each in known)
+        extended_ids = (memory.extended for memory in memories)
+        symbols = tuple(None if ids is None else ids.masked_fill(ids < self.first_word, PAD) for ids in extended_ids)
         joined = _joined(symbols)
         places = torch.arange(joined.size(1), device=joined.device)
         same = joined.unsqueeze(2) == joined.unsqueeze(1)  # (B, S, S)

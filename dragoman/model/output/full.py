@@ -155,7 +155,7 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         kind = matmul_dtype(weight)
         exact = torch.promote_types(kind, torch.float32)
-        f, w, b = (each.to(kind) for each in (features, weight, bias))
+        f, w, b = (tensor.to(kind) for tensor in (features, weight, bias))
         of_each, of_gold = smoothing / len(weight), 1.0 - smoothing  # e / V and 1 - e
         f_sum, w_sum = features.sum(0, dtype=exact), weight.sum(0, dtype=exact)
         with torch.autocast(features.device.type, enabled=False):
@@ -183,7 +183,7 @@ class _CrossEntropy(torch.autograd.Function):
                     d_bias += d_logits.sum(0)
         d_mixture = (share.mul_(-of_gold) for share in shares)
         ctx.save_for_backward(d_features.sub_(of_each * w_sum), d_weight, d_bias, *d_mixture)
-        ctx.kinds = [each.dtype for each in (features, weight, bias, *mixture)]
+        ctx.kinds = [tensor.dtype for tensor in (features, weight, bias, *mixture)]
         return total
 
     @staticmethod
@@ -212,9 +212,9 @@ def _mixed(
     """
     p = torch.softmax(logits, -1)
     norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
-    known = targets < logits.size(1)
-    gold = torch.arange(len(targets), device=targets.device), targets.where(known, 0)
-    generated = (generate + logits[gold].to(exact) - norms).masked_fill(~known, float("-inf"))
+    in_vocabulary = targets < logits.size(1)
+    gold = torch.arange(len(targets), device=targets.device), targets.where(in_vocabulary, 0)
+    generated = (generate + logits[gold].to(exact) - norms).masked_fill(~in_vocabulary, float("-inf"))
     share = torch.sigmoid(generated - copy)
     loss = (1 - of_gold) * norms.sum() - of_gold * torch.logaddexp(generated, copy).sum()
     p *= (1 - of_gold + of_gold * share).unsqueeze(1)

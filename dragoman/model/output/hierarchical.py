@@ -64,8 +64,8 @@ class Classes(Output):
         shape = len(logits), of_classes.size(1), self.width
         table = logits.new_full((len(logits), shape[1] * self.width), -math.inf).index_copy(1, self.ranks, logits)
         within = torch.log_softmax(table.view(shape), -1, dtype=exact)
-        found = within + torch.log_softmax(of_classes, -1, dtype=exact).unsqueeze(2)
-        return found.flatten(1).index_select(1, self.ranks)
+        log_probs = within + torch.log_softmax(of_classes, -1, dtype=exact).unsqueeze(2)
+        return log_probs.flatten(1).index_select(1, self.ranks)
 
 
 class _WithinClasses(torch.autograd.Function):
@@ -85,12 +85,12 @@ class _WithinClasses(torch.autograd.Function):
         total = torch.zeros((), dtype=exact, device=features.device)
         with torch.autocast(features.device.type, enabled=False):
             for number, rows in _groups(ranks // width):
-                ids, some = members[number], f[rows]
+                ids, inputs = members[number], f[rows]
                 w, b = weight[ids].to(kind), bias[ids].to(kind)
-                loss, d_logits = unsmoothed(functional.linear(some, w, b), ranks[rows] % width, 1.0, exact)
+                loss, d_logits = unsmoothed(functional.linear(inputs, w, b), ranks[rows] % width, 1.0, exact)
                 total += loss
                 d_features[rows] = (d_logits @ w).to(exact)
-                d_weight[ids] = (d_logits.t() @ some).to(exact)
+                d_weight[ids] = (d_logits.t() @ inputs).to(exact)
                 d_bias[ids] = d_logits.sum(0, dtype=exact)
         ctx.save_for_backward(d_features, d_weight, d_bias)
         ctx.kinds = features.dtype, weight.dtype, bias.dtype
@@ -143,18 +143,18 @@ class Huffman(Output):
     def _ways(self, symbols: Int[Tensor, "N"]) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
         """All nodes on the ways to these symbols but the root: the number of the symbol, and the node's place."""
         rows, nodes = torch.arange(len(symbols), device=symbols.device), symbols + len(self.weight)
-        found = [(rows[:0], nodes[:0])]
+        levels = [(rows[:0], nodes[:0])]
         while len(nodes):
             places = self.places[nodes]
-            found.append((rows, places))
+            levels.append((rows, places))
             nodes = places // 2
             rows, nodes = rows[nodes > 0], nodes[nodes > 0]
-        of_rows, of_places = zip(*found, strict=True)
+        of_rows, of_places = zip(*levels, strict=True)
         return torch.cat(of_rows), torch.cat(of_places)
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
         portion = max(1, ENTRIES // len(self.weight))
-        return torch.cat([self._log_probs(some) for some in torch.split(readout.features, portion)])
+        return torch.cat([self._log_probs(features) for features in torch.split(readout.features, portion)])
 
     def _log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
         """The sums of the steps on all ways: each round adds to a node's sum that of the node where it begins, so that
@@ -196,7 +196,7 @@ class Adaptive(Output):
         _require_untied(table, "vectors of several sizes")
         if not cutoffs or list(cutoffs) != sorted(set(cutoffs)):
             raise ValueError(f"needs cutoffs in ascending order, found {list(cutoffs)}")
-        within = [each for each in cutoffs if each < len(symbols)] or [len(symbols) // 2]
+        within = [cutoff for cutoff in cutoffs if cutoff < len(symbols)] or [len(symbols) // 2]
         if features_size < div_value ** len(within):
             raise ValueError(
                 f"leaves no features to the last of {len(within)} clusters: {features_size} features are too few"
@@ -217,8 +217,8 @@ class Adaptive(Output):
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
         with self._in_full(readout) as features:
-            found: Tensor = self.softmax.log_prob(features)
-        return found.index_select(1, self.ranks)
+            log_probs: Tensor = self.softmax.log_prob(features)
+        return log_probs.index_select(1, self.ranks)
 
     @contextmanager
     def _in_full(self, readout: Readout) -> Iterator[Tensor]:
@@ -234,10 +234,10 @@ def _require_untied(table: nn.Parameter | None, what: str) -> None:
 
 def ranks(counts: Sequence[int]) -> list[int]:
     """The rank of each symbol by frequency, from 0; of equally frequent ones, the first comes first."""
-    found = [0] * len(counts)
+    rank_of = [0] * len(counts)
     for rank, symbol in enumerate(sorted(range(len(counts)), key=lambda symbol: -counts[symbol])):
-        found[symbol] = rank
-    return found
+        rank_of[symbol] = rank
+    return rank_of
 
 
 def huffman(counts: Sequence[int]) -> list[int]:
@@ -248,12 +248,12 @@ def huffman(counts: Sequence[int]) -> list[int]:
     heap = [(count, symbol) for symbol, count in enumerate(counts)]
     heapq.heapify(heap)
     places = [0] * (last + 1)
-    for made in range(len(counts), last + 1):
+    for parent in range(len(counts), last + 1):
         both = heapq.heappop(heap), heapq.heappop(heap)
         for side, (_, node) in enumerate(both):
             inner = last - node  # if it is one
-            places[len(counts) - 1 + node if node < len(counts) else inner] = 2 * (last - made) + side
-        heapq.heappush(heap, (both[0][0] + both[1][0], made))
+            places[len(counts) - 1 + node if node < len(counts) else inner] = 2 * (last - parent) + side
+        heapq.heappush(heap, (both[0][0] + both[1][0], parent))
     return places
 
 

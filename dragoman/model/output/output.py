@@ -49,7 +49,7 @@ class Readout(NamedTuple):
     def rows(self, rows: slice) -> "Readout":
         """Some of the rows."""
         sentences = None if self.sentences is None else self.sentences[rows]
-        attention = tuple(each[rows] for each in self.attention)
+        attention = tuple(weights[rows] for weights in self.attention)
         return Readout(self.features[rows], attention, sentences, self.prepared, self.portion, self.words)
 
 
@@ -120,10 +120,11 @@ class Output(nn.Module, ABC):
 
     def score_targets(self, readout: Readout, targets: Int[Tensor, "N"]) -> TargetScores:
         """The log-probabilities of given symbols, never smoothed."""
-        log_probs, correct = list[Tensor](), list[Tensor]()
+        log_probs: list[Tensor] = []
+        correct: list[Tensor] = []
         for first in range(0, len(targets), ROWS):
             rows = slice(first, first + ROWS)
-            some, gold = self.log_probs(readout.rows(rows)), targets[rows]
-            log_probs.append(some.gather(1, gold.unsqueeze(1)).squeeze(1))
-            correct.append(some.argmax(1) == gold)
+            distribution, gold = self.log_probs(readout.rows(rows)), targets[rows]
+            log_probs.append(distribution.gather(1, gold.unsqueeze(1)).squeeze(1))
+            correct.append(distribution.argmax(1) == gold)
         return TargetScores(torch.cat(log_probs), torch.cat(correct), self.figures(readout))

@@ -84,23 +84,24 @@ class Hybrid(Output):
         return TargetScores(scores.log_probs + log_probs, scores.correct & correct)
 
     def expand(self, candidates: Continuations, kept: Float[Tensor, "R D"]) -> Continuations:
-        every = [list(each) for each in candidates]
-        rows = [each.row for each in chain.from_iterable(every) if _unknown(each)]
+        beams = [list(beam) for beam in candidates]
+        rows = [candidate.row for candidate in chain.from_iterable(beams) if _unknown(candidate)]
         if not rows:
-            return every
-        found = dict(zip(rows, self.speller.spell(kept[rows], self.beam), strict=True))
+            return beams
+        spellings = dict(zip(rows, self.speller.spell(kept[rows], self.beam), strict=True))
 
-        def spelled(candidate: Candidate) -> list[Candidate]:
+        def spell_candidate(candidate: Candidate) -> list[Candidate]:
             if not _unknown(candidate):
                 return [candidate]
             log_prob, total = candidate.log_prob, candidate.total
             return [
-                candidate._replace(log_prob=log_prob + each, total=total + each, surface=word)
-                for word, each in found[candidate.row]
+                candidate._replace(log_prob=log_prob + score, total=total + score, surface=word)
+                for word, score in spellings[candidate.row]
             ]
 
         return [
-            sorted(chain.from_iterable(map(spelled, each)), key=lambda candidate: -candidate.total) for each in every
+            sorted(chain.from_iterable(map(spell_candidate, beam)), key=lambda candidate: -candidate.total)
+            for beam in beams
         ]
 
     def _of_words(self, readout: Readout) -> Readout:
@@ -113,8 +114,8 @@ class Hybrid(Output):
         """The scores of the words among the targets that the vocabulary does not have; None if it has them all."""
         if readout.words is None or not own.any():
             return None
-        found: Words = self.speller(self._starts(readout)[own], readout.words[targets[own] - self.symbols])
-        return found
+        scores: Words = self.speller(self._starts(readout)[own], readout.words[targets[own] - self.symbols])
+        return scores
 
 
 def _unknown(candidate: Candidate) -> bool:

@@ -394,7 +394,7 @@ def test_searches_find_what_they_then_score(search: Search, together: bool, kind
     if together:
         model = Ensemble([model, build_model(seed=4)], [1, 1])
     sources = BATCH.sources * (2 if together else 1)
-    said = set[int]()
+    said: set[int] = set()
     for row, found in enumerate(search(model, sources, search.width)):
         for best in found:
             target = read(list(best.symbols))

@@ -51,8 +51,8 @@ def begin_as_sum(projections: Sequence[Linear]) -> None:
     at first, so that the context starts as the sum of the inputs, at their scale; with torch's default initialisation
     it would be so small that the decoder learns late to attend.
     """
-    for each in projections:
-        nn.init.orthogonal_(each.weight, gain=len(projections))
+    for projection in projections:
+        nn.init.orthogonal_(projection.weight, gain=len(projections))
 
 
 @final

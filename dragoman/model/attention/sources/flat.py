@@ -59,8 +59,8 @@ class Flat(Combination):
     ) -> None:
         super().__init__()
         if not all(
-            isinstance(each, GlobalAttention) and not isinstance(each.normalizer, Hard | LinearChain)
-            for each in attentions
+            isinstance(attention, GlobalAttention) and not isinstance(attention.normalizer, Hard | LinearChain)
+            for attention in attentions
         ):
             raise ValueError(
                 "is one attention over all sources: it needs a score other than none, a normalizer other than hard and "
@@ -71,7 +71,7 @@ class Flat(Combination):
         self.attentions = cast(Sequence[GlobalAttention], nn.ModuleList(attentions))
         self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
         self.sentinel_score = sentinel_score if sentinel else None
-        scores = [each.score for each in self.attentions]
+        scores = [attention.score for attention in self.attentions]
         if self.sentinel_score:
             scores.append(self.sentinel_score)
         for score in scores[1:]:
@@ -90,12 +90,14 @@ class Flat(Combination):
         return linear(states, cast(Linear, self.values[number]).weight)  # b is part of the energy, if U_c = U_a
 
     def prepare(self, memories: tuple[Memory, ...]) -> Joined:
-        sources = tuple(each.prepare(memory) for each, memory in zip(self.attentions, memories, strict=True))
+        sources = tuple(attention.prepare(memory) for attention, memory in zip(self.attentions, memories, strict=True))
         values = [self.project(number, source.values) for number, source in enumerate(sources)]
         return Joined(sources, torch.cat(values, 1))
 
     def start(self, attended: Joined) -> History:
-        histories = tuple(each.start(source) for each, source in zip(self.attentions, attended.sources, strict=True))
+        histories = tuple(
+            attention.start(source) for attention, source in zip(self.attentions, attended.sources, strict=True)
+        )
         weights = [history.weights for history in histories]
         if self.sentinel:
             weights.append(weights[0].new_zeros(weights[0].size(0), 1))
@@ -103,12 +105,15 @@ class Flat(Combination):
 
     def forward(self, decoder_query: DecoderQuery, attended: Joined, history: History) -> AttentionOutput:
         sentences = attended.values.size(0)
-        energies, carried = list[Tensor](), list[Any]()
-        for number, (each, source, past) in enumerate(
+        energies: list[Tensor] = []
+        carried: list[Any] = []
+        for number, (attention, source, past) in enumerate(
             zip(self.attentions, attended.sources, history.terms, strict=True)
         ):
-            terms = each.term_outputs(decoder_query.query, decoder_query.embedded, source, past)
-            energies.append(each.energies(by_sentence(decoder_query.query, source), source, terms) + self.bias[number])
+            terms = attention.term_outputs(decoder_query.query, decoder_query.embedded, source, past)
+            energies.append(
+                attention.energies(by_sentence(decoder_query.query, source), source, terms) + self.bias[number]
+            )
             carried.append(terms.carried)
         alone: Tensor | None = None
         if self.sentinel and self.sentinel_score:
@@ -123,7 +128,7 @@ class Flat(Combination):
         if alone is not None:
             context = context + flat[:, -1:].to(values.dtype) * self.project(len(self.attentions), alone).squeeze(1)
         parts = self.by_source(flat, attended)
-        histories = tuple(History(part, each) for part, each in zip(parts, carried, strict=False))
+        histories = tuple(History(part, state) for part, state in zip(parts, carried, strict=False))
         return AttentionOutput(context, History(flat, histories))
 
     def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:

@@ -38,14 +38,16 @@ class Separate(Combination):
     def prepare(self, memories: tuple[Memory, ...]) -> Several:
         there = torch.stack([memory.mask.any(1) for memory in memories], 1)
         opened = (
-            memory._replace(mask=torch.cat([memory.mask[:, :1] | ~known.unsqueeze(1), memory.mask[:, 1:]], 1))
-            for memory, known in zip(memories, there.unbind(1), strict=True)
+            memory._replace(mask=torch.cat([memory.mask[:, :1] | ~present.unsqueeze(1), memory.mask[:, 1:]], 1))
+            for memory, present in zip(memories, there.unbind(1), strict=True)
         )
-        prepared = (each.prepare(memory) for each, memory in zip(self.attentions, opened, strict=True))
+        prepared = (attention.prepare(memory) for attention, memory in zip(self.attentions, opened, strict=True))
         return Several(tuple(prepared), there)
 
     def start(self, attended: Several) -> History:
-        histories = tuple(each.start(source) for each, source in zip(self.attentions, attended.sources, strict=True))
+        histories = tuple(
+            attention.start(source) for attention, source in zip(self.attentions, attended.sources, strict=True)
+        )
         return History(self.joined([history.weights for history in histories]), histories)
 
     def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
@@ -54,11 +56,11 @@ class Separate(Combination):
 
     def forward(self, decoder_query: DecoderQuery, attended: Several, history: History) -> AttentionOutput:
         there = attended.of(decoder_query.query)
-        every = zip(self.attentions, attended.sources, history.terms, strict=True)
-        known = torch.split(there, 1, 1)
-        outputs = [each(decoder_query.query, decoder_query.embedded, *rest) for each, *rest in every]
-        contexts = [output.context * here for output, here in zip(outputs, known, strict=True)]
-        weights = [output.history.weights * here for output, here in zip(outputs, known, strict=True)]
+        parts = zip(self.attentions, attended.sources, history.terms, strict=True)
+        columns = torch.split(there, 1, 1)
+        outputs = [attention(decoder_query.query, decoder_query.embedded, *rest) for attention, *rest in parts]
+        contexts = [output.context * column for output, column in zip(outputs, columns, strict=True)]
+        weights = [output.history.weights * column for output, column in zip(outputs, columns, strict=True)]
         context, all_weights = self.join(decoder_query, contexts, weights, there)
         return AttentionOutput(context, History(all_weights, tuple(output.history for output in outputs)))
 
@@ -84,7 +86,7 @@ class Concatenation(Separate):
 
     def __init__(self, attentions: Sequence[Attention], query_size: int, embedding_size: int) -> None:
         super().__init__(attentions)
-        self.size = sum(each.size for each in attentions)
+        self.size = sum(attention.size for attention in attentions)
 
     def join(
         self, decoder_query: DecoderQuery, contexts: list[Tensor], weights: list[Tensor], there: Bool[Tensor, "R N"]
@@ -98,7 +100,7 @@ class Sum(Separate):
 
     def __init__(self, attentions: Sequence[Attention], query_size: int, embedding_size: int) -> None:
         super().__init__(attentions)
-        sizes = [each.size for each in attentions]
+        sizes = [attention.size for attention in attentions]
         if len(set(sizes)) > 1:
             raise ValueError(f"adds contexts of sizes {', '.join(map(str, sizes))}: they must be equal")
         self.size = sizes[0]
@@ -136,10 +138,10 @@ class Hierarchical(Separate):
         super().__init__(attentions)
         self.size = size or query_size
         self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
-        sizes = [each.size for each in attentions] + [query_size] * sentinel
+        sizes = [attention.size for attention in attentions] + [query_size] * sentinel
         self.query = Linear(query_size, self.size, bias=False)
-        keys = [Linear(each, self.size, bias=False) for each in sizes]
-        values = keys if share_projections else [Linear(each, self.size, bias=False) for each in sizes]
+        keys = [Linear(input_size, self.size, bias=False) for input_size in sizes]
+        values = keys if share_projections else [Linear(input_size, self.size, bias=False) for input_size in sizes]
         begin_as_sum(values)
         self.keys = nn.ModuleList(keys)
         self.values = self.keys if share_projections else nn.ModuleList(values)
@@ -161,5 +163,5 @@ class Hierarchical(Separate):
         beta = softmax(energies.masked_fill(~there, torch.finfo(energies.dtype).min)) * there  # all missing: all 0
         context = torch.bmm(beta.unsqueeze(1).to(values.dtype), values).squeeze(1)
         shares = torch.split(beta, 1, 1)
-        weighted = [share * each for share, each in zip(shares, weights, strict=False)]
+        weighted = [share * source_weights for share, source_weights in zip(shares, weights, strict=False)]
         return context, torch.cat([*weighted, *shares[len(weights) :]], -1)
