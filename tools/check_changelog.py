@@ -39,37 +39,37 @@ def problems(changelog: str, version: str) -> list[str]:
     if strange := [line for line in headings if not SECTION.match(f"{line}\n")]:
         return [f"'{line}' must read like '## [1.2.3] - 2026-01-31'" for line in strange]
     unreleased, *released = sections
-    found = [
+    faults = [
         f"'## [{section['name']}]{section['rest']}' must read like '## [1.2.3] - 2026-01-31'"
         for section in released
         if not (VERSION.fullmatch(section["name"]) and _date(section["rest"]))
     ]
-    if found:
-        return found
-    found += [f"'## [{section['name']}]' tells nothing" for section in released if not ITEM.search(section["body"])]
+    if faults:
+        return faults
+    faults += [f"'## [{section['name']}]' tells nothing" for section in released if not ITEM.search(section["body"])]
     names = [section["name"] for section in released]
     if names != sorted(set(names), key=order, reverse=True):
-        found.append("the newest version comes first, each version once")
+        faults.append("the newest version comes first, each version once")
     elif (dates := [section["rest"] for section in released]) != sorted(dates, reverse=True):
-        found.append("a newer version has an older date")
+        faults.append("a newer version has an older date")
     if version not in names:
         if names and order(version) <= order(names[0]):
-            found.append(f"no section for version {version} of pyproject.toml, and {names[0]} is newer")
+            faults.append(f"no section for version {version} of pyproject.toml, and {names[0]} is newer")
         elif not ITEM.search(unreleased["body"]):
-            found.append(f"version {version} of pyproject.toml has no section, and Unreleased is empty")
-    return found
+            faults.append(f"version {version} of pyproject.toml has no section, and Unreleased is empty")
+    return faults
 
 
 def main() -> int:
     """Return the exit status: 0 if the changelog is correct."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    found = problems((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
-    console = Console(stderr=bool(found), highlight=False, markup=False, soft_wrap=True)
-    for problem in found:
+    faults = problems((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+    console = Console(stderr=bool(faults), highlight=False, markup=False, soft_wrap=True)
+    for problem in faults:
         console.print(f"CHANGELOG.md: {problem}")
-    if not found:
+    if not faults:
         console.print(f"CHANGELOG.md: tells version {version}")
-    return 1 if found else 0
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

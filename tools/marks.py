@@ -44,19 +44,19 @@ def _calls(
             yield from _calls(statement.body, inner, within and isinstance(statement, ast.ClassDef))
         else:
             used = {call for part in ast.walk(statement) if _uses_marks(part) for call in ast.walk(part)}
-            found = (call for call in ast.walk(statement) if _is_mark(call))
-            yield from ((names, call, collected and call in used) for call in found)
+            mark_calls = (call for call in ast.walk(statement) if _is_mark(call))
+            yield from ((names, call, collected and call in used) for call in mark_calls)
 
 
 def _is_collected(statement: ast.stmt) -> bool:
     """Whether pytest runs what a definition in a module, or in a class that it collects, defines."""
     if not isinstance(statement, DEFINITIONS):
         return False
-    decorators = (ast.unparse(each).partition("(")[0] for each in statement.decorator_list)
+    decorators = (ast.unparse(decorator).partition("(")[0] for decorator in statement.decorator_list)
     if {"pytest.fixture", "pytest.mark.skip"} & {*decorators}:
         return False
     if isinstance(statement, ast.ClassDef):
-        own = {each.name for each in statement.body if isinstance(each, DEFINITIONS)}
+        own = {definition.name for definition in statement.body if isinstance(definition, DEFINITIONS)}
         tests = bool(statement.bases) or any(map(_is_collected, statement.body))  # which it may inherit
         return statement.name.startswith("Test") and "__init__" not in own and tests
     return statement.name.startswith("test")

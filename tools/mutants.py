@@ -44,8 +44,8 @@ class Outcome(NamedTuple):
 
 def read(root: Path) -> list[Mutant]:
     """Read the mutants of a project."""
-    found = tomllib.loads((root / DATA).read_text(encoding="utf-8"))["mutant"]
-    return [Mutant(**{**each, "tests": tuple(each["tests"])}) for each in found]
+    tables = tomllib.loads((root / DATA).read_text(encoding="utf-8"))["mutant"]
+    return [Mutant(**{**table, "tests": tuple(table["tests"])}) for table in tables]
 
 
 def problems(mutants: Sequence[Mutant], root: Path) -> Iterator[str]:
@@ -144,16 +144,16 @@ def survivors(mutants: Sequence[Mutant], root: Path, workers: int, limit: float,
         if unchanged.status != PASSED:
             raise RuntimeError(f"the tests fail without any change\n{unchanged.output}")
         pool = ThreadPoolExecutor(workers)
-        found = []
+        surviving = []
         try:
             for number, (mutant, outcome) in enumerate(zip(mutants, pool.map(judged, mutants), strict=True), start=1):
                 line = verdict(mutant, outcome)
                 progress.print(f"{number} of {len(mutants)}: {line}")
                 if not noticed(mutant, outcome):
-                    found.append(line)
+                    surviving.append(line)
         finally:
             pool.shutdown(cancel_futures=True)
-    return found
+    return surviving
 
 
 def noticed(mutant: Mutant, outcome: Outcome) -> bool:
@@ -192,14 +192,14 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         return 1
     chosen = [mutant for mutant in mutants if not options.only or mutant.name in options.only]
     try:
-        found = survivors(chosen, root, options.workers, options.limit, progress)
+        surviving_mutants = survivors(chosen, root, options.workers, options.limit, progress)
     except RuntimeError as error:
         progress.print(str(error))
         return 1
-    for line in found:
+    for line in surviving_mutants:
         out.print(line)
-    out.print(f"{len(chosen)} mutants, {len(found)} survive")
-    return 1 if found else 0
+    out.print(f"{len(chosen)} mutants, {len(surviving_mutants)} survive")
+    return 1 if surviving_mutants else 0
 
 
 if __name__ == "__main__":

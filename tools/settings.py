@@ -45,13 +45,13 @@ def parts_of_setting(setting: str) -> Iterator[tuple[str, str]]:
 
 def _overrides(setting: str) -> dict[str, str]:
     """Return the keys of a setting and their values; empty if it is something else."""
-    found = {}
+    overrides = {}
     for part in setting.split(";"):
         key, colon, value = part.partition(":")
         if not colon:
             return {}
-        found[key.strip()] = value.strip()
-    return found
+        overrides[key.strip()] = value.strip()
+    return overrides
 
 
 @cache

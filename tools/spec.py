@@ -110,22 +110,22 @@ def derived(row: Row, tests: Collection[str]) -> Row:
 
 def filled(page: str, rows: Iterable[Row]) -> str:
     """Return the page with the homes and the status of these rows."""
-    known = {row.id: row for row in rows}
+    rows_by_id = {row.id: row for row in rows}
     lines = page.split("\n")
     for number, line in enumerate(lines):
         match = ROW.fullmatch(line.strip())
         if match is not None:
-            cells, row = match[2].split("|"), known[match[1]]
+            cells, row = match[2].split("|"), rows_by_id[match[1]]
             cells[2], cells[5] = f" {'; '.join(map(str, row.homes))} ", f" {row.status} "
             lines[number] = f"| {row.id} |{'|'.join(cells)}|"
     return "\n".join(lines)
 
 
-def check(rows: list[Row], found: Iterable[Mark], package: Path) -> Report:
+def check(rows: list[Row], test_marks: Iterable[Mark], package: Path) -> Report:
     """Check every row against its homes below `package`, its configuration and its tests."""
     problems: dict[str, list[str]] = {}
     tests: dict[str, list[str]] = {}
-    for mark in found:
+    for mark in test_marks:
         for row_id in mark.rows:
             if row_id is None:
                 _add(problems, "", f"{mark.test}: the id of a mark must be written out")
@@ -135,14 +135,14 @@ def check(rows: list[Row], found: Iterable[Mark], package: Path) -> Report:
                 _add(problems, row_id, f"{mark.test} is marked, but pytest does not collect it")
             else:
                 _add(tests, row_id, mark.test)
-    given = [row.id for row in rows]
-    if given != IDS:
-        missing = " ".join(each for each in IDS if each not in given) or "none"
-        wrong = [each for each in given if each not in IDS or given.count(each) > 1]
+    ids = [row.id for row in rows]
+    if ids != IDS:
+        missing = " ".join(known_id for known_id in IDS if known_id not in ids) or "none"
+        wrong = [known_id for known_id in ids if known_id not in IDS or ids.count(known_id) > 1]
         extra = " ".join(dict.fromkeys(wrong)) or "none"
         _add(problems, "", f"not the {len(IDS)} rows in order: missing {missing}, unknown or twice {extra}")
     for row in rows:
-        for problem in () if row.status == "planned" else _kept(row, package):
+        for problem in () if row.status == "planned" else _row_problems(row, package):
             _add(problems, row.id, problem)
     return Report(rows, tests, problems)
 
@@ -151,8 +151,8 @@ def _add(lists: dict[str, list[str]], key: str, value: str) -> None:
     lists.setdefault(key, []).append(value)
 
 
-def _kept(row: Row, package: Path) -> Iterator[str]:
-    """The problems of a row that is said to be there."""
+def _row_problems(row: Row, package: Path) -> Iterator[str]:
+    """The problems of a row that counts as built."""
     if not row.homes:
         yield "is built, but names no home"
     for home in row.homes:
@@ -187,15 +187,15 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = 160
-    text, found = page.read_text(encoding="utf-8"), list(marks(ROOT / "tests"))
-    proved = {row for mark in found if mark.collected for row in mark.rows if row}
+    text, test_marks = page.read_text(encoding="utf-8"), list(marks(ROOT / "tests"))
+    proved = {row for mark in test_marks if mark.collected for row in mark.rows if row}
     try:
         read = list(read_rows(text))
     except ValueError as error:
         console.print(f"{page.name}: {error}", soft_wrap=True)
         return 1
     rows = [derived(row, proved) for row in read]
-    report = check(rows, found, ROOT / "dragoman")
+    report = check(rows, test_marks, ROOT / "dragoman")
     if write:
         page.write_text(filled(text, rows), encoding="utf-8")
     else:

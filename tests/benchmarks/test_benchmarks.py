@@ -41,10 +41,12 @@ def test_trains_and_decodes_along_all_paths(
     contests = [("train", 8, 1), ("terms", 8, 1), ("beam", 64, 1)]
     paths = ["dragoman, plain", "dragoman, fast"]
     exported = [*toolkits.EXPORTED] if importlib.util.find_spec("onnxruntime") else []
-    terms = [each.name for group in toolkits.terms(Job("terms", 8, 1, "")) for each in group]
+    terms = [
+        contender_of_group.name for group in toolkits.terms(Job("terms", 8, 1, "")) for contender_of_group in group
+    ]
     assert terms == ["additive", "+ coverage"]
-    every = zip(contests, (paths, terms, [*paths, *exported]), strict=True)
-    wanted = [(contest, name) for contest, names in every for name in names]
+    contest_paths = zip(contests, (paths, terms, [*paths, *exported]), strict=True)
+    wanted = [(contest, name) for contest, names in contest_paths for name in names]
     assert [(row.contest, row.who) for row in report.rows] == wanted
     for row in report.rows:
         assert 0 < row.figures.sentences_cpu < row.figures.tokens_cpu

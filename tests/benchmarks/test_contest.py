@@ -24,18 +24,20 @@ def test_figures_are_medians_of_rates_and_the_highest_peak() -> None:
 
 
 def test_contenders_are_measured_in_processes_of_their_own() -> None:
-    found = measure([contender("tests.benchmarks.contender", "a"), contender("tests.benchmarks.contender", "b")], 2)
-    assert list(found) == ["a", "b"]
-    for figures in found.values():
+    figures_by_name = measure(
+        [contender("tests.benchmarks.contender", "a"), contender("tests.benchmarks.contender", "b")], 2
+    )
+    assert list(figures_by_name) == ["a", "b"]
+    for figures in figures_by_name.values():
         assert isinstance(figures, Figures)
         assert figures.tokens == pytest.approx(3 * figures.sentences)
         assert figures.peak == 5_000_000
 
 
 def test_a_contender_that_fails_says_why_and_stops_no_other() -> None:
-    found = measure([contender("tests.benchmarks.contender", "early"), contender("no.such.module", "never")], 3)
-    assert found["early"] == "ValueError: no third round"
-    assert "No module named 'no'" in str(found["never"])
+    figures = measure([contender("tests.benchmarks.contender", "early"), contender("no.such.module", "never")], 3)
+    assert figures["early"] == "ValueError: no third round"
+    assert "No module named 'no'" in str(figures["never"])
 
 
 def test_a_job_arrives_as_it_was_sent() -> None:
@@ -46,16 +48,16 @@ class Recorder(Rounds):
     """Notes what is asked of it."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.calls: list[str] = []
 
     def wait(self) -> None:
-        self.said.append("wait")
+        self.calls.append("wait")
 
     def count(self, tokens: int, sentences: int) -> None:
-        self.said.append(f"{tokens} {sentences}")
+        self.calls.append(f"{tokens} {sentences}")
 
     def end(self) -> None:
-        self.said.append("end")
+        self.calls.append("end")
 
 
 def test_updates_that_warm_up_belong_to_no_round() -> None:
@@ -63,4 +65,4 @@ def test_updates_that_warm_up_belong_to_no_round() -> None:
     updates = Updates(recorder, warm=2, count=2)
     for tokens in range(1, 7):
         updates.done(tokens, 1)
-    assert recorder.said == ["wait", "3 1", "4 1", "end", "5 1", "6 1", "end"]
+    assert recorder.calls == ["wait", "3 1", "4 1", "end", "5 1", "6 1", "end"]

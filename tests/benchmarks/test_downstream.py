@@ -63,18 +63,18 @@ def test_both_directions_are_trained_and_the_trip_is_made_once(
     assert downstream.main([*arguments, "--only", first]) == 0
     assert "drop" not in capsys.readouterr().out
     assert downstream.main(arguments) == 0
-    told = capsys.readouterr().out
-    lines = [line.strip("| ").split(" | ") for line in told.splitlines()]
+    output = capsys.readouterr().out
+    lines = [line.strip("| ").split(" | ") for line in output.splitlines()]
     assert [line[0] for line in lines[2:4]] == ["en-ja", "ja-en"]
     assert lines[4] == ["text", "BLEU", "Accuracy", "drop"]
     assert [line[0] for line in lines[6:]] == ["questions", "trip", "(always HIGH)"]
-    given, trip = (list(read_lines(folder / name)) for name in ("questions", "trip"))
-    assert given == [f"{source} ?" for source, _ in toy.pairs(30, 30)]
+    questions_asked, trip = (list(read_lines(folder / name)) for name in ("questions", "trip"))
+    assert questions_asked == [f"{source} ?" for source, _ in toy.pairs(30, 30)]
     assert len(trip) == 30
     assert provenance.origin(folder / "round-trip.json") is not None
-    found = json.loads((folder / "round-trip.json").read_text("utf-8"))["result"]
-    assert found[0]["Accuracy"]["score"] > 90
-    assert f"{found[1]['Accuracy']['score']:.2f} ± {found[1]['Accuracy']['ci']:.2f}" in lines[7]
+    stored = json.loads((folder / "round-trip.json").read_text("utf-8"))["result"]
+    assert stored[0]["Accuracy"]["score"] > 90
+    assert f"{stored[1]['Accuracy']['score']:.2f} ± {stored[1]['Accuracy']['ci']:.2f}" in lines[7]
     monkeypatch.setattr(downstream, "round_trip", None)
     assert downstream.main(arguments) == 0
-    assert capsys.readouterr().out == told
+    assert capsys.readouterr().out == output

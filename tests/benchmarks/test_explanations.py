@@ -22,8 +22,8 @@ def test_minimal_pairs_differ_in_one_word(tmp_path: Path) -> None:
     for name, texts in lines.items():
         (tmp_path / f"test.{name}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
     pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
-    (found,) = explanations.minimal_pairs(tmp_path, pipeline)
-    assert found == ("He sees the dog.", "Il voit le chien.", "Il voit le chat.", 3, ("dog", "cat"))
+    (minimal_pair,) = explanations.minimal_pairs(tmp_path, pipeline)
+    assert minimal_pair == ("He sees the dog.", "Il voit le chien.", "Il voit le chat.", 3, ("dog", "cat"))
 
 
 @pytest.mark.slow
@@ -39,17 +39,17 @@ def test_the_table_is_made_once(
     monkeypatch.setattr(demo, "write_config", lambda texts, run: _config(texts, run, packaged))
     arguments = ["--folder", str(tmp_path / "table")]
     assert explanations.main(arguments) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for way in explanations.WAYS:
-        assert f"| `{way.replace('|', chr(92) + '|')}` |" in told
-    assert "names the word that differs, of 3" in told
+        assert f"| `{way.replace('|', chr(92) + '|')}` |" in output
+    assert "names the word that differs, of 3" in output
     for name in ("test", "compositional", "minimal"):
         assert provenance.origin(tmp_path / f"table/{name}.json") is not None
     pairs = json.loads((tmp_path / "table/minimal.json").read_text("utf-8"))["result"]["named"]
-    assert all(set(each["named"]) == {"attention", "gradient", "erasure"} for each in pairs)
+    assert all(set(pair["named"]) == {"attention", "gradient", "erasure"} for pair in pairs)
     monkeypatch.setattr(explanations, "trained", None)
     assert explanations.main(arguments) == 0
-    assert capsys.readouterr().out == told
+    assert capsys.readouterr().out == output
 
 
 def _config(texts: Path, run: Path, packaged: str) -> Path:

@@ -40,9 +40,9 @@ def test_letters_of_hangul_stay_apart_and_tell_the_syllable() -> None:
     assert letters("한") == "ㅎㅏㄴ"
     assert letters("값") == "ㄱㅏㅄ"
     assert letters("\u11af") == "ㄹ"  # a letter that stands alone
-    every = {letters(chr(code)) for code in range(0xAC00, 0xD7A4)}
-    assert len(every) == 0xD7A4 - 0xAC00
-    assert all(unicodedata.normalize("NFC", found) == found for found in every)
+    decomposed = {letters(chr(code)) for code in range(0xAC00, 0xD7A4)}
+    assert len(decomposed) == 0xD7A4 - 0xAC00
+    assert all(unicodedata.normalize("NFC", letters_of_one) == letters_of_one for letters_of_one in decomposed)
     assert FORMATS["g2p"]("\u1113\tn", "file:1") == ("\u1113", "n")  # of letters no longer used
 
 

@@ -83,9 +83,9 @@ def test_a_training_that_fails_is_named_and_the_others_go_on(
     monkeypatch.setattr(mechanisms, "CONFIGS", tmp_path / "nowhere")
     options = ["--folder", str(tmp_path / "table"), "--pairs", "40", "--only", "dot", "bilinear"]
     assert mechanisms.main([*options, "--workers", "1", "--epochs", "0"]) == 1
-    told = capsys.readouterr().err
-    assert "dot: failed: " in told
-    assert "bilinear: failed: " in told
+    errors = capsys.readouterr().err
+    assert "dot: failed: " in errors
+    assert "bilinear: failed: " in errors
 
 
 def test_a_row_that_there_is_none_of_is_told(

@@ -22,9 +22,11 @@ def test_nothing_is_missed_in_a_small_memory(tmp_path: Path, capsys: pytest.Capt
 
 def test_brute_force_finds_the_best_mean_of_both_similarities() -> None:
     sources = ["open the file", "open file", "file", "opens the files", "close"]
-    found = Nearest((Pair(each, each) for each in sources), Normalizer(lowercase=False), punctuation, threshold=0.01)
+    nearest = Nearest(
+        (Pair(source, source) for source in sources), Normalizer(lowercase=False), punctuation, threshold=0.01
+    )
     queries = ["open a file", "the files", "closed"]
-    best = [found.matches(each)[0].score for each in queries]
+    best = [nearest.matches(query)[0].score for query in queries]
     assert min(best) < memory.THRESHOLD < max(best)
     reached = [score if score >= memory.THRESHOLD else 0 for score in best]
     for least in ([0.0] * 3, best):

@@ -32,31 +32,31 @@ def test_results_tell_where_they_come_from(repository: Path) -> None:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[..., Config]:
+def build_config(tmp_path: Path) -> Callable[..., Config]:
     def config(folder: str = "corpus", **options: Any) -> Config:
         return toy.config(toy.corpus(tmp_path / folder), tmp_path / folder / "run", options)
 
     return config
 
 
-def test_it_has_versions_machine_and_day(made: Callable[..., Config], tmp_path: Path) -> None:
-    found = provenance.of(made())
-    assert (found.dragoman, found.torch) == (dragoman.__version__, torch.__version__)
-    assert (found.python, found.cores) == (platform.python_version(), threads.cores())
-    assert platform.machine() in found.processor
-    assert found.date.count("-") == 2
-    told = json.dumps(asdict(found))
-    assert socket.gethostname() not in told.replace(found.processor, "")
-    assert str(tmp_path) not in told
-    assert str(provenance.ROOT) not in told
+def test_it_has_versions_machine_and_day(build_config: Callable[..., Config], tmp_path: Path) -> None:
+    origin = provenance.of(build_config())
+    assert (origin.dragoman, origin.torch) == (dragoman.__version__, torch.__version__)
+    assert (origin.python, origin.cores) == (platform.python_version(), threads.cores())
+    assert platform.machine() in origin.processor
+    assert origin.date.count("-") == 2
+    text = json.dumps(asdict(origin))
+    assert socket.gethostname() not in text.replace(origin.processor, "")
+    assert str(tmp_path) not in text
+    assert str(provenance.ROOT) not in text
 
 
-def test_the_digest_is_of_options_and_not_of_places(made: Callable[..., Config]) -> None:
-    here = provenance.digest(made())
-    assert provenance.digest(made("elsewhere")) == here
-    assert provenance.digest(made(**{"data.max_length": 99})) != here
-    assert provenance.digest(made(), made()) != here
-    whole = made(**{"text.source.unit": {"kind": "word", "minimum_frequency": 1}})
+def test_the_digest_is_of_options_and_not_of_places(build_config: Callable[..., Config]) -> None:
+    here = provenance.digest(build_config())
+    assert provenance.digest(build_config("elsewhere")) == here
+    assert provenance.digest(build_config(**{"data.max_length": 99})) != here
+    assert provenance.digest(build_config(), build_config()) != here
+    whole = build_config(**{"text.source.unit": {"kind": "word", "minimum_frequency": 1}})
     assert provenance.digest(whole) == here, "what is the default counts as if it were written"
 
 
@@ -75,9 +75,9 @@ def test_the_digest_of_several_pairs_goes_by_names_of_files(tmp_path: Path) -> N
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_it_names_the_commit_and_whether_that_was_changed(
-    made: Callable[..., Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build_config: Callable[..., Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, config = tmp_path / "project", made()
+    root, config = tmp_path / "project", build_config()
     monkeypatch.setattr(provenance, "ROOT", root)
     for name in ("dragoman", "configs", "benchmarks/results"):
         (root / name).mkdir(parents=True)
@@ -85,8 +85,8 @@ def test_it_names_the_commit_and_whether_that_was_changed(
     assert (provenance.of(config).commit, provenance.of(config).changed) == ("unknown", True)
 
     def git(*words: str) -> str:
-        known = "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"
-        return subprocess.run(["git", *known, *words], cwd=root, capture_output=True, text=True, check=True).stdout
+        identity = "-c", "user.name=somebody", "-c", "user.email=somebody@example.org"
+        return subprocess.run(["git", *identity, *words], cwd=root, capture_output=True, text=True, check=True).stdout
 
     git("init")
     git("add", ".")
@@ -98,16 +98,18 @@ def test_it_names_the_commit_and_whether_that_was_changed(
         assert provenance.of(config).changed is changed, name
 
 
-def test_without_git_the_commit_is_not_known(made: Callable[..., Config], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_the_commit_is_not_known(
+    build_config: Callable[..., Config], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
-    assert provenance.of(made()).commit == "unknown"
+    assert provenance.of(build_config()).commit == "unknown"
 
 
-def test_a_result_is_read_with_where_it_comes_from(made: Callable[..., Config], tmp_path: Path) -> None:
-    path, found = tmp_path / "row.json", provenance.of(made())
-    provenance.write(path, {"bleu": 1 / 3}, found)
+def test_a_result_is_read_with_where_it_comes_from(build_config: Callable[..., Config], tmp_path: Path) -> None:
+    path, origin = tmp_path / "row.json", provenance.of(build_config())
+    provenance.write(path, {"bleu": 1 / 3}, origin)
     assert provenance.read(path) == {"bleu": 1 / 3}
-    assert provenance.origin(path) == found
+    assert provenance.origin(path) == origin
     path.write_text(json.dumps({"result": 3, "provenance": provenance.UNKNOWN}), encoding="utf-8")
     assert (provenance.read(path), provenance.origin(path)) == (3, None)
 
@@ -120,9 +122,9 @@ def test_a_result_that_does_not_tell_is_refused(text: str, tmp_path: Path) -> No
         provenance.read(path)
 
 
-@pytest.mark.parametrize("told", ["", "unknown", None, {}, {"commit": "1a2b"}])
-def test_half_an_origin_is_none(told: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("partial_origin", ["", "unknown", None, {}, {"commit": "1a2b"}])
+def test_half_an_origin_is_none(partial_origin: Any, tmp_path: Path) -> None:
     path = tmp_path / "row.json"
-    path.write_text(json.dumps({"result": 3, "provenance": told}), encoding="utf-8")
+    path.write_text(json.dumps({"result": 3, "provenance": partial_origin}), encoding="utf-8")
     with pytest.raises(UserError, match=r"row\.json: does not tell where its figures come from"):
         provenance.origin(path)

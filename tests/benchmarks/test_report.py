@@ -31,17 +31,17 @@ def lines(shown: Report, before: Report | None = None) -> list[str]:
     return captured.get().splitlines()
 
 
-def line(found: list[str], name: str) -> list[str]:
-    (one,) = [each for each in found if name in each]
+def line(table_lines: list[str], name: str) -> list[str]:
+    (one,) = [table_line for table_line in table_lines if name in table_line]
     return [cell.strip() for cell in one.strip("│").split("│")]
 
 
 def test_the_table_compares_with_the_plain_path() -> None:
-    found = lines(report())
-    assert "float32 80, bfloat16 200" in found[2]
-    assert line(found, "dragoman, plain")[-2:] == ["1.00", "25%"]
-    assert line(found, "dragoman, fast")[-7:] == ["3,000", "3,300", "210", "231", "600", "3.00", "50%"]
-    assert line(found, "Peer 1.0")[-2:] == ["1.00", ""]
+    table_lines = lines(report())
+    assert "float32 80, bfloat16 200" in table_lines[2]
+    assert line(table_lines, "dragoman, plain")[-2:] == ["1.00", "25%"]
+    assert line(table_lines, "dragoman, fast")[-7:] == ["3,000", "3,300", "210", "231", "600", "3.00", "50%"]
+    assert line(table_lines, "Peer 1.0")[-2:] == ["1.00", ""]
 
 
 def test_every_figure_stands_beside_its_ratio_to_the_earlier_one() -> None:
@@ -81,6 +81,6 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
 def test_a_term_is_compared_with_the_training_without_one_above_it() -> None:
     rows = [Row("terms", 80, 1, who, figures) for who, figures in (("additive", PLAIN), ("+ coverage", FAST))]
     rows += [Row("terms", 80, 1, "additive", FAST), Row("terms", 80, 1, "+ markov", PLAIN)]
-    found = lines(Report("machine", "corpus", MADE, {}, rows))
-    assert line(found, "+ coverage")[-2:] == ["3.00", ""]
-    assert line(found, "+ markov")[-2:] == ["0.33", ""]
+    table_lines = lines(Report("machine", "corpus", MADE, {}, rows))
+    assert line(table_lines, "+ coverage")[-2:] == ["3.00", ""]
+    assert line(table_lines, "+ markov")[-2:] == ["0.33", ""]

@@ -35,15 +35,15 @@ class Canned:
 
 
 def missed(measured: Any, server: Canned, size: int = 10) -> list[str]:
-    found: Found = asyncio.run(measured(server, repeat("one"), size))
-    return found.missed
+    findings: Found = asyncio.run(measured(server, repeat("one"), size))
+    return findings.missed
 
 
 def test_bounds() -> None:
     one, many = [GOOD] * 10, [GOOD] * 50
     assert missed(rates, Canned([], one, many)) == []
     assert missed(rates, Canned([], one, many[1:])) == ["64 clients have 4.90 times as many answers as one, not 5"]
-    slow = [each._replace(seconds=1.1) for each in many]
+    slow = [answer._replace(seconds=1.1) for answer in many]
     assert missed(rates, Canned([], one, slow)) == ["99 % are answered in 1.100 s, not in 1"]
     assert missed(rates, Canned([], one, [BAD, *many])) == ["1 requests of 1 and 64 clients failed"]
     assert missed(memory, Canned(one, one, memory=(100, 104))) == []
@@ -54,7 +54,7 @@ def test_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "status", "told"),
+    ("seconds", "status", "messages"),
     [
         (1.0, 200, []),
         (1.2, 200, ["a long text delays short ones by 1.10 s, not 1"]),
@@ -62,23 +62,23 @@ def test_bounds() -> None:
     ],
 )
 def test_a_long_text_delays_no_others(
-    seconds: float, status: int, told: list[str], monkeypatch: pytest.MonkeyPatch
+    seconds: float, status: int, messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = list[str]()
+    requests: list[str] = []
 
     class Client:
         def __init__(self, _: object) -> None:
             pass
 
         async def ask(self, text: str) -> Answer:
-            asked.append(text)
+            requests.append(text)
             if len(text) > 3:
                 await asyncio.sleep(0.02)
                 return GOOD._replace(status=status)
-            return GOOD if len(asked) <= 20 else GOOD._replace(seconds=seconds)
+            return GOOD if len(requests) <= 20 else GOOD._replace(seconds=seconds)
 
     monkeypatch.setattr(serving, "Client", Client)
-    assert missed(beside, Canned(), 300) == told
+    assert missed(beside, Canned(), 300) == messages
 
 
 @pytest.mark.parametrize(("options", "status"), [([], 1), (["--tiny"], 0)])
@@ -103,10 +103,10 @@ def test_a_missed_bound_is_status_1(
 @pytest.mark.slow
 def test_every_request_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--tiny"]) == 0
-    told = capsys.readouterr().out
-    rows = re.findall(r"\| (1|64) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| 0 \|", told)
+    output = capsys.readouterr().out
+    rows = re.findall(r"\| (1|64) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \| 0 \|", output)
     assert [clients for clients, _ in rows] == ["1", "64"]
     assert all(float(rate) > 0 for _, rate in rows)
-    assert re.search(r"Memory: \d+ MB after 10 requests, [+-][\d.]+ % after 100 more\.", told)
-    assert "20 clients at once: 20 with 200 (0 with Retry-After)" in told
-    assert re.search(r"A text of 1[89]\d\d characters \(answered with 200", told.replace(",", ""))
+    assert re.search(r"Memory: \d+ MB after 10 requests, [+-][\d.]+ % after 100 more\.", output)
+    assert "20 clients at once: 20 with 200 (0 with Retry-After)" in output
+    assert re.search(r"A text of 1[89]\d\d characters \(answered with 200", output.replace(",", ""))

@@ -87,9 +87,9 @@ def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.Ca
         assert sources.main([*options, "--row", row]) == 0
     capsys.readouterr()
     assert sources.main([*options, "--only", "de", "hierarchical, sentinel"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[:2] == ["| sources | BLEU val | BLEU test_2016_flickr | parameters |", "|---|---|---|---|"]
-    assert [line.split(" | ")[0] for line in told[2:]] == ["| de", "| hierarchical, sentinel"]
+    output_lines = capsys.readouterr().out.splitlines()
+    assert output_lines[:2] == ["| sources | BLEU val | BLEU test_2016_flickr | parameters |", "|---|---|---|---|"]
+    assert [line.split(" | ")[0] for line in output_lines[2:]] == ["| de", "| hierarchical, sentinel"]
     learning = (captions / "table" / "learning.svg").read_text("utf-8")
     assert ">de<" in learning
     weights = (captions / "table" / "hierarchical-sentinel.svg").read_text("utf-8")
@@ -99,8 +99,8 @@ def test_rows_of_sources_are_trained_and_drawn(captions: Path, capsys: pytest.Ca
 def test_the_picture_in_the_docs_shows_the_results(repository: Path) -> None:
     results = repository / "benchmarks" / "results" / "sources"
     files = {row.name: results / f"{row.slug}.json" for row in sources.rows()}
-    found = {name: sources.Result(**provenance.read(path)) for name, path in files.items()}
-    assert (repository / "docs" / "sources-learning.svg").read_text("utf-8") == sources.drawn(found)
+    stored_results = {name: sources.Result(**provenance.read(path)) for name, path in files.items()}
+    assert (repository / "docs" / "sources-learning.svg").read_text("utf-8") == sources.drawn(stored_results)
 
 
 @pytest.mark.slow
@@ -108,10 +108,10 @@ def test_the_picture_in_the_docs_shows_the_results(repository: Path) -> None:
 def test_a_failed_row_is_told_and_no_line(captions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--folder", str(captions / "table"), "--data", str(captions / "nowhere"), "--epochs", "1"]
     assert sources.main([*options, "--only", "de"]) == 1
-    said = capsys.readouterr()
-    assert "de: failed: " in said.err
-    assert "no such file" in said.err
-    assert not said.out
+    output = capsys.readouterr()
+    assert "de: failed: " in output.err
+    assert "no such file" in output.err
+    assert not output.out
     assert sources.main([*options, "--only", "ed"]) == 1
     assert capsys.readouterr().err.startswith("--only: expected some of de; fr; cs; one sequence")
 
@@ -145,8 +145,8 @@ def test_rows_of_postediting_are_told_beside_doing_nothing(
     assert postediting.main([*options, "--row", name]) == 0
     capsys.readouterr()
     assert postediting.main([*options, "--only", name]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in told] == [
+    output_lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in output_lines] == [
         *("| dev", "|---|---|---|---|---|", "| doing nothing", f"| {name}"),
         *("| test20", "|---|---|---|---|---|", "| doing nothing", f"| {name}"),
     ]
@@ -207,16 +207,16 @@ def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
         changed = {**row.overrides, "training.epochs": "1"}
         small.work(row._replace(overrides=changed), Namespace(folder=product / "table", data=product))
     assert small.main([*options, "--only", *names]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "|  | dev BLEU | dev chrF | dev kept | minutes |"
-    assert [line.split(" | ")[0] for line in told[2:]] == [
+    output_lines = capsys.readouterr().out.splitlines()
+    assert output_lines[0] == "|  | dev BLEU | dev chrF | dev kept | minutes |"
+    assert [line.split(" | ")[0] for line in output_lines[2:]] == [
         f"| {name}" for name in ("copying", "nearest neighbour", *names, "both")
     ]
     assert small.main([*options, "--only", *names, "--test"]) == 0
     assert "| test BLEU | test chrF | test kept | minutes |" in capsys.readouterr().out
     strings = [
-        len(list(read_pairs(str(Run.load(product / "table" / each).folder.path / MEMORY), "en", "fr")))
-        for each in ("started-with-a-memory-20-strings", "started-with-a-memory-seed-1")
+        len(list(read_pairs(str(Run.load(product / "table" / slug).folder.path / MEMORY), "en", "fr")))
+        for slug in ("started-with-a-memory-20-strings", "started-with-a-memory-seed-1")
     ]
     assert strings[0] <= 20 < strings[1]
     assert ">nearest neighbour<" in (product / "table" / "learning.svg").read_text("utf-8")
@@ -224,9 +224,9 @@ def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
 
 def test_the_nearest_neighbour_is_the_translation_of_the_most_similar_string() -> None:
     memory = [Pair("open the file", "Datei öffnen"), Pair("close %s now", "%s schließen")]
-    found = small.nearest([Pair("open the files", "Datei öffnen"), Pair("close %d now", "%d schließen")], memory)
-    assert found.bleu < 100
-    assert found.kept == 0
+    scores = small.nearest([Pair("open the files", "Datei öffnen"), Pair("close %d now", "%d schließen")], memory)
+    assert scores.bleu < 100
+    assert scores.kept == 0
     assert small.nearest([Pair("open the files", "Datei öffnen")], memory).chrf == pytest.approx(100)
 
 
@@ -257,13 +257,15 @@ def changed(config: Config, other: Config) -> dict[str, Any]:
     def leaves(value: Any, key: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             return {key: value}
-        found: dict[str, Any] = {}
-        for name, each in value.items():
-            found |= leaves(each, f"{key}.{name}" if key else name)
-        return found
+        leaf_values: dict[str, Any] = {}
+        for name, value_of_key in value.items():
+            leaf_values |= leaves(value_of_key, f"{key}.{name}" if key else name)
+        return leaf_values
 
-    known = leaves(sections.tree(other), "")
-    return {key: value for key, value in leaves(sections.tree(config), "").items() if known.get(key, ...) != value}
+    plain_leaves = leaves(sections.tree(other), "")
+    return {
+        key: value for key, value in leaves(sections.tree(config), "").items() if plain_leaves.get(key, ...) != value
+    }
 
 
 def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
@@ -272,8 +274,8 @@ def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
     written = checks.load_config(corpus / "config.yaml", {"device.threads": "1"})
     row = sizes.rows(kinds)[0]
     assert (row.name, row.slug) == ("captions, init", "captions-init")
-    found = sizes.config(row, kinds)
-    assert changed(found, written) == {"run": str(kinds.folder / "captions-init")}
+    size_config = sizes.config(row, kinds)
+    assert changed(size_config, written) == {"run": str(kinds.folder / "captions-init")}
 
 
 @pytest.mark.parametrize(
@@ -296,9 +298,9 @@ def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
 def test_rows_of_sizes_change_one_thing(setting: str, options: dict[str, Any], kinds: Namespace) -> None:
     rows = {row.name: row for row in sizes.rows(kinds)}
     assert rows.keys() == {f"{corpus}, {name}" for corpus in ("captions", "verses") for name in sizes.SETTINGS}
-    found, init = (sizes.config(rows[f"verses, {name}"], kinds) for name in (setting, sizes.INIT))
-    assert list(checks.problems(found)) == []
-    assert changed(found, init) == {"run": str(kinds.folder / rows[f"verses, {setting}"].slug), **options}
+    row_config, init = (sizes.config(rows[f"verses, {name}"], kinds) for name in (setting, sizes.INIT))
+    assert list(checks.problems(row_config)) == []
+    assert changed(row_config, init) == {"run": str(kinds.folder / rows[f"verses, {setting}"].slug), **options}
 
 
 def test_widths_go_along_the_table_and_beyond_it() -> None:
@@ -316,12 +318,12 @@ def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.Ca
     tiny = {"training.epochs": "1", "model.decoder.size": "8", "search": greedy, "training.search": greedy}
     for row in (row for row in sizes.rows(kinds) if row.name in kinds.only):
         sizes.work(row._replace(overrides={**tiny, **row.overrides}), kinds)
-        found = sizes.Result(**provenance.read(trainings.result(row, kinds)))
-        assert found.loss > 0
-        assert found.minutes == float((kinds.folder / f"{row.slug}.minutes").read_text("utf-8"))
+        row_result = sizes.Result(**provenance.read(trainings.result(row, kinds)))
+        assert row_result.loss > 0
+        assert row_result.minutes == float((kinds.folder / f"{row.slug}.minutes").read_text("utf-8"))
     assert sizes.main(["--folder", str(kinds.folder), "--data", str(kinds.data), "--only", *kinds.only]) == 0
-    told = capsys.readouterr().out.splitlines()
-    heads = [line.split(" | ")[0] for line in told]
+    output_lines = capsys.readouterr().out.splitlines()
+    heads = [line.split(" | ")[0] for line in output_lines]
     assert heads == [
         *("| ", "|---|---|---|---|---|", "| verses, init", "| verses, init with seed 2"),
         *("| minus init: chrF, loss", "|---|---|---|---|", "| init with seed 2"),
@@ -339,18 +341,20 @@ def test_objectives_go_on_from_one_start(kinds: Namespace, capsys: pytest.Captur
     start = rows[0]
     objectives.work(start._replace(overrides={"training.epochs": "1", **tiny}), kinds)
     for row in rows[1:]:
-        found = objectives.config(row, kinds)
-        assert list(checks.problems(found)) == []
-        assert found.training.init_from == str(kinds.folder / "start")
-        assert found.training.objective.kind == row.name.partition(", ")[0].replace(" ", "_")
+        objective_config = objectives.config(row, kinds)
+        assert list(checks.problems(objective_config)) == []
+        assert objective_config.training.init_from == str(kinds.folder / "start")
+        assert objective_config.training.objective.kind == row.name.partition(", ")[0].replace(" ", "_")
     measured = [start, *rows[1:4], rows[4], rows[7]]
     for row in measured[1:]:
         objectives.work(row._replace(overrides={**row.overrides, **tiny, **short}), kinds)
     only = ["--only", *(row.name for row in measured)]
     assert objectives.main(["--folder", str(kinds.folder), "--data", str(kinds.data), *only]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in told[2:]] == [f"| {name}" for name in ("start", *objectives.OBJECTIVES)]
-    mean, _, spread = told[3].split(" | ")[1].partition(" ± ")
+    output_lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in output_lines[2:]] == [
+        f"| {name}" for name in ("start", *objectives.OBJECTIVES)
+    ]
+    mean, _, spread = output_lines[3].split(" | ")[1].partition(" ± ")
     scores = [provenance.read(trainings.result(row, kinds))["bleu"] for row in rows[1:4]]
     assert (mean, spread) == (f"{sum(scores) / 3:.1f}", f"{stdev(scores):.1f}")
 
@@ -375,27 +379,29 @@ def test_ways_to_search_are_compared(
         searches.work(row, Namespace(**vars(options), test=row.name != "beam 2"))
     arguments = ["--folder", str(options.folder), "--data", str(tmp_path), "--test"]
     assert searches.main(arguments) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in told[2:8]] == [f"| {name}" for name in names]
-    assert all(len(line.split(" | ")) == 7 for line in told[2:8])
-    assert [line.endswith(" |  |  |  |") for line in told[2:8]] == [name == "beam 2" for name in names]
+    output_lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in output_lines[2:8]] == [f"| {name}" for name in names]
+    assert all(len(line.split(" | ")) == 7 for line in output_lines[2:8])
+    assert [line.endswith(" |  |  |  |") for line in output_lines[2:8]] == [name == "beam 2" for name in names]
     scored = toy.pairs(40, 1)[searches.SCORED]
     assert list(read_lines(options.folder / "tune.en")) == [text for text, _ in toy.pairs(40, 1)[searches.TUNED]]
     short = [text for text, _ in scored if len(text.split()) <= searches.WORDS][: searches.SENTENCES]
     model = dragoman.load(options.folder / "seed-1")
-    modes = [each.text for each in model.translate(short, search=Spec("exhaustive")) if each.proved]
+    modes = [
+        translation.text for translation in model.translate(short, search=Spec("exhaustive")) if translation.proved
+    ]
     assert 0 < len(modes) <= len(short)
-    cells = told[-1].strip("| ").split(" | ")
+    cells = output_lines[-1].strip("| ").split(" | ")
     assert [cells[0], cells[1], cells[3]] == [str(len(short)), str(len(modes)), str(modes.count(""))]
 
 
 def test_exhaustive_search_goes_on_with_the_next_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modes = {"a": ("A", True), "b": ("", True), "c": ("C", False), "d": ("D", True)}
-    asked = list[str]()
+    requests: list[str] = []
 
     def translate(texts: list[str], *, search: Spec) -> list[Namespace]:
-        asked.extend(texts)
-        if len(asked) == 5:  # before the beam's translation of the third
+        requests.extend(texts)
+        if len(requests) == 5:  # before the beam's translation of the third
             raise KeyboardInterrupt
         text, sure = modes[texts[0]] if search.kind == "exhaustive" else (texts[0].upper(), False)
         return [Namespace(text=text, proved=sure)]
@@ -406,7 +412,7 @@ def test_exhaustive_search_goes_on_with_the_next_sentence(tmp_path: Path, monkey
     with pytest.raises(KeyboardInterrupt):
         searches.proved(options)
     assert searches.proved(options) == {"sentences": 4, "proved": 3, "found": 2, "empty": 1}
-    assert asked == [*"aabbc", *"ccdd"]
+    assert requests == [*"aabbc", *"ccdd"]
 
 
 @pytest.mark.slow
@@ -422,34 +428,34 @@ def test_a_model_learns_from_what_others_make_of_the_same_pairs(
     (tmp_path / "tiny.yaml").write_text(data + TINY.replace("METRIC", "bleu"), "utf-8")
     monkeypatch.setattr(multi30k, "MODELS", dict.fromkeys(multi30k.MODELS, tmp_path / "tiny.yaml"))
     options = Namespace(folder=tmp_path / "table", data=tmp_path)
-    every = {row.name: row for row in multi30k.rows()}
+    rows_by_name = {row.name: row for row in multi30k.rows()}
     four, student = "recurrent, diversified by 4", "student, distilled"
     with pytest.raises(UserError, match=f"{four}: needs the row forward, 12 epochs, seed 1; train it first"):
-        multi30k.work(every[four], options)
-    best = options.folder / "texts" / every[multi30k.BEST].slug
+        multi30k.work(rows_by_name[four], options)
+    best = options.folder / "texts" / rows_by_name[multi30k.BEST].slug
     best.parent.mkdir(parents=True)
     for side in multi30k.SIDES:  # is not translated again
         shutil.copy(tmp_path / f"train{multi30k.FORM}.{side}", best.with_name(f"{best.name}.{side}"))
     for name in (*multi30k.FORWARD, *multi30k.BACKWARD, four, student):
-        row = every[name]
+        row = rows_by_name[name]
         multi30k.work(row._replace(overrides={**row.overrides, "training.epochs": "1"}), options)
     texts = {
-        side: (tmp_path / "table" / "texts" / f"{made}-12-epochs-seed-1.{side}").read_text("utf-8")
-        for made, side in (("forward", "en"), ("backward", "de"))
+        side: (tmp_path / "table" / "texts" / f"{produced}-12-epochs-seed-1.{side}").read_text("utf-8")
+        for produced, side in (("forward", "en"), ("backward", "de"))
     }
     assert texts == {side: (tmp_path / f"train{multi30k.FORM}.{side}").read_text("utf-8") for side in multi30k.SIDES}
-    learnt = {name: Run.load(options.folder / every[name].slug).config.data.train for name in (four, student)}
+    learnt = {name: Run.load(options.folder / rows_by_name[name].slug).config.data.train for name in (four, student)}
     assert len(learnt[four]) == 5
     assert learnt[student] == (str(best),)
-    run = options.folder / every[multi30k.BEST].slug
-    shutil.copytree(options.folder / every[four].slug, run)
-    shutil.copy(options.folder / f"{every[four].slug}.json", f"{run}.json")
+    run = options.folder / rows_by_name[multi30k.BEST].slug
+    shutil.copytree(options.folder / rows_by_name[four].slug, run)
+    shutil.copy(options.folder / f"{rows_by_name[four].slug}.json", f"{run}.json")
     (again,) = multi30k.RERANKED
-    multi30k.work(every[again], options)
-    assert Weighted.read(options.folder / f"{every[again].slug}.yaml").reverse == str(
-        options.folder / every[multi30k.BACKWARD[0]].slug
+    multi30k.work(rows_by_name[again], options)
+    assert Weighted.read(options.folder / f"{rows_by_name[again].slug}.yaml").reverse == str(
+        options.folder / rows_by_name[multi30k.BACKWARD[0]].slug
     )
-    scores = provenance.read(options.folder / f"{every[again].slug}.json")["scores"]
+    scores = provenance.read(options.folder / f"{rows_by_name[again].slug}.json")["scores"]
     assert scores.keys() == multi30k.SETS.keys()
     assert multi30k.main(["--folder", str(options.folder), "--data", str(tmp_path), "--only", student]) == 0
     head, _, line = capsys.readouterr().out.splitlines()
@@ -485,18 +491,18 @@ def test_differences_are_bold_beyond_what_two_seeds_differ() -> None:
         return sizes.Result(0.0, chrf, loss, minutes)
 
     seeds = {sizes.INIT: result(20.0, 1.0), sizes.AGAIN: result(21.0, 1.01)}
-    found = {
+    results = {
         "verses": {**seeds, "wider": result(21.9, 0.97, 4.0), "narrower": result(19.0, 1.0)},
         "captions": {**seeds, sizes.AGAIN: result(19.0, 0.99), "wider": result(22.1, 0.99, 5.0)},
         "strings": {"wider": result(1.0, 1.0)},
     }
-    assert sizes.spread(found, "chrF") == pytest.approx(1.0)
-    assert sizes.differences(found, "wider", "chrF") == pytest.approx({"verses": 1.9, "captions": 2.1})
+    assert sizes.spread(results, "chrF") == pytest.approx(1.0)
+    assert sizes.differences(results, "wider", "chrF") == pytest.approx({"verses": 1.9, "captions": 2.1})
     # verses and captions have both rows; the mean of two is bold beyond 2 / sqrt(2)
-    assert sizes.compared(found, "wider") == [
+    assert sizes.compared(results, "wider") == [
         *("× 2.2", "**+2.0**, **-0.020**", "+1.9, **-0.030**", "**+2.1**, -0.010", "")
     ]
-    assert sizes.compared(found, "narrower") == ["× 1.0", "-1.0, +0.000", "-1.0, +0.000", "", ""]
+    assert sizes.compared(results, "narrower") == ["× 1.0", "-1.0, +0.000", "-1.0, +0.000", "", ""]
     assert sizes.spread({"verses": {sizes.INIT: result(1.0, 1.0)}}, "chrF") == float("inf")
 
 
@@ -515,9 +521,13 @@ def test_rows_of_strings_are_a_curve_with_what_was_kept(
     monkeypatch.setattr(strings, "COUNTS", (40, 0))
     monkeypatch.setattr(strings, "WITHOUT", 40)
     options = Namespace(folder=tmp_path / "table", data=tmp_path)
-    few, every, free = strings.rows(options)
-    assert [row.name for row in (few, every, free)] == ["40 strings", "all strings", "40 strings, spans not protected"]
-    assert strings.config(every, options).text.protect
+    few, all_pairs, free = strings.rows(options)
+    assert [row.name for row in (few, all_pairs, free)] == [
+        "40 strings",
+        "all strings",
+        "40 strings, spans not protected",
+    ]
+    assert strings.config(all_pairs, options).text.protect
     assert not strings.config(free, options).text.protect
     for row in (few, free):
         tiny = {"training.epochs": "1", "training.average_checkpoints.count": "1", "search": "greedy"}
@@ -559,8 +569,8 @@ def test_a_string_whose_translation_has_spans_of_its_own_is_not_kept(
     options = Namespace(folder=tmp_path / "table", data=tmp_path, test=False)
     row = strings.rows(options)[0]
     strings.work(row, options)
-    found = strings.Result(**provenance.read(trainings.result(row, options)))
-    assert (found.strings, found.kept, found.spanned) == (6, 3, 3)
+    row_result = strings.Result(**provenance.read(trainings.result(row, options)))
+    assert (row_result.strings, row_result.kept, row_result.spanned) == (6, 3, 3)
     strings.show([row], options)
     assert capsys.readouterr().out.splitlines()[2].endswith("| 3 of 6 | 3 | 1.0 |")
 
@@ -614,24 +624,24 @@ def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
     tokenised: Namespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("thot")
-    every = {row.name: row for row in rare.rows()}
+    rows_by_name = {row.name: row for row in rare.rows()}
     names = ["ja-en, words, copied", *rare.SEEDS, rare.TOGETHER]
     tiny = {"training.epochs": "1", "search": "{kind: greedy, length_ratio: 1, length_margin: 2}"}
     fewer = {f"text.{side}.unit": "{kind: bpe, size: 300}" for side in ("source", "target")}
     for name in names:
         more = {**tiny, **(fewer if "subwords" in name else {})}
-        rare.work(every[name]._replace(overrides={**every[name].overrides, **more}), tokenised)
-    together = json.loads((tokenised.folder / f"{every[rare.TOGETHER].slug}.json").read_text("utf-8"))
-    assert not (tokenised.folder / every[rare.TOGETHER].slug).exists()
+        rare.work(rows_by_name[name]._replace(overrides={**rows_by_name[name].overrides, **more}), tokenised)
+    together = json.loads((tokenised.folder / f"{rows_by_name[rare.TOGETHER].slug}.json").read_text("utf-8"))
+    assert not (tokenised.folder / rows_by_name[rare.TOGETHER].slug).exists()
     assert rare.main(["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", *names]) == 0
-    told = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
-    assert told[0] == ["| ", "for `<unk>`", "dev BLEU", "dev exact", "minutes |"]
-    assert [(line[0], line[1]) for line in told[2:]] == [
+    output_lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert output_lines[0] == ["| ", "for `<unk>`", "dev BLEU", "dev exact", "minutes |"]
+    assert [(line[0], line[1]) for line in output_lines[2:]] == [
         *((f"| {names[0]}", way) for way in rare.WAYS),
         *((f"| {name}", "") for name in names[1:]),
     ]
     assert together["result"]["minutes"] == pytest.approx(
-        sum(float(line[-1].strip(" |")) for line in told[5:8]), abs=0.2
+        sum(float(line[-1].strip(" |")) for line in output_lines[5:8]), abs=0.2
     )
     options = ["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", names[0], "--test"]
     assert rare.main(options) == 0
@@ -639,8 +649,8 @@ def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
 
 
 def test_questions_have_the_values_of_their_variables(tokenised: Namespace) -> None:
-    found = list(rare.questions(tokenised.data / "questions.json", "dev"))
-    assert found == [("which 7 and 8 in dev", 'SELECT f ( 7 , " 8 " ) ;')]
+    questions_read = list(rare.questions(tokenised.data / "questions.json", "dev"))
+    assert questions_read == [("which 7 and 8 in dev", 'SELECT f ( 7 , " 8 " ) ;')]
     assert len(list(rare.questions(tokenised.data / "questions.json", "train"))) == 2
 
 
@@ -671,14 +681,14 @@ def test_every_row_of_outputs_is_a_sound_configuration(row: Row, messages: Names
 @pytest.mark.slow
 @pytest.mark.spec("D6", "D7", "D8")
 def test_rows_of_outputs_are_told(messages: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
-    every = {row.name: row for row in outputs.rows()}
+    rows_by_name = {row.name: row for row in outputs.rows()}
     names = ["50,000 words, huffman", "200,000 words, nce"]
     tiny = {"training.steps": "2", "model.decoder.size": "8", "search": "{kind: greedy, length_ratio: 1}"}
     for name in names:
-        outputs.work(every[name]._replace(overrides={**every[name].overrides, **tiny}), messages)
+        outputs.work(rows_by_name[name]._replace(overrides={**rows_by_name[name].overrides, **tiny}), messages)
     assert outputs.main(["--folder", str(messages.folder), "--data", str(messages.data), "--only", *names]) == 0
-    told = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
-    assert told[0] == ["| ", "perplexity", "BLEU", "minutes |"]
-    assert [line[0] for line in told[2:]] == [f"| {name}" for name in names]
-    assert all(1 < float(line[1]) < 1000 for line in told[2:])
+    output_lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert output_lines[0] == ["| ", "perplexity", "BLEU", "minutes |"]
+    assert [line[0] for line in output_lines[2:]] == [f"| {name}" for name in names]
+    assert all(1 < float(line[1]) < 1000 for line in output_lines[2:])
     assert len(list(read_pairs(messages.folder / "texts" / "dev-3.en-fi.tsv", "en", "fi"))) == 3

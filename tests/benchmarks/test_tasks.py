@@ -41,11 +41,11 @@ def write(data: Path, task: Task, count: int = 40) -> None:
 def test_every_row_is_a_sound_configuration(task: Task, tmp_path: Path) -> None:
     write(tmp_path, task)
     prepare(task, tmp_path, tmp_path / "texts")
-    made = config(task, tmp_path / "texts", tmp_path / "run")
-    assert made.training.metric == "exact_match"
-    assert list(checks.problems(made)) == []
-    assert made.training.schedule.kind == "cosine"
-    assert "steps" not in made.training.schedule.options
+    task_config = config(task, tmp_path / "texts", tmp_path / "run")
+    assert task_config.training.metric == "exact_match"
+    assert list(checks.problems(task_config)) == []
+    assert task_config.training.schedule.kind == "cosine"
+    assert "steps" not in task_config.training.schedule.options
 
 
 def test_no_two_rows_have_one_folder() -> None:
@@ -88,11 +88,11 @@ def test_a_row_is_trained_once_and_becomes_a_line(
     assert tasks.main([*options, "--row", "g2p low, xx"]) == 0
     one, other = (Run.load(tmp_path / "table" / "g2p-low-xx" / f"seed-{seed}") for seed in (1, 2))
     assert (one.config.seed, other.config.seed) == (1, 2)
-    counts = [sum(each.numel() for each in run.model().parameters()) for run in (one, other)]
+    counts = [sum(parameter.numel() for parameter in run.model().parameters()) for run in (one, other)]
     result = tmp_path / "table" / "g2p-low-xx.json"
     assert provenance.read(result)["parameters"] == sum(counts)
-    assert (made := provenance.origin(result)) is not None
-    assert made.configuration == provenance.digest(one.config, other.config)
+    assert (origin := provenance.origin(result)) is not None
+    assert origin.configuration == provenance.digest(one.config, other.config)
     monkeypatch.setattr(tasks, "apart", lambda module, todo, workers, console: 0 if not todo else pytest.fail("again"))
     assert tasks.main([*options, "--only", "g2p low"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "xx" in line]
@@ -102,13 +102,13 @@ def test_a_row_is_trained_once_and_becomes_a_line(
 
 
 def test_the_mean_of_a_kind_says_of_how_many() -> None:
-    every = [task for task in tasks.tasks() if task.kind in ("scan", "g2p low", "inflection")]
+    chosen_tasks = [task for task in tasks.tasks() if task.kind in ("scan", "g2p low", "inflection")]
     result = Result(dev=90.0, test=80.0, tokens=5.0, parameters=1000, minutes=2.0, processor=1.0)
-    found = {task.name: result for task in every if task.kind == "inflection"}
-    found["scan, simple"] = result
-    found["scan, length"] = found["g2p low, ady"] = result
-    found["g2p low, gre"] = result._replace(test=10.0)
-    lines = list(table(every, found))
+    results = {task.name: result for task in chosen_tasks if task.kind == "inflection"}
+    results["scan, simple"] = result
+    results["scan, length"] = results["g2p low, ady"] = result
+    results["g2p low, gre"] = result._replace(test=10.0)
+    lines = list(table(chosen_tasks, results))
     assert "| scan, simple | accuracy | 99.80 | 80.00 | 90.00 | 5.00 | 2.0 | 1.0 | 1,000 |" in lines
     assert "| **g2p low, mean of 2 of 9** | WER | 21.50 | 55.00 | 10.00 | 5.00 | | | |" in lines
     assert not any("**scan" in line for line in lines)  # its rows are no sample of anything

@@ -20,10 +20,10 @@ def test_a_term_is_the_longest_word_with_one_link_to_a_word_that_has_no_other() 
 
 
 def test_a_word_without_a_corpus_is_spelled_forwards_again() -> None:
-    each = terms.Item("In kitchens.", "Aux Cuisines.", "kitchens", "Cuisines")
-    assert each.backwards().translation == "senisiuc"
-    for said in ("Aux senisiuc.", "Aux Senisiuc."):
-        assert terms.forwards(said, each.backwards(), each) == "Aux Cuisines."
+    term_item = terms.Item("In kitchens.", "Aux Cuisines.", "kitchens", "Cuisines")
+    assert term_item.backwards().translation == "senisiuc"
+    for spelled in ("Aux senisiuc.", "Aux Senisiuc."):
+        assert terms.forwards(spelled, term_item.backwards(), term_item) == "Aux Cuisines."
 
 
 @pytest.mark.slow
@@ -33,18 +33,20 @@ def test_the_tables_tell_how_many_terms_are_there(
     monkeypatch.setattr(terms, "SHORTEST", 3)
     run = toy.trained(tmp_path)
     lines = {"en": ["one two three", "four five six"], "fr": ["un deux trois", "zut cinq six"], "align": ["2-2", "0-0"]}
-    for name, every in lines.items():
-        (tmp_path / f"text.{name}").write_text("".join(f"{line}\n" for line in every), "utf-8")
+    for name, table_lines in lines.items():
+        (tmp_path / f"text.{name}").write_text("".join(f"{line}\n" for line in table_lines), "utf-8")
     files = [
         f"--{name}={tmp_path}/text.{end}" for name, end in (("source", "en"), ("reference", "fr"), ("links", "align"))
     ]
     assert terms.main([f"--run={run}", *files]) == 0
-    told = capsys.readouterr()
-    found = [line.split("|")[1:3] for line in told.out.splitlines() if line.startswith(("| no", "| `--glossary` "))]
-    assert found[::2] == [[" no glossary ", " 0 of 2 "], [" no glossary ", f" 0 of {found[2][1].split()[-1]} "]]
-    assert [each[1].split()[0] for each in found[1::2]] == [each[1].split()[2] for each in found[1::2]]
-    assert "2 of 2 sentences have a term" in told.err
-    assert told.out.count("`--glossary-weight") == 2 * len(terms.WEIGHTS)
+    output = capsys.readouterr()
+    cells_of = [
+        line.split("|")[1:3] for line in output.out.splitlines() if line.startswith(("| no", "| `--glossary` "))
+    ]
+    assert cells_of[::2] == [[" no glossary ", " 0 of 2 "], [" no glossary ", f" 0 of {cells_of[2][1].split()[-1]} "]]
+    assert [cells[1].split()[0] for cells in cells_of[1::2]] == [cells[1].split()[2] for cells in cells_of[1::2]]
+    assert "2 of 2 sentences have a term" in output.err
+    assert output.out.count("`--glossary-weight") == 2 * len(terms.WEIGHTS)
 
 
 def test_a_run_without_its_sentences_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

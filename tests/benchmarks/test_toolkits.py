@@ -47,10 +47,13 @@ def test_each_path_of_dragoman_has_its_precision_or_engine() -> None:
     trained = {contender.name: contender.job.precision for contender in toolkits.own(TRAIN, exported=True)}
     assert trained == {"dragoman, plain": "float32", "dragoman, fast": "bfloat16"}
     job = replace(TRAIN, work="beam")
-    on_gpu = {each.name: each.job.overrides for each in toolkits.own(replace(TRAIN, device="cuda"))}
+    on_gpu = {contender.name: contender.job.overrides for contender in toolkits.own(replace(TRAIN, device="cuda"))}
     assert on_gpu[toolkits.NO_GRAPHS] == {"device.cuda_graphs": "false"}
     assert not on_gpu["dragoman, plain"]
-    decoded = {each.name: (each.job.engine, each.job.candidates) for each in toolkits.own(job, exported=True)}
+    decoded = {
+        contender.name: (contender.job.engine, contender.job.candidates)
+        for contender in toolkits.own(job, exported=True)
+    }
     assert decoded == {
         "dragoman, plain": ("torch", None),
         "dragoman, fast": ("int8", None),
@@ -58,7 +61,9 @@ def test_each_path_of_dragoman_has_its_precision_or_engine() -> None:
         "dragoman, ONNX int8, 300,20": ("onnx", [300, 20]),
     }
     assert len(list(toolkits.own(job))) == 2
-    assert [each.name for each in toolkits.own(replace(job, device="cuda"), exported=True)] == ["dragoman, plain"]
+    assert [contender.name for contender in toolkits.own(replace(job, device="cuda"), exported=True)] == [
+        "dragoman, plain"
+    ]
 
 
 def test_every_term_that_shows_all_of_the_source_trains_beside_none() -> None:
@@ -66,5 +71,7 @@ def test_every_term_that_shows_all_of_the_source_trains_beside_none() -> None:
     assert all(group[0].name == toolkits.NO_TERM for group in groups)
     assert all(group[0].job.overrides == {"model.attention.terms": "[]"} for group in groups)
     assert {len(group) - 1 for group in groups[:-1]} == {toolkits.TOGETHER}
-    trained = {each.job.overrides["model.attention.terms"].strip("[]") for group in groups for each in group[1:]}
+    trained = {
+        contender.job.overrides["model.attention.terms"].strip("[]") for group in groups for contender in group[1:]
+    }
     assert trained == {kind for kind, term in TERMS.items() if not term.hides}

@@ -16,10 +16,10 @@ def test_frequencies_are_by_the_law_of_zipf_and_mandelbrot() -> None:
 
 
 def test_batches_are_of_their_portion() -> None:
-    seconds, found = vocabulary.batches(vocabulary.table(1000), 700)
+    seconds, portions = vocabulary.batches(vocabulary.table(1000), 700)
     assert seconds > 0
     sizes = set()
-    for batch in found:
+    for batch in portions:
         assert batch.target.ids.shape == (vocabulary.SENTENCES, vocabulary.LENGTH + 1)
         assert batch.target.portion is not None
         assert set(batch.target.ids.flatten().tolist()) <= set(batch.target.portion.tolist())
@@ -28,7 +28,7 @@ def test_batches_are_of_their_portion() -> None:
     assert max(sizes) <= 700
     _, (whole, *_) = vocabulary.batches(vocabulary.table(1000), None)
     assert whole.target.portion is None
-    assert np.array_equal(whole.target.ids, found[0].target.ids)
+    assert np.array_equal(whole.target.ids, portions[0].target.ids)
 
 
 def test_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,16 +26,16 @@ def sentences(table: zero_shot.Table, source: str, target: str) -> set[str]:
 
 def test_every_model_has_a_sound_configuration(folder: Path) -> None:
     table = zero_shot.phrasebook(folder / "texts", 40)
-    found = {name: zero_shot.config(name, table, folder, 2) for name in zero_shot.rows()}
-    assert [pair.name for pair in found["one model"].data.trained] == ["en-de", "de-en", "en-fr", "fr-en"]
-    assert [pair.name for pair in found["one model with copies"].data.trained][4:] == ["en-en"]
-    assert [pair.name for pair in found["de-fr"].data.trained] == ["de-fr"]
-    for config in found.values():
+    configs = {name: zero_shot.config(name, table, folder, 2) for name in zero_shot.rows()}
+    assert [pair.name for pair in configs["one model"].data.trained] == ["en-de", "de-en", "en-fr", "fr-en"]
+    assert [pair.name for pair in configs["one model with copies"].data.trained][4:] == ["en-en"]
+    assert [pair.name for pair in configs["de-fr"].data.trained] == ["de-fr"]
+    for config in configs.values():
         assert (config.device.threads, config.training.schedule.kind) == (1, "cosine")
         assert "steps" not in config.training.schedule.options
-    assert (found["one model"].training.epochs, found["de-fr"].training.epochs) == (2, 4)
+    assert (configs["one model"].training.epochs, configs["de-fr"].training.epochs) == (2, 4)
     for name in ("one model", "one model with copies"):
-        assert [pair.name for pair in found[name].data.language_pairs if not pair.train] == ["de-fr", "fr-de"]
+        assert [pair.name for pair in configs[name].data.language_pairs if not pair.train] == ["de-fr", "fr-de"]
 
 
 def test_corpora_of_multi30k_have_no_sentences_in_common(folder: Path) -> None:
@@ -54,10 +54,10 @@ def test_corpora_of_multi30k_have_no_sentences_in_common(folder: Path) -> None:
 def test_results_become_lines_and_are_not_made_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     def apart(module: str, tasks: Any, workers: int, console: Any) -> int:
-        asked.append(list(tasks))
+        requests.append(list(tasks))
         return 0
 
     monkeypatch.setattr(zero_shot, "apart", apart)
@@ -70,7 +70,7 @@ def test_results_become_lines_and_are_not_made_again(
             json.dumps({"result": {key: FIGURES}, "provenance": UNKNOWN}), "utf-8"
         )
     assert zero_shot.main(["--folder", str(folder), "--pairs", "20"]) == 0
-    assert asked == [["phrasebook: one model with copies"]]
+    assert requests == [["phrasebook: one model with copies"]]
     assert capsys.readouterr().out.split("\n")[2:7] == [
         "| direction | system | BLEU | wrong language (%) |",
         "|---|---|---|---|",
@@ -89,9 +89,9 @@ def test_a_model_is_trained_and_measured(folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(zero_shot, "CONFIG", folder / "tiny.yaml")
     options = ["--folder", str(folder), "--pairs", "20", "--epochs", "1"]
     assert zero_shot.main([*options, "--row", "phrasebook", "one model with copies"]) == 0
-    found = provenance.read(folder / "phrasebook" / "one-model-with-copies.json")
+    stored = provenance.read(folder / "phrasebook" / "one-model-with-copies.json")
     trained = {f"one model, copies {name}" for name in ("en-de", "de-en", "en-fr", "fr-en")}
     systems = "zero-shot", "zero-shot, any symbol", "by way of en"
-    others = {f"{system}, copies {name}" for system in systems for name in ("de-fr", "fr-de")}
-    assert set(found) == trained | others
-    assert all(0 <= each["wrong"] <= 100 for each in found.values())
+    copied = {f"{system}, copies {name}" for system in systems for name in ("de-fr", "fr-de")}
+    assert set(stored) == trained | copied
+    assert all(0 <= scores["wrong"] <= 100 for scores in stored.values())

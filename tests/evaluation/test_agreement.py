@@ -19,7 +19,7 @@ FOUR = units("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
 def test_four_annotators_with_missing_values(level: Level, value: float) -> None:
     """Krippendorff 2011, parts C and D: twelve units, of which the last has one value alone."""
     assert alpha(FOUR, level) == pytest.approx(value, abs=0.0005)
-    assert alpha([each[::-1] for each in reversed(FOUR)], level) == alpha(FOUR, level)
+    assert alpha([values[::-1] for values in reversed(FOUR)], level) == alpha(FOUR, level)
 
 
 def test_two_annotators() -> None:

@@ -82,9 +82,9 @@ def test_a_word_that_looks_at_the_end_symbol_most_is_linked_to_none() -> None:
 
 def test_error_rate_by_hand() -> None:
     gold = [read_pharaoh("0-0 1-1 2?1"), read_pharaoh("0-1 1-0")]
-    found = [frozenset({(0, 0), (2, 1), (3, 3)}), frozenset({(0, 1)})]
+    predicted = [frozenset({(0, 0), (2, 1), (3, 3)}), frozenset({(0, 1)})]
     # A = 4 links, S = 4; A & S = 2, A & P = 3 (the corpus is counted as one).
-    agreement = error_rate(found, gold)
+    agreement = error_rate(predicted, gold)
     assert agreement.error_rate == pytest.approx(1 - (2 + 3) / (4 + 4))
     assert agreement.precision == pytest.approx(3 / 4)
     assert agreement.recall == pytest.approx(2 / 4)

@@ -41,18 +41,18 @@ def expected(texts: list[str]) -> float:
 
 
 def test_the_source_is_copied_and_the_nearest_is_taken_however_far(tmp_path: Path) -> None:
-    found = measured(tmp_path)
-    assert found
-    copied, nearest = found.baselines
+    measured_baselines = measured(tmp_path)
+    assert measured_baselines
+    copied, nearest = measured_baselines.baselines
     assert (copied.name, nearest.name) == ("copying en", "nearest neighbour")
     assert copied.scores["chrf"].value == expected([source for source, _ in DEV])
     assert nearest.scores["chrf"].value == expected(ANSWERS)
     assert "|sentences:4|references:" in nearest.scores["chrf"].signature
-    assert [score.name for score in found.scores] == [
+    assert [score.name for score in measured_baselines.scores] == [
         f"{metric}, {baseline}" for metric in ("chrF2", "TER") for baseline in ("copying en", "nearest neighbour")
     ]
-    assert str(found).startswith(f"copying en chrF2 {copied.scores['chrf'].value:.2f}, TER ")
-    assert not found.sampled
+    assert str(measured_baselines).startswith(f"copying en chrF2 {copied.scores['chrf'].value:.2f}, TER ")
+    assert not measured_baselines.sampled
 
 
 def test_sources_are_compared_as_the_model_will_read_them(tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_of_several_sources_the_first_text_is_meant_and_the_edited_one_is_copied
     rows = [(source, "wrong", target) for source, target in TRAIN]
     cases: list[tuple[dict[str, Any], str]] = [({}, "src"), ({"edits": "mt"}, "mt")]
     for options, copied in cases:
-        found = measured(tmp_path, rows, source=["src", "mt"], **options)
-        assert found
-        assert found.baselines[0].name == f"copying {copied}"
-        assert found.baselines[1].scores["chrf"].value == expected(ANSWERS)
+        measured_baselines = measured(tmp_path, rows, source=["src", "mt"], **options)
+        assert measured_baselines
+        assert measured_baselines.baselines[0].name == f"copying {copied}"
+        assert measured_baselines.baselines[1].scores["chrf"].value == expected(ANSWERS)
 
 
 @pytest.mark.parametrize(
@@ -89,28 +89,28 @@ def test_there_are_none_without_a_text_or_with_several_pairs(options: dict[str, 
 def test_much_data_is_sampled_and_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baselines, "LINES", 3)
     monkeypatch.setattr(baselines, "SOURCES", 2)
-    found = measured(tmp_path)
-    assert found
-    assert found.sampled == "2 of 4 development sentences, 2 of 3 training pairs"
-    assert str(found).endswith(f" ({found.sampled})")
-    assert "|sentences:2|" in found.baselines[0].scores["chrf"].signature
+    measured_baselines = measured(tmp_path)
+    assert measured_baselines
+    assert measured_baselines.sampled == "2 of 4 development sentences, 2 of 3 training pairs"
+    assert str(measured_baselines).endswith(f" ({measured_baselines.sampled})")
+    assert "|sentences:2|" in measured_baselines.baselines[0].scores["chrf"].signature
     references = [target for _, target in DEV][::2]
     texts = baselines.sample([source for source, _ in DEV])
-    assert found.baselines[0].scores["chrf"].value == Chrf().corpus(texts, [references]).value
+    assert measured_baselines.baselines[0].scores["chrf"].value == Chrf().corpus(texts, [references]).value
 
 
 def test_the_highest_is_the_best_by_a_metric(tmp_path: Path) -> None:
-    found = measured(tmp_path)
-    assert found
-    assert found.highest("chrf").name == "nearest neighbour"
-    rates = {baseline.scores["ter"].value: baseline for baseline in found.baselines}
-    assert found.highest("ter") == rates[min(rates)]
+    measured_baselines = measured(tmp_path)
+    assert measured_baselines
+    assert measured_baselines.highest("chrf").name == "nearest neighbour"
+    rates = {baseline.scores["ter"].value: baseline for baseline in measured_baselines.baselines}
+    assert measured_baselines.highest("ter") == rates[min(rates)]
 
 
 def test_they_are_the_same_after_they_were_written(tmp_path: Path) -> None:
-    found = measured(tmp_path)
-    assert found
-    assert baselines.from_json(json.loads(json.dumps(found.to_json()))) == found
+    measured_baselines = measured(tmp_path)
+    assert measured_baselines
+    assert baselines.from_json(json.loads(json.dumps(measured_baselines.to_json()))) == measured_baselines
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,12 @@ def test_it_learns_from_words_of_any_script(classifier: Classifier) -> None:
     assert Classifier(japanese)(["川はどこですか", "男の人は誰ですか"]) == ["place", "person"]
 
 
-@pytest.mark.parametrize(("learnt", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_it_learns_from_words_in_any_form(learnt: Literal["NFC", "NFD"], asked: Literal["NFC", "NFD"]) -> None:
+@pytest.mark.parametrize(("learnt", "form"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_it_learns_from_words_in_any_form(learnt: Literal["NFC", "NFD"], form: Literal["NFC", "NFD"]) -> None:
     pytest.importorskip("sklearn")
     texts, labels = ["\u00e9t\u00e9", "\u00e0 l\u00e0", "ete", "a la"], ["one", "one", "other", "other"]
-    known = Classifier(Labelled([unicodedata.normalize(learnt, text) for text in texts], labels))
-    assert known([unicodedata.normalize(asked, text) for text in texts]) == labels
+    learned = Classifier(Labelled([unicodedata.normalize(learnt, text) for text in texts], labels))
+    assert learned([unicodedata.normalize(form, text) for text in texts]) == labels
 
 
 def test_the_same_texts_give_the_same_labels_whatever_stands_beside_them(classifier: Classifier) -> None:
@@ -64,9 +64,9 @@ def test_labelled_text_has_columns_in_any_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "a\tx\nb\tx\n", "a\tx\nb\t \n", "a\tx\nb\n", "text\tlabel\n"])
 def test_what_nothing_can_be_learnt_from_is_told(text: str, tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "train.tsv").write_text(text, "utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         read(tmp_path / "train.tsv")
-    golden(str(told.value))
+    golden(str(raised.value))
 
 
 def test_texts_without_words_are_told() -> None:
@@ -78,6 +78,6 @@ def test_texts_without_words_are_told() -> None:
 def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         Classifier(LABELLED)
-    golden(str(told.value))
+    golden(str(raised.value))

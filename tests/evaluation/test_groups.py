@@ -51,13 +51,13 @@ def test_words_are_scored_by_how_often_a_corpus_has_them() -> None:
     frequency = frequencies(["The cat."] + ["the"] * 5 + ["the dog"])
     assert dict(frequency) == {"the": 7, "cat": 1, "dog": 1}
     text, reference = "the cat the emu the", "The dog and the cat"
-    found = {Words(frequency, bucket).group: Words(frequency, bucket) for bucket in range(len(FREQUENCIES) + 1)}
-    assert list(found) == ["0", "1", "2-3", "4-9", "10-99", "100-999", "over 999"]
-    counts = {name: found[name].counts([text], [[reference]])[0].tolist() for name in ("0", "1", "2-3", "4-9")}
+    words_of = {Words(frequency, bucket).group: Words(frequency, bucket) for bucket in range(len(FREQUENCIES) + 1)}
+    assert list(words_of) == ["0", "1", "2-3", "4-9", "10-99", "100-999", "over 999"]
+    counts = {name: words_of[name].counts([text], [[reference]])[0].tolist() for name in ("0", "1", "2-3", "4-9")}
     assert counts == {"0": [0, 1, 1], "1": [1, 1, 2], "2-3": [0, 0, 0], "4-9": [2, 3, 2]}
-    assert found["1"].value(counts["1"]) == pytest.approx(100 * 2 / 3)  # F of 1 of 1 and 1 of 2
-    assert found["2-3"].value(counts["2-3"]) == 0
-    assert found["4-9"].signature(1) == "nrefs:1|case:lc"
+    assert words_of["1"].value(counts["1"]) == pytest.approx(100 * 2 / 3)  # F of 1 of 1 and 1 of 2
+    assert words_of["2-3"].value(counts["2-3"]) == 0
+    assert words_of["4-9"].signature(1) == "nrefs:1|case:lc"
 
 
 def test_one_reference_counts_for_all_words() -> None:
@@ -87,20 +87,22 @@ def least(before: list[str], after: list[str]) -> int:
 def test_edits_turn_one_text_into_the_other_and_are_the_fewest() -> None:
     for one, other in zip(random_lines(50, 1), random_lines(50, 2), strict=True):
         before, after = one.split(), other.split()
-        found = sorted(edits(before, after).elements(), key=lambda each: (each.place, each.type != "insert"))
+        edit_list = sorted(
+            edits(before, after).elements(), key=lambda edit_made: (edit_made.place, edit_made.type != "insert")
+        )
         built, done = list[str](), 0
-        for edit in found:
+        for edit in edit_list:
             built += before[done : edit.place]
             built += [edit.word] if edit.type != "delete" else []
             done = edit.place + (edit.type != "insert")
-        assert len(found) == least(before, after)
+        assert len(edit_list) == least(before, after)
         assert Counter(built + before[done:]) == Counter(after)  # insertions at one place are in no order
 
 
 def test_edits_that_are_left_to_make_add_up_to_the_word_error_rate() -> None:
     texts, references = ["the cat sat", "a b", "x y z z", ""], ["the dog sat", "a b c", "x y z", "d e"]
     counts = {edit: EditRate(edit).counts(texts, [references]) for edit in EDITS}
-    assert {edit: each[:, 0].tolist() for edit, each in counts.items()} == {
+    assert {edit: edit_counts[:, 0].tolist() for edit, edit_counts in counts.items()} == {
         "insert": [0, 1, 0, 2],
         "delete": [0, 0, 1, 0],
         "substitute": [1, 0, 0, 0],
@@ -114,34 +116,36 @@ def test_edits_that_are_left_to_make_add_up_to_the_word_error_rate() -> None:
 def test_edits_are_right_that_the_reference_makes_too() -> None:
     """ "the" is inserted rightly, a wrong word put for "cats", "is" rightly deleted, and "so" inserted for nothing."""
     edited, wanted = "a cats here is sat on mat quickly", "a cat here sat on the mat quickly"
-    said = "a dog here sat on the mat so quickly"
+    hypothesis = "a dog here sat on the mat so quickly"
     assert edits(edited.split(), wanted.split()) == Counter(
         [Edit("substitute", 1, "cat"), Edit("delete", 3, ""), Edit("insert", 6, "the")]
     )
     metrics = {edit: EditScore(edit, [edited]) for edit in EDITS}
-    found = {edit: metric.counts([said], [[wanted]])[0].tolist() for edit, metric in metrics.items()}
-    assert found == {"insert": [1, 2, 1], "delete": [1, 1, 1], "substitute": [0, 1, 1]}
-    assert metrics["insert"].value(found["insert"]) == pytest.approx(100 * 2 / 3)  # F of 1 of 2 and 1 of 1
+    counts_of = {edit: metric.counts([hypothesis], [[wanted]])[0].tolist() for edit, metric in metrics.items()}
+    assert counts_of == {"insert": [1, 2, 1], "delete": [1, 1, 1], "substitute": [0, 1, 1]}
+    assert metrics["insert"].value(counts_of["insert"]) == pytest.approx(100 * 2 / 3)  # F of 1 of 2 and 1 of 1
     assert [metric.number([wanted]) for metric in metrics.values()] == [1, 1, 1]
     nearer = [wanted], ["a dog here sat on the mat so slowly"]
-    assert metrics["substitute"].counts([said], nearer)[0].tolist() == [1, 1, 2]
+    assert metrics["substitute"].counts([hypothesis], nearer)[0].tolist() == [1, 1, 2]
 
 
 def test_edits_of_any_lines_are_scored_as_a_plain_count_does() -> None:
-    edited, said, wanted = (random_lines(100, seed) for seed in (6, 7, 8))
+    edited, hypotheses, wanted = (random_lines(100, seed) for seed in (6, 7, 8))
     for edit in EDITS:
-        common = made = needed = 0
-        for before, one, other in zip(edited, said, wanted, strict=True):
-            mine = [each for each in edits(before.split(), one.split()).elements() if each.type == edit]
-            theirs = [each for each in edits(before.split(), other.split()).elements() if each.type == edit]
-            made, needed = made + len(mine), needed + len(theirs)
-            for each in mine:
-                if each in theirs:
-                    theirs.remove(each)
+        common = produced = needed = 0
+        for before, one, other in zip(edited, hypotheses, wanted, strict=True):
+            mine = [edit_made for edit_made in edits(before.split(), one.split()).elements() if edit_made.type == edit]
+            theirs = [
+                edit_made for edit_made in edits(before.split(), other.split()).elements() if edit_made.type == edit
+            ]
+            produced, needed = produced + len(mine), needed + len(theirs)
+            for edit_made in mine:
+                if edit_made in theirs:
+                    theirs.remove(edit_made)
                     common += 1
-        precision, recall = common / made, common / needed
-        found = EditScore(edit, edited).corpus(said, [wanted]).value
-        assert found == pytest.approx(100 * 2 * precision * recall / (precision + recall))
+        precision, recall = common / produced, common / needed
+        score = EditScore(edit, edited).corpus(hypotheses, [wanted]).value
+        assert score == pytest.approx(100 * 2 * precision * recall / (precision + recall))
 
 
 def test_words_and_edits_are_compared_in_one_form() -> None:

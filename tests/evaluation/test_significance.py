@@ -62,21 +62,21 @@ def lines() -> list[list[str]]:
 
 def test_an_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
     values = np.random.default_rng(1).normal(10, 2, size=400)
-    (found,) = compare(Mean(), [numbers(values)], 1, samples=4000)
+    (compared,) = compare(Mean(), [numbers(values)], 1, samples=4000)
     error = values.std() / 20
-    assert found.score.value == pytest.approx(values.mean())
-    assert found.mean == pytest.approx(values.mean(), abs=0.01)
-    assert (found.low, found.high) == pytest.approx(
+    assert compared.score.value == pytest.approx(values.mean())
+    assert compared.mean == pytest.approx(values.mean(), abs=0.01)
+    assert (compared.low, compared.high) == pytest.approx(
         (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.02
     )
-    assert found.margin == pytest.approx(1.96 * error, abs=0.02)
-    assert (found.p, found.mark) == (None, "")
+    assert compared.margin == pytest.approx(1.96 * error, abs=0.02)
+    assert (compared.p, compared.mark) == (None, "")
 
 
 def test_95_of_100_intervals_have_the_truth() -> None:
     generator = np.random.default_rng(2)
-    found = [compare(Mean(), [numbers(generator.normal(size=60))], 1, samples=200)[0] for _ in range(300)]
-    share = np.mean([each.low <= 0 <= each.high for each in found])
+    compared = [compare(Mean(), [numbers(generator.normal(size=60))], 1, samples=200)[0] for _ in range(300)]
+    share = np.mean([comparison.low <= 0 <= comparison.high for comparison in compared])
     assert 0.95 - 3 * 0.0126 - 0.01 < share < 0.95 + 3 * 0.0126  # a percentile interval of 60 values is a little narrow
 
 
@@ -89,7 +89,7 @@ def test_resampled_scores_and_randomisation_are_those_of_sacrebleu(lines: list[l
     named: list[tuple[str, Sequence[str]]] = list(zip("ab", texts, strict=True))
     _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "bs", 200)()
     drawn = resampled(metric, counts, samples=200)
-    assert drawn.mean(axis=1).tolist() == pytest.approx([each.mean for each in wanted["BLEU"]], abs=1e-4)
+    assert drawn.mean(axis=1).tolist() == pytest.approx([score.mean for score in wanted["BLEU"]], abs=1e-4)
     _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "ar", 500)()
     assert randomisation(metric, *counts, samples=500) == pytest.approx(wanted["BLEU"][1].p_value)
 
@@ -151,9 +151,9 @@ def test_every_metric_tells_a_better_system(kind: str, test: Any, lines: list[li
 
 
 def test_marks() -> None:
-    (found,) = compare(ExactMatch(), [numbers([1, 0])], 1, samples=10)
-    assert str(found) == f"Exact match = 50.00 ± {found.margin:.2f} (nrefs:1|case:mixed|bs:10|seed:12345)"
-    marks = [Compared(*found[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
+    (compared,) = compare(ExactMatch(), [numbers([1, 0])], 1, samples=10)
+    assert str(compared) == f"Exact match = 50.00 ± {compared.margin:.2f} (nrefs:1|case:mixed|bs:10|seed:12345)"
+    marks = [Compared(*compared[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
     assert marks == ["", "", "", "*", "*", "**"]
 
 
@@ -216,8 +216,8 @@ def test_a_gate_decides_by_the_test_that_keeps_its_promise() -> None:
     metric = METRICS["bleu"]()
     lines = [f"the man number {number} sees a book in the letter" for number in range(20)]
     texts = [line if number % 3 else line.replace("book", "dog") for number, line in enumerate(lines)]
-    found = gate.compare_by(metric, [lines, texts], lines)
-    counts = [metric.counts(each, [lines]) for each in (lines, texts)]
-    assert found.p == randomisation(metric, *counts)
-    assert found.p != compare(metric, counts, 1)[1].p
-    assert "ar:1000" in found.signature
+    comparison = gate.compare_by(metric, [lines, texts], lines)
+    counts = [metric.counts(hypotheses, [lines]) for hypotheses in (lines, texts)]
+    assert comparison.p == randomisation(metric, *counts)
+    assert comparison.p != compare(metric, counts, 1)[1].p
+    assert "ar:1000" in comparison.signature

@@ -23,7 +23,7 @@ def test_a_sound_changelog_has_no_problems(changelog: str, version: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("changelog", "version", "told"),
+    ("changelog", "version", "message"),
     [
         ("", "0.1.0", "first section"),
         (UNRELEASED + RELEASE, "0.10.0rc1", "version 0.10.0rc1 of pyproject.toml must read like 1.2.3"),
@@ -43,9 +43,9 @@ def test_a_sound_changelog_has_no_problems(changelog: str, version: str) -> None
         ("## [Unreleased]\n\n### Added\n", "0.1.0", "Unreleased is empty"),
     ],
 )
-def test_each_fault_is_told(changelog: str, version: str, told: str) -> None:
+def test_each_fault_is_told(changelog: str, version: str, message: str) -> None:
     (problem,) = problems(changelog, version)
-    assert told in problem
+    assert message in problem
 
 
 def test_the_changelog_of_this_repository_is_sound(capsys: pytest.CaptureFixture[str]) -> None:

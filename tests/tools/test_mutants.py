@@ -44,21 +44,21 @@ def test_every_mutant_that_is_kept_can_be_made(repository: Path) -> None:
 def test_there_are_many_in_every_package(repository: Path) -> None:
     mutants = read(repository)
     assert len(mutants) >= 60
-    found = Counter(mutant.file.split("/")[1] for mutant in mutants)
+    mutants_by_package = Counter(mutant.file.split("/")[1] for mutant in mutants)
     packages = {path.parent.name for path in (repository / "dragoman").glob("*/__init__.py")}
-    assert packages - found.keys() == set()
-    assert max(found.values()) < len(mutants) / 2
+    assert packages - mutants_by_package.keys() == set()
+    assert max(mutants_by_package.values()) < len(mutants) / 2
 
 
 @pytest.mark.slow
 def test_survivors_are_told_and_others_are_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([], project) == 1
-    told = capsys.readouterr()
-    first, last = told.out.splitlines()
+    output = capsys.readouterr()
+    first, last = output.out.splitlines()
     assert "ten cost more" in first
     assert "test_shop.py::test_many" in first
     assert last == "2 mutants, 1 survive"
-    assert "few cost more" in told.err
+    assert "few cost more" in output.err
     assert (project / "shop.py").read_text("utf-8") == SHOP
     assert main(["--only", "few cost more"], project) == 0
     assert capsys.readouterr().out == "1 mutants, 0 survive\n"
@@ -68,16 +68,16 @@ def test_tests_that_fail_without_a_change_tell_nothing(project: Path, capsys: py
     (project / "shop.py").write_text(SHOP.replace("3 *", "5 *"), encoding="utf-8")
     (project / DATA).write_text(NOTICED.replace("3 *", "5 *"), encoding="utf-8")
     assert main([], project) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "fail without any change" in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "fail without any change" in output.err
 
 
-@pytest.mark.parametrize(("endless", "code", "told"), [("true", 0, "is noticed"), ("false", 1, "was not judged")])
+@pytest.mark.parametrize(("endless", "code", "message"), [("true", 0, "is noticed"), ("false", 1, "was not judged")])
 def test_only_what_is_endless_is_noticed_by_tests_that_do_not_end(
     endless: str,
     code: int,
-    told: str,
+    message: str,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -85,7 +85,7 @@ def test_only_what_is_endless_is_noticed_by_tests_that_do_not_end(
     (project / DATA).write_text(f"{NOTICED}endless = {endless}\n", encoding="utf-8")
     monkeypatch.setattr(mutants, "tried", lambda *arguments: Outcome(None, ""))
     assert main([], project) == code
-    assert f"'few cost more' {told}: the tests did not end in time" in capsys.readouterr().err
+    assert f"'few cost more' {message}: the tests did not end in time" in capsys.readouterr().err
 
 
 def test_a_run_that_does_not_end_is_ended(project: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_run_that_does_not_end_is_ended(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"text": "count * 3"}, "occurs 0 times in shop.py"),
         ({"text": "count"}, "occurs 4 times in shop.py"),
@@ -104,12 +104,12 @@ def test_a_run_that_does_not_end_is_ended(project: Path) -> None:
         ({"tests": ("test_shops.py",)}, "there is no test test_shops.py"),
     ],
 )
-def test_a_mutant_that_cannot_be_made_is_named(project: Path, changed: dict[str, Any], told: str) -> None:
+def test_a_mutant_that_cannot_be_made_is_named(project: Path, changed: dict[str, Any], message: str) -> None:
     mutant = Mutant("few cost more", "shop.py", "3 * count", "4 * count", ("test_shop.py::test_few",))
     assert list(problems([mutant], project)) == []
-    (found,) = problems([mutant._replace(**changed)], project)
-    assert "few cost more" in found
-    assert told in found
+    (problem,) = problems([mutant._replace(**changed)], project)
+    assert "few cost more" in problem
+    assert message in problem
 
 
 def test_names_are_checked_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

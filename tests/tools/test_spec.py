@@ -58,7 +58,7 @@ def test_a_proved_row_counts(package: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "mark", "told"),
+    ("first", "mark", "message"),
     [
         (row("A1", "built", "b.py"), PROOF, "home b.py does not exist"),
         (row("A1", "built", "a.py", "B"), PROOF, "a.py has no B"),
@@ -67,16 +67,16 @@ def test_a_proved_row_counts(package: Path) -> None:
         (row("A1", "built")._replace(settings=("model.sizee: 3",)), PROOF, "model.sizee"),
     ],
 )
-def test_an_untrue_row_does_not_count(package: Path, first: Row, mark: Mark, told: str) -> None:
+def test_an_untrue_row_does_not_count(package: Path, first: Row, mark: Mark, message: str) -> None:
     report = check(all_rows(first), [mark], package)
-    assert told in report.problems["A1"][0]
+    assert message in report.problems["A1"][0]
     assert report.proved == 0
 
 
-@pytest.mark.parametrize(("given", "told"), [("B99", "no row of the literature"), (None, "must be written out")])
-def test_a_mark_of_no_row_is_told(package: Path, given: str | None, told: str) -> None:
-    report = check(all_rows(row("A1")), [PROOF._replace(rows=(given,))], package)
-    assert told in report.problems[""][0]
+@pytest.mark.parametrize(("row_id", "message"), [("B99", "no row of the literature"), (None, "must be written out")])
+def test_a_mark_of_no_row_is_told(package: Path, row_id: str | None, message: str) -> None:
+    report = check(all_rows(row("A1")), [PROOF._replace(rows=(row_id,))], package)
+    assert message in report.problems[""][0]
 
 
 def test_missing_and_repeated_rows_are_told(package: Path) -> None:
@@ -150,10 +150,10 @@ def test_marks_of_what_pytest_does_not_run_are_told(tmp_path: Path) -> None:
         "pytestmark = [pytest.mark.skip(reason='one day'), pytest.mark.spec('B2')]\n",
         encoding="utf-8",
     )
-    found = list(marks(folder))
+    test_marks = list(marks(folder))
     rows = [*(f"A{number}" for number in range(1, 10)), "B1", "B2"]
-    assert sorted(row for mark in found for row in mark.rows if row) == rows
-    assert not any(mark.collected for mark in found)
+    assert sorted(row for mark in test_marks for row in mark.rows if row) == rows
+    assert not any(mark.collected for mark in test_marks)
 
 
 @pytest.mark.parametrize("setting", ["seed: 3", "model.encoder: {kind: rnn, size: 8}", "dragoman train"])
@@ -162,7 +162,7 @@ def test_a_setting_that_exists_passes(setting: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ("model.encoder.sizee: 3", "model.encoder.sizee"),
         ("model.attention.score: dott", "dot"),
@@ -174,8 +174,8 @@ def test_a_setting_that_exists_passes(setting: str) -> None:
         ("dragoman train --fast", "no option --fast"),
     ],
 )
-def test_a_setting_that_does_not_exist_is_told(setting: str, told: str) -> None:
-    assert told in "\n".join(problems_of_setting(setting))
+def test_a_setting_that_does_not_exist_is_told(setting: str, message: str) -> None:
+    assert message in "\n".join(problems_of_setting(setting))
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_a_row_is_built_when_a_test_proves_it() -> None:
 
 def test_a_row_whose_home_is_a_page_is_documented(package: Path) -> None:
     """It counts as long as the page is there, and a test looks at what it says."""
-    given = row("A1", "planned", "page.md")
-    assert derived(given, {"A1"}) == row("A1", "documented", "page.md")
-    assert derived(given, {"A2"}).status == "planned"
-    assert derived(given._replace(homes=(*given.homes, Home("a.py", ("A",)))), {"A1"}).status == "built"
+    page_row = row("A1", "planned", "page.md")
+    assert derived(page_row, {"A1"}) == row("A1", "documented", "page.md")
+    assert derived(page_row, {"A2"}).status == "planned"
+    assert derived(page_row._replace(homes=(*page_row.homes, Home("a.py", ("A",)))), {"A1"}).status == "built"
     rows = all_rows(row("A1", "documented", "page.md"))
     inner = package / "dragoman"
     inner.mkdir()
@@ -220,12 +220,12 @@ def test_a_row_whose_home_is_a_page_is_documented(package: Path) -> None:
 
 def test_what_a_configuration_names_is_at_home_where_it_stands() -> None:
     """Beside what else does what the row says, once, and in the place of where it was planned."""
-    given = row("A1")._replace(
+    named_row = row("A1")._replace(
         homes=(Home("b.py", ("run",)), Home("planned.py", ())), settings=("metrics: [bleu, ter]",)
     )
-    (found, metrics) = derived(given, {}).homes
-    assert (found, metrics) == (Home("b.py", ("run",)), Home("evaluation/metrics/sacre.py", ("Bleu", "Ter")))
-    again = given._replace(homes=(Home("evaluation/metrics/sacre.py", ("Metric", "Ter")),))
+    (home, metrics) = derived(named_row, {}).homes
+    assert (home, metrics) == (Home("b.py", ("run",)), Home("evaluation/metrics/sacre.py", ("Bleu", "Ter")))
+    again = named_row._replace(homes=(Home("evaluation/metrics/sacre.py", ("Metric", "Ter")),))
     assert derived(again, {}).homes == (Home("evaluation/metrics/sacre.py", ("Metric", "Ter", "Bleu")),)
 
 
@@ -254,7 +254,7 @@ def test_every_built_row_of_this_repository_is_proved(capsys: pytest.CaptureFixt
         text.replace("`model/attention/scores.py`: `Dot`", "`model/scores.py`").replace("| built |", "| planned |", 1)
     )
     assert main([], page) == 1
-    told = capsys.readouterr().out
-    assert [line.split(":")[0] for line in told.splitlines() if "`make spec` writes them" in line] == ["A1", "B1"]
+    printed = capsys.readouterr().out
+    assert [line.split(":")[0] for line in printed.splitlines() if "`make spec` writes them" in line] == ["A1", "B1"]
     assert main(["--write"], page) == 0
     assert page.read_text("utf-8") == text

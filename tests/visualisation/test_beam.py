@@ -16,9 +16,9 @@ NODES = [
 
 def drawn(nodes: list[BeamNode]) -> list[str]:
     console = Console(width=90, color_system=None)
-    with console.capture() as told:
+    with console.capture() as capture:
         console.print(terminal(nodes))
-    return told.get().splitlines()
+    return capture.get().splitlines()
 
 
 def test_what_hypotheses_share_stands_once() -> None:

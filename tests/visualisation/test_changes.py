@@ -36,29 +36,29 @@ def test_a_word_in_another_form_of_unicode_is_kept() -> None:
 
 @pytest.mark.spec("C13")
 def test_the_page_takes_no_text_for_markup() -> None:
-    found = page("run <1>", [REVISION])
-    assert "a &lt;b&gt; source" in found
-    assert "<title>run &lt;1&gt;</title>" in found
+    html = page("run <1>", [REVISION])
+    assert "a &lt;b&gt; source" in html
+    assert "<title>run &lt;1&gt;</title>" in html
     assert (
         "good <del>old</del> <del>day</del> <ins>new</ins> <ins>evening</ins> &amp; "
-        "<del>night</del> <ins>&lt;i&gt;night&lt;/i&gt;</ins>" in found
+        "<del>night</del> <ins>&lt;i&gt;night&lt;/i&gt;</ins>" in html
     )
 
 
 @pytest.mark.spec("C13")
 def test_the_terminal_tells_it_without_colours_too() -> None:
     console = Console(width=200, color_system=None)
-    with console.capture() as told:
+    with console.capture() as capture:
         console.print(terminal(REVISION))
-    assert told.get() == "good [-old-] [-day-] {+new+} {+evening+} & [-night-] {+<i>night</i>+}\n"
+    assert capture.get() == "good [-old-] [-day-] {+new+} {+evening+} & [-night-] {+<i>night</i>+}\n"
     coloured = Console(width=200, force_terminal=True, color_system="standard")
-    with coloured.capture() as told:
+    with coloured.capture() as capture:
         coloured.print(terminal(REVISION))
-    assert "\x1b[1;32m{+new+}" in told.get()
+    assert "\x1b[1;32m{+new+}" in capture.get()
 
 
 def test_a_terminal_is_given_nothing_to_obey() -> None:
     console = Console(width=200, color_system=None)
-    with console.capture() as told:
+    with console.capture() as capture:
         console.print(terminal(Revision("", "a\x1b]0;title\x07 \u202edlo", "a\x1b]0;title\x07 new\x9b2J")))
-    assert told.get() == "a\\x1b]0;title\\x07 [-\\u202edlo-] {+new\\x9b2J+}\n"
+    assert capture.get() == "a\\x1b]0;title\\x07 [-\\u202edlo-] {+new\\x9b2J+}\n"

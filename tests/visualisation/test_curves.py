@@ -111,8 +111,8 @@ def marks(figure: ElementTree.Element) -> list[str]:
     """The shape on the points of each curve."""
     groups = [group.findall(f"{SVG}path") for group in figure.iter(f"{SVG}g")]
     shapes = [{re.sub(r"^M[\d.]+ [\d.]+", "", path.get("d", "")) for path in group} for group in groups]
-    assert all(len(each) == 1 for each in shapes)
-    return [shape for each in shapes for shape in each]
+    assert all(len(shape_list) == 1 for shape_list in shapes)
+    return [shape for shape_list in shapes for shape in shape_list]
 
 
 def test_each_curve_has_dashes_and_marks_of_its_own_beside_its_colour() -> None:

@@ -30,13 +30,13 @@ def test_every_form_is_written(ending: str, shown: WordMap, tmp_path: Path) -> N
 
 
 def test_data_are_the_numbers_of_the_words() -> None:
-    found = json.loads(to_json(SIGNED))
-    assert (found["source"], found["target"]) == (SOURCE, TARGET)
-    assert found["values"] == [[2.5, -1.25, 0.0, 0.0], [-0.5, 0.0, 5.0, -10.0]]
+    exported = json.loads(to_json(SIGNED))
+    assert (exported["source"], exported["target"]) == (SOURCE, TARGET)
+    assert exported["values"] == [[2.5, -1.25, 0.0, 0.0], [-0.5, 0.0, 5.0, -10.0]]
     head, *rows = csv.reader(to_csv(WEIGHTS).splitlines())
     assert head == ["", *SOURCE]
     assert [row[0] for row in rows] == TARGET
-    assert [[float(each) for each in row[1:]] for row in rows] == np.asarray(WEIGHTS.values).tolist()
+    assert [[float(value) for value in row[1:]] for row in rows] == np.asarray(WEIGHTS.values).tolist()
 
 
 def test_what_is_below_0_has_another_colour() -> None:

@@ -40,14 +40,14 @@ def spread(rows: int, columns: int) -> NDArray[np.float64]:
 def test_every_cell_tells_its_words_and_its_weight() -> None:
     figure = parsed(svg(ATTENTION, SOURCE, TARGET))
     assert labels(figure) == SOURCE + TARGET
-    found = cells(figure)
-    assert len(found) == 16
-    for number, cell in enumerate(found):
+    drawn_cells = cells(figure)
+    assert len(drawn_cells) == 16
+    for number, cell in enumerate(drawn_cells):
         t, s = divmod(number, 4)
         assert cell.findtext(f"{SVG}title") == f"{SOURCE[s]} → {TARGET[t]} {ATTENTION[t, s]:.2f}"
         assert float(cell.get("fill-opacity", "nan")) == pytest.approx(ATTENTION[t, s] / 1.0, abs=5e-4)
     # Rows are target words and columns source words, in their order.
-    places = [(float(cell.get("y", "")), float(cell.get("x", ""))) for cell in found]
+    places = [(float(cell.get("y", "")), float(cell.get("x", ""))) for cell in drawn_cells]
     assert places == sorted(places)
     assert len({y for y, _ in places}) == len({x for _, x in places}) == 4
 
@@ -251,12 +251,12 @@ def test_what_is_below_0_is_marked_in_the_terminal() -> None:
     wide = [["5", "9-", "·", "·"], ["·", "7", "2-", "·"]]
     for width, expected in ((60, wide), (14, [["5", "9-·", "·"], ["·", "7", "2-·"]])):
         console = Console(width=width, color_system=None)
-        with console.capture() as told:
+        with console.capture() as capture:
             console.print(terminal(nats, SOURCE, ["la", "de"], signed=True))
-        lines = told.get().splitlines()
+        lines = capture.get().splitlines()
         assert [line.split()[1:] for line in lines if line.startswith(("la", "de"))] == expected
         assert any(line.startswith("9 is 9.00") for line in lines)
     console = Console(width=60, color_system="truecolor", force_terminal=True)
-    with console.capture() as told:
+    with console.capture() as capture:
         console.print(terminal(nats, SOURCE, ["la", "de"], signed=True))
-    assert "48;2;255;138;128m" in told.get()  # the end of the ramp below 0
+    assert "48;2;255;138;128m" in capture.get()  # the end of the ramp below 0

@@ -25,19 +25,19 @@ def text(*questions: str) -> str:
 
 
 def test_the_page_asks_nothing_of_the_network_and_has_no_system() -> None:
-    found = text()
-    assert "default-src 'none'" in found
-    assert not re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest|import\(|\ssrc=", found)
-    assert not re.search(r"\b(poor|fine)\b", found.replace("equal ranks are fine", ""))
+    html = text()
+    assert "default-src 'none'" in html
+    assert not re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest|import\(|\ssrc=", html)
+    assert not re.search(r"\b(poor|fine)\b", html.replace("equal ranks are fine", ""))
 
 
 def test_texts_are_never_taken_for_markup() -> None:
     nasty = blind([NASTY], {"a": [NASTY], "b": ["\ud800"]}, ["fluency"], [], sentences=None, seed=1)
-    found = page(shown(nasty))
-    assert "<b>bold" not in found
-    data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', found, re.DOTALL)[0])
+    html = page(shown(nasty))
+    assert "<b>bold" not in html
+    data = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[0])
     assert data["items"][0]["source"] == NASTY
-    assert found.encode()
+    assert html.encode()
 
 
 # Answers as a person who knows French: by clicks, as the page's own listeners see them.
@@ -73,15 +73,15 @@ def test_what_is_judged_is_what_is_saved(browser: Browser) -> None:
     $("#save").click();
     tell({ refused, told, files, saved, stays: JSON.parse(localStorage.getItem(localStorage.key(0))) });
     """
-    found = browser.told(text(), ANNOTATE + probe)
-    assert found["refused"] == [0, "annotator"]
-    assert found["told"] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
-    assert found["files"] == ["judgements-Zoelle-B.json"]
-    (saved,) = found["saved"]
-    assert saved == {**found["stays"], "annotator": "Zoëlle B."}
-    given = key([*QUESTIONS, ERRORS, RANK])
-    assert saved["page"] == given.page
-    for item in given.items:
+    saved_file = browser.told(text(), ANNOTATE + probe)
+    assert saved_file["refused"] == [0, "annotator"]
+    assert saved_file["told"] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
+    assert saved_file["files"] == ["judgements-Zoelle-B.json"]
+    (saved,) = saved_file["saved"]
+    assert saved == {**saved_file["stays"], "annotator": "Zoëlle B."}
+    page_key = key([*QUESTIONS, ERRORS, RANK])
+    assert saved["page"] == page_key.page
+    for item in page_key.items:
         for output in item.outputs:
             answers = saved["judgements"][item.id][output.id]
             good = "fine" in output.systems
@@ -120,8 +120,8 @@ def test_errors_are_marked_with_the_mouse_and_the_keyboard(browser: Browser) -> 
     $("#save").click();
     tell({ told, saved });
     """
-    found = browser.told(text(), ANNOTATE + probe)
-    hidden, chosen, open_now, closed, classes, pressed, focus, escaped, dragged, listed, again = found["told"]
+    saved = browser.told(text(), ANNOTATE + probe)
+    hidden, chosen, open_now, closed, classes, pressed, focus, escaped, dragged, listed, again = saved["told"]
     assert (hidden, open_now, closed) == (True, False, True)
     assert chosen == ["noir", "chat"]
     assert classes == ["word", "word major", "word major"]
@@ -131,7 +131,7 @@ def test_errors_are_marked_with_the_mouse_and_the_keyboard(browser: Browser) -> 
     assert again == ["noir", "chat"]
     (errors,) = [
         answers["errors"]
-        for by_output in found["saved"][0]["judgements"].values()
+        for by_output in saved["saved"][0]["judgements"].values()
         for answers in by_output.values()
         if answers["errors"]
     ]
@@ -154,11 +154,11 @@ def test_digits_answer_and_go_on_to_the_next_question(browser: Browser) -> None:
     press(document.body, "Enter", { ctrlKey: true });
     tell({ before, focus, one, after: progress(), moved: $("#sentence").selectedIndex !== here });
     """
-    found = browser.told(text(), ANNOTATE + probe)
-    assert found["before"] == "2 to answer, 0 of 3 done"
-    assert found["one"] == ["4", "2", "1", "0"]
-    assert (found["focus"], found["moved"]) == ("next", True)
-    assert found["after"].endswith(" 1 of 3 done")
+    saved = browser.told(text(), ANNOTATE + probe)
+    assert saved["before"] == "2 to answer, 0 of 3 done"
+    assert saved["one"] == ["4", "2", "1", "0"]
+    assert (saved["focus"], saved["moved"]) == ("next", True)
+    assert saved["after"].endswith(" 1 of 3 done")
 
 
 def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> None:
@@ -169,11 +169,11 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     tell([...told, name.value, progress()]);
     """
     browser.told(text(), ANNOTATE + work)
-    found = browser.told_again(ANNOTATE + look)
-    assert (found[0], found[2]) == ("Anna", False)
-    assert re.fullmatch(r"\d+ to answer, 1 of 3 done", found[1])  # at the first that is to be judged
-    assert found[3] == ""
-    assert re.fullmatch(r"\d+ to answer, 0 of 3 done", found[4])
+    saved = browser.told_again(ANNOTATE + look)
+    assert (saved[0], saved[2]) == ("Anna", False)
+    assert re.fullmatch(r"\d+ to answer, 1 of 3 done", saved[1])  # at the first that is to be judged
+    assert saved[3] == ""
+    assert re.fullmatch(r"\d+ to answer, 0 of 3 done", saved[4])
 
 
 def test_what_another_tab_has_judged_is_taken_over(browser: Browser) -> None:
@@ -196,11 +196,11 @@ def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> Non
     """And a file of another page is refused."""
     without = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } });"
     broken = text().replace('"use strict";', f'"use strict"; {without}', 1)
-    given = key([*QUESTIONS, ERRORS, RANK])
-    said = {"errors": [], "adequacy": 4, "fluency": 5, "correct": 1, "human": 0, "rank": 1}
-    item = given.items[0]
-    saved = {"version": 1, "page": given.page, "annotator": "Ben", "judgements": {}}
-    saved["judgements"] = {item.id: {output.id: said for output in item.outputs}}
+    page_key = key([*QUESTIONS, ERRORS, RANK])
+    answers = {"errors": [], "adequacy": 4, "fluency": 5, "correct": 1, "human": 0, "rank": 1}
+    item = page_key.items[0]
+    saved = {"version": 1, "page": page_key.page, "annotator": "Ben", "judgements": {}}
+    saved["judgements"] = {item.id: {output.id: answers for output in item.outputs}}
     probe = f"""
     const $ = selector => document.querySelector(selector), name = $("#annotator");
     const warned = !$("#volatile").hidden, saved = {json.dumps(saved)};

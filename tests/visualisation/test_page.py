@@ -44,8 +44,8 @@ BEAM = [  # Le chat ✔, Le chien …, Un ✗
 
 
 def example(text: tuple[Any, ...], system: int, number: int) -> Example:
-    source, reference, (said, bleu, ter) = text[0], text[1], text[2 + system]
-    words, target = source.split(), said.split()
+    source, reference, (output, bleu, ter) = text[0], text[1], text[2 + system]
+    words, target = source.split(), output.split()
     weights = np.full((len(target), len(words)), 0.1)
     for t in range(len(target)):
         weights[t, min(t, len(words) - 1)] = 0.7 - 0.2 * system
@@ -57,9 +57,9 @@ def example(text: tuple[Any, ...], system: int, number: int) -> Example:
         weights,
         -1.0 - number,
         [(1, 1)] if first else None,
-        [(said, -1.0), ("autre", -2.0)] if first else (),
+        [(output, -1.0), ("autre", -2.0)] if first else (),
         texts=[("en", source)],
-        target_text=said,
+        target_text=output,
         alignment=[(min(t, len(words) - 1), t) for t in range(len(target))],
         values=[float(bleu), float(ter)],
         maps={"contrast": -weights} if first else {},
@@ -184,8 +184,8 @@ def test_why_not_the_reference_what_is_similar_and_the_search_are_opened(browser
     browser.open(whole)
     *_, why, similar, search = browser.driver.find_elements("css selector", "#weights summary")
     assert search.text == "Search: 5 hypotheses, up to 2 at a time, 1 finished, 1 pruned, 1 open"
-    for each in (why, similar, search):
-        each.click()
+    for element in (why, similar, search):
+        element.click()
     rows = browser.texts("#weights details[open] tr")
     assert rows == [
         "instead log P erasure",
@@ -194,14 +194,16 @@ def test_why_not_the_reference_what_is_similar_and_the_search_are_opened(browser
         "0.75 The dog sleeps Le chien dort",
     ]
     lines = browser.driver.find_elements("css selector", ".tree li")
-    assert [(each.get_attribute("aria-level"), each.text.replace("\n", " ")) for each in lines] == [
+    assert [(element.get_attribute("aria-level"), element.text.replace("\n", " ")) for element in lines] == [
         ("1", "Le"),
         ("2", "chat ✔ finished −0.13"),
         ("2", "chien … open −2.10"),
         ("1", "Un ✗ pruned −3.00"),
     ]
     assert lines[1].location["x"] == lines[0].location["x"]
-    indents = [browser.run("return parseFloat(getComputedStyle(arguments[0]).paddingLeft)", each) for each in lines]
+    indents = [
+        browser.run("return parseFloat(getComputedStyle(arguments[0]).paddingLeft)", element) for element in lines
+    ]
     assert indents[0] < indents[1] == indents[2]
 
 
@@ -282,7 +284,7 @@ def test_everything_is_reached_with_the_keyboard_alone(browser: Browser, whole: 
     for _ in range(12):
         browser.press("TAB")
         seen.append(browser.focused.get_attribute("class") or browser.focused.get_attribute("name"))
-    assert [each.split()[0] for each in seen if each].count("word") == 2  # a stop for each line of words
+    assert [label.split()[0] for label in seen if label].count("word") == 2  # a stop for each line of words
     assert "heat" in seen
     tab(browser, ".system input", back=True)
     browser.press("ARROW_DOWN")
@@ -355,8 +357,8 @@ def test_axe_finds_nothing(browser: Browser, whole: str, width: int, dark: bool)
 
 
 def test_many_sentences_are_listed_as_they_are_looked_at(browser: Browser) -> None:
-    some = [example((f"{TEXTS[0][0]} {number}", *TEXTS[0][1:]), 0, 1) for number in range(350)]
-    browser.open(page(Report([RunView("a", examples=some)], measures=MEASURES)))
+    examples = [example((f"{TEXTS[0][0]} {number}", *TEXTS[0][1:]), 0, 1) for number in range(350)]
+    browser.open(page(Report([RunView("a", examples=examples)], measures=MEASURES)))
     listed = "return document.querySelectorAll('#list button').length"
     assert browser.run(listed) == 100
     browser.run("document.getElementById('list').scrollTop = 1e6")
@@ -389,13 +391,13 @@ def test_runs_of_a_model_are_a_page_without_requests(
     model, pairs = loading.load(run.folder.path), toy.pairs(30, 9)
     sentences, _ = inspection.translated(model, pairs)
     model.search = Spec("sample", {"temperature": 3.0})
-    others, _ = inspection.translated(model, pairs)
-    reporting.write_page(tmp_path / "page.html", [Translated(run, sentences), Translated(run, others)])
+    other_sentences, _ = inspection.translated(model, pairs)
+    reporting.write_page(tmp_path / "page.html", [Translated(run, sentences), Translated(run, other_sentences)])
     text = (tmp_path / "page.html").read_text("utf-8")
     for width in (360, 1400):
         browser.open(text, width)
         assert browser.problems() == []
-        assert [re.sub(".*/", "", each) for each in browser.requests() if each != "about:blank"] == ["page.html"]
+        assert [re.sub(".*/", "", entry) for entry in browser.requests() if entry != "about:blank"] == ["page.html"]
     assert browser.find("#count").text == "30 sentences, chrF2 of each"
     assert browser.texts(".texts dd") == list(pairs[0])
     seen = sentences.examples[0]
@@ -403,13 +405,13 @@ def test_runs_of_a_model_are_a_page_without_requests(
     np.testing.assert_allclose(np.reshape(shown, np.shape(seen.attention)), np.asarray(seen.attention), atol=0.0052)
     place = next(
         n
-        for n, (one, other) in enumerate(zip(sentences.examples, others.examples, strict=True))
+        for n, (one, other) in enumerate(zip(sentences.examples, other_sentences.examples, strict=True))
         if one.target_text != other.target_text and one.target_text and other.target_text
     )
     browser.driver.find_elements("css selector", "#list button")[place].click()
-    for number, each in enumerate((sentences.examples[place], others.examples[place])):
+    for number, entry in enumerate((sentences.examples[place], other_sentences.examples[place])):
         browser.driver.find_elements("css selector", ".system input")[number].click()
-        assert browser.texts("[aria-label='Words of the translation'] .word") == list(each.target)
+        assert browser.texts("[aria-label='Words of the translation'] .word") == list(entry.target)
 
 
 def test_a_thousand_sentences_of_two_systems_are_a_page_to_work_with(browser: Browser) -> None:
@@ -426,9 +428,9 @@ def test_a_thousand_sentences_of_two_systems_are_a_page_to_work_with(browser: Br
         )
 
     views = [RunView(name, examples=[sentence(number) for number in range(1_000)]) for name in ("one", "other")]
-    made = page(Report(views, measures=MEASURES))
-    assert len(made.encode()) < 8_000_000
-    browser.open(made)
+    html = page(Report(views, measures=MEASURES))
+    assert len(html.encode()) < 8_000_000
+    browser.open(html)
     ready = "const [it] = performance.getEntriesByType('navigation'); return it.domContentLoadedEventEnd / 1000"
     assert browser.run(ready) < 10  # seconds, on a busy machine; docs/report.md has what it takes on an idle one
     assert browser.find("#count").text.startswith("1,000 sentences")

@@ -22,10 +22,10 @@ from dragoman.visualisation.tables import Cell, Group, Groups, Scores, facts, gr
 from tests import toy
 
 
-def example(source: list[str], target: list[str], *more: Any, **others: Any) -> Example:
+def example(source: list[str], target: list[str], *more: Any, **options: Any) -> Example:
     """Words that stand between spaces, if no texts are given."""
-    given: dict[str, Any] = {"texts": [("en", " ".join(source))], "target_text": " ".join(target), **others}
-    return Example(source, target, *more, **given)
+    fields: dict[str, Any] = {"texts": [("en", " ".join(source))], "target_text": " ".join(target), **options}
+    return Example(source, target, *more, **fields)
 
 
 NASTY = "</script><b>bold</b> & {{data}} \u2028 <!-- \x00"
@@ -117,11 +117,11 @@ def report(*runs: RunView, measures: Sequence[Measure] = ()) -> Report:
     return Report(runs, measures=measures)
 
 
-def unpacked(found: Any, shape: tuple[int, int]) -> np.ndarray:
+def unpacked(packed: Any, shape: tuple[int, int]) -> np.ndarray:
     """The weights of a map, as its two digits each say."""
     values = {digit: value for value, digit in enumerate(DIGITS.tobytes().decode())}
-    digits = np.array([values[digit] for digit in found["weights"]], dtype=float).reshape(-1, 2)
-    low, high = found["range"]
+    digits = np.array([values[digit] for digit in packed["weights"]], dtype=float).reshape(-1, 2)
+    low, high = packed["range"]
     return (low + (high - low) * (digits @ [len(values), 1]) / LEVELS).reshape(shape)
 
 
@@ -144,7 +144,7 @@ def test_a_page_without_anything_to_show(runs: list[RunView]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "sections"),
+    ("full_report", "sections"),
     [
         (report(RunView("a", examples=EXAMPLES)), ["sentences"]),
         (report(RunView("a", metrics=METRICS[:1])), ["curves"]),
@@ -154,15 +154,15 @@ def test_a_page_without_anything_to_show(runs: list[RunView]) -> None:
         (Report([RunView("a")], groups=[Groups("BLEU", "Words", "Sentences", [])]), ["groups"]),
     ],
 )
-def test_missing_parts_are_left_out(given: Report, sections: list[str]) -> None:
-    assert Page(page(given)).sections == sections
+def test_missing_parts_are_left_out(full_report: Report, sections: list[str]) -> None:
+    assert Page(page(full_report)).sections == sections
 
 
 def test_texts_are_never_taken_for_markup() -> None:
     run = RunView(NASTY, NASTY, [(NASTY, NASTY)], METRICS, EXAMPLES)
-    others = [Scores(NASTY, [(0, Cell(1.0))], [(NASTY, 1.0)], [NASTY])]
+    tables = [Scores(NASTY, [(0, Cell(1.0))], [(NASTY, 1.0)], [NASTY])]
     grouped = [Groups(NASTY, NASTY, NASTY, [Group(NASTY, 1, [(0, Cell(1.0))])])]
-    text = page(Report([run], others, others, grouped, [Measure(NASTY, True)]))
+    text = page(Report([run], tables, tables, grouped, [Measure(NASTY, True)]))
     seen = Page(text)
     assert len(seen.scripts) == 2
     assert "<b>bold" not in text
@@ -191,25 +191,25 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
     assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
     assert "unsafe" not in str(policy)
     for kind, pattern in (("script-src", r"<script>(.*?)</script>"), ("style-src", r"<style>(.*?)</style>")):
-        found = {hashlib.sha256(each.encode()).digest() for each in re.findall(pattern, text, re.DOTALL)}
-        allowed = {base64.b64decode(each.removeprefix("'sha256-").rstrip("'")) for each in policy[kind].split()}
-        assert found == allowed
+        digests = {hashlib.sha256(element.encode()).digest() for element in re.findall(pattern, text, re.DOTALL)}
+        allowed = {base64.b64decode(element.removeprefix("'sha256-").rstrip("'")) for element in policy[kind].split()}
+        assert digests == allowed
     assert not [name for name, _ in Page(text).attributes if name == "style" or name.startswith("on")]
 
 
 def test_links_are_those_of_the_translation(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Also where the end symbol has more attention than any word, and a word of the translation has no link."""
-    (found,) = dragoman.load(toy.trained(tmp_path_factory.getbasetemp())).translate(["one two"])
-    (source,) = found.sources
+    (translation,) = dragoman.load(toy.trained(tmp_path_factory.getbasetemp())).translate(["one two"])
+    (source,) = translation.sources
     unlinked = source._replace(end_attention=np.array([2.0, 0.0]))
-    shown = inspection.example(Result(replace(found, sources=(unlinked,))))
+    shown = inspection.example(Result(replace(translation, sources=(unlinked,))))
     (sentence,) = data(report(RunView("a", examples=[shown])))["sentences"]
-    assert sentence["found"][0]["links"] == [list(link) for link in found.alignment if link[1] == 1]
+    assert sentence["found"][0]["links"] == [list(link) for link in translation.alignment if link[1] == 1]
 
 
 def test_weights_are_packed_to_a_quarter_of_a_thousandth_of_their_range() -> None:
     attention = np.array([[0.12345, np.nan], [np.inf, 1.0]], dtype=np.float32)
-    given = example(
+    wide_example = example(
         ["a", "b"],
         ["c", "d"],
         "",
@@ -221,26 +221,26 @@ def test_weights_are_packed_to_a_quarter_of_a_thousandth_of_their_range() -> Non
         confidence=[0.25, math.nan],
         values=[1.5, math.inf],
     )
-    (sentence,) = data(report(RunView("a", examples=[given])))["sentences"]
-    (found,) = sentence["found"]
-    assert [each["name"] for each in found["maps"]] == ["attention", "contrast"]
-    assert [each["range"] for each in found["maps"]] == [[0, 1], [-8, 2.5]]
-    first, second = (unpacked(each, (2, 2)) for each in found["maps"])
+    (sentence,) = data(report(RunView("a", examples=[wide_example])))["sentences"]
+    (output,) = sentence["found"]
+    assert [entry["name"] for entry in output["maps"]] == ["attention", "contrast"]
+    assert [entry["range"] for entry in output["maps"]] == [[0, 1], [-8, 2.5]]
+    first, second = (unpacked(entry, (2, 2)) for entry in output["maps"])
     np.testing.assert_allclose(first, [[0.12345, 0.0], [0.0, 1.0]], atol=0.00013)
     np.testing.assert_allclose(second, [[-8.0, 2.5], [0.0, 1.0]], atol=0.0013)
-    assert found["score"] is None
-    assert found["gold"] == [[0, 1], [1, 1]]
-    assert found["best"] == [["x", None]]
-    assert found["confidence"] == [0.25, None]
-    assert found["values"] == [1.5, None]
+    assert output["score"] is None
+    assert output["gold"] == [[0, 1], [1, 1]]
+    assert output["best"] == [["x", None]]
+    assert output["confidence"] == [0.25, None]
+    assert output["values"] == [1.5, None]
 
 
 def test_maps_over_words_leave_the_columns_that_are_no_words_empty() -> None:
     attention = [[0.5, 0.25, 0.25, 0.5, 0.5]]
     columns = ["[en]", "a", "b", "[fr]", "c"]
-    given = example(columns, ["x"], None, attention, 0.0, None, (), [0, 3], maps={"gradient": [[1.0, 0.5, 0.25]]})
-    ((found,),) = (each["found"] for each in data(report(RunView("a", examples=[given])))["sentences"])
-    np.testing.assert_allclose(unpacked(found["maps"][1], (1, 5)), [[0.0, 1.0, 0.5, 0.0, 0.25]], atol=0.0002)
+    mapped = example(columns, ["x"], None, attention, 0.0, None, (), [0, 3], maps={"gradient": [[1.0, 0.5, 0.25]]})
+    ((output,),) = (entry["found"] for entry in data(report(RunView("a", examples=[mapped])))["sentences"])
+    np.testing.assert_allclose(unpacked(output["maps"][1], (1, 5)), [[0.0, 1.0, 0.5, 0.0, 0.25]], atol=0.0002)
 
 
 def test_sentences_read_as_they_were_written_and_have_words_for_the_matrix() -> None:
@@ -248,27 +248,31 @@ def test_sentences_read_as_they_were_written_and_have_words_for_the_matrix() -> 
     written = example(source, target, None, np.ones((3, 4)), -1.0, texts=[("en", "It's.")], target_text="C'est.")
     (sentence,) = data(report(RunView("a", examples=[written])))["sentences"]
     assert sentence["texts"] == [["en", "It's."]]
-    assert [(each["text"], each["source"]) for each in sentence["found"]] == [("C'est.", source)]
+    assert [(entry["text"], entry["source"]) for entry in sentence["found"]] == [("C'est.", source)]
 
 
 def test_what_several_runs_made_of_a_sentence_stands_together() -> None:
     """By number where the references are the same ones, and else by source, each as often as it occurs."""
 
-    def said(source: str, target: str, reference: str) -> Example:
+    def example_of(source: str, target: str, reference: str) -> Example:
         return example(source.split(), [target], reference, np.ones((1, len(source.split()))), 0.0)
 
-    one = RunView("one", examples=[said("a b", "x", "X"), said("c", "y", "Y"), said("c", "z", "Z")])
-    two_sources = RunView("two", examples=[said("1 2", "x2", "X"), said("3", "y2", "Y"), said("3", "z2", "Z")])
-    other = RunView("other", examples=[said("c", "y3", "other"), said("d", "w", "W"), said("c", "z3", "Z")])
-    found = data(report(one, two_sources, other))["sentences"]
-    assert [[(each["run"], each["text"]) for each in sentence["found"]] for sentence in found] == [
+    one = RunView("one", examples=[example_of("a b", "x", "X"), example_of("c", "y", "Y"), example_of("c", "z", "Z")])
+    two_sources = RunView(
+        "two", examples=[example_of("1 2", "x2", "X"), example_of("3", "y2", "Y"), example_of("3", "z2", "Z")]
+    )
+    other = RunView(
+        "other", examples=[example_of("c", "y3", "other"), example_of("d", "w", "W"), example_of("c", "z3", "Z")]
+    )
+    entries = data(report(one, two_sources, other))["sentences"]
+    assert [[(entry["run"], entry["text"]) for entry in sentence["found"]] for sentence in entries] == [
         [(0, "x"), (1, "x2")],
         [(0, "y"), (1, "y2"), (2, "y3")],
         [(0, "z"), (1, "z2"), (2, "z3")],
         [(2, "w")],
     ]
-    assert [sentence["reference"] for sentence in found] == ["X", "Y", "Z", "W"]
-    assert [each.get("reference") for each in found[1]["found"]] == [None, None, "other"]
+    assert [sentence["reference"] for sentence in entries] == ["X", "Y", "Z", "W"]
+    assert [entry.get("reference") for entry in entries[1]["found"]] == [None, None, "other"]
 
 
 def test_a_thousand_sentences_of_two_runs_fit_into_eight_megabytes() -> None:
@@ -276,11 +280,11 @@ def test_a_thousand_sentences_of_two_runs_fit_into_eight_megabytes() -> None:
     generator = np.random.default_rng(1)
     words = [f"word{number}" for number in range(25)]
     best = [(" ".join(words), -1.0)] * 5
-    some = [
+    examples = [
         example(words, words, " ".join(words), generator.dirichlet([0.1] * 25, 25), -1.0, None, best)
         for _ in range(1000)
     ]
-    text = page(report(RunView("a", examples=some), RunView("b", examples=some)))
+    text = page(report(RunView("a", examples=examples), RunView("b", examples=examples)))
     assert len(text.encode()) < 8_000_000
 
 
@@ -397,8 +401,8 @@ def test_the_phases_of_one_run_share_a_chart() -> None:
 
 
 def test_runs_are_told_apart_by_names_without_the_folder_of_all() -> None:
-    def names(*given: str) -> Any:
-        return data(report(*(RunView(name, examples=EXAMPLES) for name in given)))["runs"]
+    def names(*paths: str) -> Any:
+        return data(report(*(RunView(name, examples=EXAMPLES) for name in paths)))["runs"]
 
     assert names("a", "a", "") == ["a", "a (2)", "run 3"]
     assert names("runs/a") == ["runs/a"]

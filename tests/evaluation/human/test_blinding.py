@@ -19,9 +19,9 @@ def test_every_translation_is_once_on_the_page_and_the_key_says_whose_it_is() ->
     assert sorted(item.line for item in key.items) == list(range(1, 41))
     for item in key.items:
         assert item.source == SOURCES[item.line - 1]
-        found = {output.systems[0]: output.text for output in item.outputs}
-        assert found == {name: lines[item.line - 1] for name, lines in SYSTEMS.items()}
-    ids = [key.page, *(item.id for item in key.items), *(each.id for item in key.items for each in item.outputs)]
+        texts_of = {output.systems[0]: output.text for output in item.outputs}
+        assert texts_of == {name: lines[item.line - 1] for name, lines in SYSTEMS.items()}
+    ids = [key.page, *(item.id for item in key.items), *(output.id for item in key.items for output in item.outputs)]
     assert len(set(ids)) == len(ids) == 1 + 40 + 80
 
 
@@ -56,12 +56,12 @@ def test_equal_translations_are_judged_once_for_all_their_systems() -> None:
 def test_some_sentences_are_drawn_and_blank_ones_never() -> None:
     systems = {"x": [str(number) for number in range(40)]}
     sources = [f"source {number}" if number % 2 else " " for number in range(40)]
-    others = blind(["x", *sources[1:]], systems, ASKED, [], sentences=5, seed=1)
-    assert others.page != blind(sources, systems, ASKED, [], sentences=5, seed=1).page
+    drawn_again = blind(["x", *sources[1:]], systems, ASKED, [], sentences=5, seed=1)
+    assert drawn_again.page != blind(sources, systems, ASKED, [], sentences=5, seed=1).page
     drawn = [blind(sources, systems, ASKED, [], sentences=5, seed=seed) for seed in (1, 1, 2)]
     lines = [[item.line for item in key.items] for key in drawn]
-    assert [len(set(each)) for each in lines] == [5, 5, 5]
-    assert not any(line % 2 for each in lines for line in each)  # counted from 1
+    assert [len(set(of_system)) for of_system in lines] == [5, 5, 5]
+    assert not any(line % 2 for of_system in lines for line in of_system)  # counted from 1
     assert drawn[0] == drawn[1]
     assert lines[0] != lines[2]
     assert len(blind(sources, systems, ASKED, [], sentences=100, seed=1).items) == 20
@@ -82,6 +82,6 @@ def test_some_sentences_are_drawn_and_blank_ones_never() -> None:
     ],
 )
 def test_words_that_can_be_marked(text: str, words: list[str]) -> None:
-    found = pieces(text)
-    assert "".join(found) == text
-    assert found[1::2] == words
+    parts = pieces(text)
+    assert "".join(parts) == text
+    assert parts[1::2] == words

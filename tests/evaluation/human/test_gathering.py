@@ -30,12 +30,12 @@ def answers(item: Any, output: Any) -> dict[str, Any]:
 
 
 def test_answers_come_back_for_each_system(key: Key, tmp_path: Path) -> None:
-    found = gather(key, "key", [save(tmp_path / "a.json", fill(key, " Anna  B ", answers))])
-    assert found.annotators == {"Anna B": 4}
-    assert found.unfinished == []
-    for judgement in found.judgements:
-        assert {name: each.adequacy for name, each in judgement.answers.items()} == {"x": 2, "y": 4, "z": 2}
-        assert {name: each.rank for name, each in judgement.answers.items()} == {"x": 2, "y": 1, "z": 2}
+    gathered = gather(key, "key", [save(tmp_path / "a.json", fill(key, " Anna  B ", answers))])
+    assert gathered.annotators == {"Anna B": 4}
+    assert gathered.unfinished == []
+    for judgement in gathered.judgements:
+        assert {name: answer.adequacy for name, answer in judgement.answers.items()} == {"x": 2, "y": 4, "z": 2}
+        assert {name: answer.rank for name, answer in judgement.answers.items()} == {"x": 2, "y": 1, "z": 2}
         assert [error.words for error in judgement.answers["x"].errors] == [(1, 2), None]
 
 
@@ -44,14 +44,14 @@ def test_sentences_that_are_not_fully_judged_are_left_out_and_told(key: Key, tmp
     first, second, third = (item.id for item in key.items[:3])
     next(iter(saved["judgements"][first].values()))["fluency"] = None
     saved["judgements"][second].popitem()
-    found = gather(key, "key", [save(tmp_path / "ben.json", saved)])
-    assert [each.item.id for each in found.judgements] == [third]
-    (unfinished,) = found.unfinished
+    gathered = gather(key, "key", [save(tmp_path / "ben.json", saved)])
+    assert [judgement.item.id for judgement in gathered.judgements] == [third]
+    (unfinished,) = gathered.unfinished
     assert sorted(unfinished.lines) == sorted(item.line for item in key.items if item.id != third)
     golden(str(unfinished))
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         gather(key, "key", [save(tmp_path / "none.json", fill(key, "Ben", answers, 0))])
-    golden(str(told.value))
+    golden(str(raised.value))
 
 
 def test_a_sentence_with_one_translation_needs_no_rank(tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ FAULTS: dict[str, Callable[[Any, Key], Any]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_cannot_be_is_told(fault: str, key: Key, tmp_path: Path, golden: Golden) -> None:
     path = save(tmp_path / "saved.json", FAULTS[fault](fill(key, "Anna", answers), key))
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         gather(key, "page.key.json", [path])
-    message = str(told.value)
+    message = str(raised.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
     golden(message)
@@ -107,18 +107,18 @@ def test_what_cannot_be_is_told(fault: str, key: Key, tmp_path: Path, golden: Go
 @pytest.mark.parametrize("text", ["", "{", '{"version": 1, "version": 1}', "[" * 100_000, '{"a": NaN}', "nul\x00"])
 def test_what_is_no_json_is_told(text: str, key: Key, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text, "utf-8")
-    with pytest.raises(UserError, match=r"a\.json: expected judgements that a page of dragoman saved") as told:
+    with pytest.raises(UserError, match=r"a\.json: expected judgements that a page of dragoman saved") as raised:
         gather(key, "key", [tmp_path / "a.json"])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_two_files_of_one_annotator_are_told(key: Key, tmp_path: Path, golden: Golden) -> None:
     one, other = (
         save(tmp_path / f"{number}.json", fill(key, name, answers)) for number, name in enumerate(("Anna", "anna "))
     )
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         gather(key, "key", [one, other])
-    golden(str(told.value))
+    golden(str(raised.value))
     with pytest.raises(UserError, match="is by Anna, and so is"):
         gather(key, "key", [one, one])
 

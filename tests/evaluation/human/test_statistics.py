@@ -28,7 +28,9 @@ def opinions(random: Random) -> Any:
     """An annotator whose answers depend on the quality of a system, and on chance."""
 
     def answer(item: Item, output: Output) -> dict[str, Any]:
-        liked = {each.id: QUALITY[each.systems[0]] + random.gauss(0, 1.2) for each in item.outputs}
+        liked = {
+            shown_output.id: QUALITY[shown_output.systems[0]] + random.gauss(0, 1.2) for shown_output in item.outputs
+        }
         mine = liked[output.id]
         errors = [{"category": "grammar", "severity": "major", "words": [0, 1]}] * (mine < 2.5)
         return {
@@ -46,13 +48,15 @@ def opinions(random: Random) -> Any:
 def gathered(key: Key, folder: Path, *annotators: Any) -> Gathered:
     names = [f"annotator {number}" for number in range(len(annotators))]
     saved = [fill(key, name, answer) for name, answer in zip(names, annotators, strict=True)]
-    return gather(key, "key", [save(folder / f"{name}.json", each) for name, each in zip(names, saved, strict=True)])
+    return gather(
+        key, "key", [save(folder / f"{name}.json", judgements) for name, judgements in zip(names, saved, strict=True)]
+    )
 
 
 def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Path) -> None:
     key = page(["old", "new", "same", "reference"], 60)
-    found = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(2)))
-    means = statistics.means(key, found.judgements, "old")
+    gathered_all = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(2)))
+    means = statistics.means(key, gathered_all.judgements, "old")
     assert list(means) == ["old", "new", "same", "reference"]
     names = ["adequacy", "fluency", "correct %", "human %", "penalty"]
     for number, name in enumerate(names):
@@ -67,10 +71,10 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
         assert new.p < 0.01
         assert same.p is not None
         assert same.p > 0.05
-        values = [each.score.value for each in (old, new, reference)]
+        values = [cell.score.value for cell in (old, new, reference)]
         assert values == sorted(values, reverse=name == "penalty")
         assert old.low < old.score.value < old.high
-    pairs = {pair.systems: pair for pair in statistics.pairs(key, found.judgements)}
+    pairs = {pair.systems: pair for pair in statistics.pairs(key, gathered_all.judgements)}
     assert len(pairs) == 6
     assert pairs["old", "new"].worse > pairs["old", "new"].better
     assert pairs["old", "new"].p < 0.01
@@ -80,8 +84,8 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
 
 def test_the_baseline_comes_first(tmp_path: Path) -> None:
     key = page(["old", "new"], 30)
-    found = gathered(key, tmp_path, opinions(Random(1)))
-    means = statistics.means(key, found.judgements, "new")
+    gathered_all = gathered(key, tmp_path, opinions(Random(1)))
+    means = statistics.means(key, gathered_all.judgements, "new")
     assert list(means) == ["new", "old"]
     assert [isinstance(cells[0], Compared) and cells[0].p is None for cells in means.values()] == [True, False]
 
@@ -94,15 +98,15 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
 
     def first(item: Item, output: Output) -> dict[str, Any]:
         new = output.systems == ["new"]
-        said = {"adequacy": 5 if new else item.line, "fluency": 3, "correct": int(new), "human": int(item.line == 1)}
-        return {**said, "rank": 1 if new else 2, "errors": [] if new else [error, minor]}
+        ratings = {"adequacy": 5 if new else item.line, "fluency": 3, "correct": int(new), "human": int(item.line == 1)}
+        return {**ratings, "rank": 1 if new else 2, "errors": [] if new else [error, minor]}
 
     def second(item: Item, output: Output) -> dict[str, Any]:
-        said = {"adequacy": 4, "fluency": 3, "correct": 1, "human": 0}
-        return {**said, "rank": 2 - (item.line == 1 and output.systems == ["old"]), "errors": [minor]}
+        ratings = {"adequacy": 4, "fluency": 3, "correct": 1, "human": 0}
+        return {**ratings, "rank": 2 - (item.line == 1 and output.systems == ["old"]), "errors": [minor]}
 
-    found = gathered(key, tmp_path, first, second)
-    means = statistics.means(key, found.judgements, "old")
+    gathered_all = gathered(key, tmp_path, first, second)
+    means = statistics.means(key, gathered_all.judgements, "old")
     assert [(str(cell)) for cell in means["old"]] == [
         "adequacy = 2.75 (judgements:4|annotators:2)",  # 1, 2, 4, 4
         "fluency = 3.00 (judgements:4|annotators:2)",
@@ -111,13 +115,13 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
         "penalty = 13.50 (judgements:4|annotators:2)",  # 26, 26, 1, 1
     ]
     # In the first sentence the annotators contradict each other; in the second one prefers the new system.
-    assert statistics.pairs(key, found.judgements) == [Pair(("old", "new"), 0, 1, 1)]
-    assert statistics.errors(found.judgements) == {
+    assert statistics.pairs(key, gathered_all.judgements) == [Pair(("old", "new"), 0, 1, 1)]
+    assert statistics.errors(gathered_all.judgements) == {
         ("other", "critical", "old"): 2,
         ("grammar", "minor", "old"): 4,
         ("grammar", "minor", "new"): 2,
     }
-    agreement = statistics.agreement(key, found.judgements)
+    agreement = statistics.agreement(key, gathered_all.judgements)
     assert agreement["fluency"] is None  # nothing but 3
     assert agreement["correct"] == pytest.approx(1 - 7 * 4 / (2 * 6 * 2))  # 0 1, 1 1, 0 1, 1 1
     # Of two: 1 against -1, and 1 against 0.
@@ -131,18 +135,18 @@ def test_annotators_agree_as_far_as_they_see_the_same(tmp_path: Path) -> None:
     same = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(1)))
     assert set(statistics.agreement(key, same.judgements).values()) == {1}
     by_chance = gathered(page(["old", "same"], 40), tmp_path, opinions(Random(1)), opinions(Random(2)))
-    found = statistics.agreement(page(["old", "same"], 40), by_chance.judgements)
-    del found[ERRORS]  # both mark the same words, if they mark any
-    assert all(value is not None and abs(value) < 0.25 for value in found.values())
+    gathered_all = statistics.agreement(page(["old", "same"], 40), by_chance.judgements)
+    del gathered_all[ERRORS]  # both mark the same words, if they mark any
+    assert all(value is not None and abs(value) < 0.25 for value in gathered_all.values())
     alone = gathered(key, tmp_path, opinions(Random(1)))
     assert statistics.agreement(key, alone.judgements) == {}
 
 
 def test_only_what_was_asked_is_told(tmp_path: Path) -> None:
     key = page(["old", "new"], 25, [RANK])
-    found = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.means(key, found.judgements, "old") == {"old": [], "new": []}
+    gathered_all = gathered(key, tmp_path, opinions(Random(1)))
+    assert statistics.means(key, gathered_all.judgements, "old") == {"old": [], "new": []}
     key = page(["old", "new"], 25, ["fluency"])
-    found = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.pairs(key, found.judgements) == []
-    assert [len(cells) for cells in statistics.means(key, found.judgements, "old").values()] == [1, 1]
+    gathered_all = gathered(key, tmp_path, opinions(Random(1)))
+    assert statistics.pairs(key, gathered_all.judgements) == []
+    assert [len(cells) for cells in statistics.means(key, gathered_all.judgements, "old").values()] == [1, 1]

@@ -15,13 +15,13 @@ def _line(source: random.Random) -> list[str]:
 
 def _edited(line: list[str], source: random.Random) -> list[str]:
     """Words deleted, replaced, said twice, and one phrase moved."""
-    found = list[str]()
+    tokens: list[str] = []
     for word in line:
-        found += source.choices([[word], [], [source.choice(WORDS)], [word, word]], [16, 1, 2, 1])[0]
-    if source.random() < 0.3 and len(found) > 4:
-        begin, place = sorted(source.sample(range(len(found)), 2))
-        found = found[begin:place] + found[:begin] + found[place:]
-    return found or ["x"]
+        tokens += source.choices([[word], [], [source.choice(WORDS)], [word, word]], [16, 1, 2, 1])[0]
+    if source.random() < 0.3 and len(tokens) > 4:
+        begin, place = sorted(source.sample(range(len(tokens)), 2))
+        tokens = tokens[begin:place] + tokens[:begin] + tokens[place:]
+    return tokens or ["x"]
 
 
 @pytest.fixture(scope="session")

@@ -76,8 +76,8 @@ def test_edits_are_the_recurrence(left: list[str], right: list[str]) -> None:
             recurrence(i - 1, j - 1) + (left[i - 1] != right[j - 1]),
         )
 
-    found = WordErrorRate().sentence(" ".join(left), [" ".join(right)]).value
-    assert found == pytest.approx(100 * recurrence(len(left), len(right)) / max(1, len(right)))
+    rate = WordErrorRate().sentence(" ".join(left), [" ".join(right)]).value
+    assert rate == pytest.approx(100 * recurrence(len(left), len(right)) / max(1, len(right)))
 
 
 def test_error_rates_are_jiwers(segments: Segments) -> None:

@@ -39,10 +39,10 @@ def test_words_match_by_their_stems() -> None:
 
 def test_a_corpus_has_the_sums_of_its_sentences() -> None:
     """3 matches in 2 chunks, of 4 words for 5; the mean of the sentences' scores would be another."""
-    found = metric(tokenise="none").corpus(["a b", "c x"], [["a b", "c d e"]])
+    score = metric(tokenise="none").corpus(["a b", "c x"], [["a b", "c d e"]])
     precision, recall = 3 / 4, 3 / 5
     mean = 10 * precision * recall / (recall + 9 * precision)
-    assert found.value == pytest.approx(100 * mean * (1 - 0.5 * (2 / 3) ** 3))
+    assert score.value == pytest.approx(100 * mean * (1 - 0.5 * (2 / 3) ** 3))
 
 
 def test_the_best_reference_counts() -> None:
@@ -86,9 +86,9 @@ def test_what_is_missing_is_told(golden: Golden, monkeypatch: pytest.MonkeyPatch
 def test_meteor_is_that_of_nltk(options: dict[str, str], segments: Segments, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sentence by sentence, synonyms among them."""
     monkeypatch.setattr(meteor, "_wordnet", Synonyms)
-    found = metric(tokenise="none", wordnet=True, **options)
+    tested = metric(tokenise="none", wordnet=True, **options)
     score: Any = pytest.importorskip("nltk.translate.meteor_score").meteor_score
     for hypothesis, *references in zip(segments[0], *segments[1], strict=True):
         words = [line.split() for line in references]
-        wanted = score(words, hypothesis.split(), **found._stages)
-        assert found.sentence(hypothesis, references).value == pytest.approx(100 * wanted)
+        wanted = score(words, hypothesis.split(), **tested._stages)
+        assert tested.sentence(hypothesis, references).value == pytest.approx(100 * wanted)

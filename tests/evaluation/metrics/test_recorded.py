@@ -33,35 +33,35 @@ def links(seed: int) -> list[str]:
 def scores(seed: int) -> list[str]:
     generator = np.random.default_rng(seed)
     lengths = generator.integers(1, 9, size=SENTENCES)
-    return [f"{-each * generator.random():.4f}\t{each}\t-1.0" for each in lengths]
+    return [f"{-length * generator.random():.4f}\t{length}\t-1.0" for length in lengths]
 
 
 def aer(lines: Sequence[str], numbers: Sequence[int]) -> float:
-    found = [read_pharaoh(lines[number]).possible for number in numbers]
-    return 100 * error_rate(found, [read_pharaoh(GOLD[number]) for number in numbers]).error_rate
+    links_of = [read_pharaoh(lines[number]).possible for number in numbers]
+    return 100 * error_rate(links_of, [read_pharaoh(GOLD[number]) for number in numbers]).error_rate
 
 
 def perplexity(lines: Sequence[str], numbers: Sequence[int]) -> float:
     fields = [lines[number].split("\t") for number in numbers]
-    return math.exp(-sum(float(each[0]) for each in fields) / sum(int(each[1]) for each in fields))
+    return math.exp(-sum(float(field[0]) for field in fields) / sum(int(field[1]) for field in fields))
 
 
-each = pytest.mark.parametrize(
+on_each_kind = pytest.mark.parametrize(
     ("metric", "written", "value"),
     [(AlignmentErrorRate(), links, aer), (Perplexity(), scores, perplexity)],
     ids=["aer", "perplexity"],
 )
 
 
-@each
+@on_each_kind
 def test_the_score_of_a_corpus(metric: Metric, written: Callable[[int], list[str]], value: Any) -> None:
-    found = metric.corpus(written(1), [GOLD])
-    assert found.value == pytest.approx(value(written(1), range(SENTENCES)))
+    score = metric.corpus(written(1), [GOLD])
+    assert score.value == pytest.approx(value(written(1), range(SENTENCES)))
     assert not metric.higher_is_better
 
 
 @pytest.mark.spec("H13")
-@each
+@on_each_kind
 def test_intervals_and_paired_bootstrap_are_those_of_a_loop(
     metric: Metric, written: Callable[[int], list[str]], value: Any
 ) -> None:
@@ -72,9 +72,9 @@ def test_intervals_and_paired_bootstrap_are_those_of_a_loop(
         numbers = generator.integers(SENTENCES, size=SENTENCES).tolist()
         drawn.append([value(lines, numbers) for lines in systems])
     values = np.array(drawn)
-    for number, found in enumerate((first, second)):
-        assert (found.low, found.high) == pytest.approx(np.quantile(values[:, number], [0.025, 0.975]).tolist())
-        assert found.mean == pytest.approx(values[:, number].mean())
+    for number, result in enumerate((first, second)):
+        assert (result.low, result.high) == pytest.approx(np.quantile(values[:, number], [0.025, 0.975]).tolist())
+        assert result.mean == pytest.approx(values[:, number].mean())
     differences = values[:, 1] - values[:, 0]
     observed = value(systems[1], range(SENTENCES)) - value(systems[0], range(SENTENCES))
     as_far = sum(abs(difference - differences.mean()) >= abs(observed) for difference in differences)
@@ -82,19 +82,19 @@ def test_intervals_and_paired_bootstrap_are_those_of_a_loop(
 
 
 @pytest.mark.spec("H13")
-@each
+@on_each_kind
 def test_approximate_randomisation_is_that_of_a_loop(
     metric: Metric, written: Callable[[int], list[str]], value: Any
 ) -> None:
     systems = written(1), written(2)
     counts = [metric.counts(lines, [GOLD]) for lines in systems]
-    found = compare(metric, counts, 1, samples=200, seed=3, test="randomisation")[1].p
-    every, as_large = range(SENTENCES), 0
-    observed = abs(value(systems[1], every) - value(systems[0], every))
+    p_value = compare(metric, counts, 1, samples=200, seed=3, test="randomisation")[1].p
+    numbers, as_large = range(SENTENCES), 0
+    observed = abs(value(systems[1], numbers) - value(systems[0], numbers))
     for coins in np.random.default_rng(3).integers(2, size=(200, SENTENCES), dtype=bool):
         swapped = [[systems[int(coin) ^ side][n] for n, coin in enumerate(coins)] for side in (0, 1)]
-        as_large += abs(value(swapped[1], every) - value(swapped[0], every)) >= observed - 1e-9
-    assert found == pytest.approx((as_large + 1) / 201)
+        as_large += abs(value(swapped[1], numbers) - value(swapped[0], numbers)) >= observed - 1e-9
+    assert p_value == pytest.approx((as_large + 1) / 201)
 
 
 def test_gold_links_may_count_from_1() -> None:
@@ -120,7 +120,10 @@ def test_gold_links_may_count_from_1() -> None:
 )
 def test_other_lines_are_told(metric: Recorded, lines: list[str], references: list[list[str]], golden: Golden) -> None:
     """With the file and the line."""
-    systems, gold = [Text(Path("found"), lines)], [Text(Path(f"gold{n}"), each) for n, each in enumerate(references)]
+    systems, gold = (
+        [Text(Path("found"), lines)],
+        [Text(Path(f"gold{n}"), reference_lines) for n, reference_lines in enumerate(references)],
+    )
     with pytest.raises(UserError) as raised:
         check_forms(systems, gold, [metric])
     golden(str(raised.value))

@@ -70,10 +70,10 @@ def test_rouge_is_that_of_rouge_score(kind: str, measure: str, segments: Segment
     scorer = scorers.RougeScorer([kind], tokenizer=Words())
     hypotheses, references = segments
     index = {"precision": 0, "recall": 1, "f": 2}[measure]
-    values = list[float]()
-    for hypothesis, *others in zip(hypotheses, *references, strict=True):
-        values.append(scorer.score_multi(others, hypothesis)[kind][index])
-        assert metric.sentence(hypothesis, others).value == pytest.approx(100 * values[-1])
+    values: list[float] = []
+    for hypothesis, *references_of in zip(hypotheses, *references, strict=True):
+        values.append(scorer.score_multi(references_of, hypothesis)[kind][index])
+        assert metric.sentence(hypothesis, references_of).value == pytest.approx(100 * values[-1])
     assert metric.corpus(*segments).value == pytest.approx(100 * sum(values) / 1000)
 
 

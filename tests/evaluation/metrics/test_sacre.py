@@ -29,16 +29,16 @@ def bleu_by_hand(hypotheses: list[str], references: list[list[str]], order: int 
     hypothesis_length = reference_length = 0
     for number, hypothesis in enumerate(hypotheses):
         words = hypothesis.split()
-        others = [lines[number].split() for lines in references]
+        references_of = [lines[number].split() for lines in references]
         hypothesis_length += len(words)
-        reference_length += min((abs(len(other) - len(words)), len(other)) for other in others)[1]
+        reference_length += min((abs(len(other) - len(words)), len(other)) for other in references_of)[1]
         for n in range(1, order + 1):
-            found = ngrams(words, n)
+            counts = ngrams(words, n)
             limit: Counter[tuple[str, ...]] = Counter()
-            for other in others:
+            for other in references_of:
                 limit |= ngrams(other, n)
-            matched[n - 1] += sum((found & limit).values())
-            total[n - 1] += sum(found.values())
+            matched[n - 1] += sum((counts & limit).values())
+            total[n - 1] += sum(counts.values())
     mean = sum(math.log(m / t) for m, t in zip(matched, total, strict=True)) / order
     return 100 * math.exp(mean) * math.exp(min(0, 1 - reference_length / hypothesis_length))
 
@@ -204,18 +204,21 @@ def test_no_warning_is_written_for_text_that_looks_tokenised(caplog: pytest.LogC
     ids=["bleu", "bleu-2", "chrf", "chrf++", "ter", "ter-lc"],
 )
 def test_metrics_equal_sacrebleus(metric: Metric, scorer: Any, references: int, segments: Segments) -> None:
-    hypotheses, others = segments
+    hypotheses, more_references = segments
     if isinstance(metric, Ter):  # sacreBLEU needs a fiftieth of a second for each segment and reference
-        hypotheses, others = hypotheses[:30], [reference[:30] for reference in others]
-    found, wanted = metric.corpus(hypotheses, others[:references]), scorer.corpus_score(hypotheses, others[:references])
-    assert found.value == pytest.approx(wanted.score, abs=1e-9)
-    assert found.signature.startswith(str(scorer.get_signature()))
-    assert found.name.startswith(wanted.name)
+        hypotheses, more_references = hypotheses[:30], [reference[:30] for reference in more_references]
+    score, wanted = (
+        metric.corpus(hypotheses, more_references[:references]),
+        scorer.corpus_score(hypotheses, more_references[:references]),
+    )
+    assert score.value == pytest.approx(wanted.score, abs=1e-9)
+    assert score.signature.startswith(str(scorer.get_signature()))
+    assert score.name.startswith(wanted.name)
     alone = copy.copy(scorer)
     alone.effective_order = True  # which only BLEU looks at
-    for each in zip(hypotheses[:100], *others[:references], strict=False):
-        wanted = alone.sentence_score(each[0], list(each[1:]))
-        assert metric.sentence(each[0], each[1:]).value == pytest.approx(wanted.score, abs=1e-9)
+    for segment in zip(hypotheses[:100], *more_references[:references], strict=False):
+        wanted = alone.sentence_score(segment[0], list(segment[1:]))
+        assert metric.sentence(segment[0], segment[1:]).value == pytest.approx(wanted.score, abs=1e-9)
 
 
 @pytest.mark.spec("H1")
@@ -235,10 +238,12 @@ def test_the_worked_examples_of_papineni_et_al() -> None:
     bigrams = Bleu(order=2, lowercase=True)
     assert bigrams.sentence(good, references).value == pytest.approx(100 * math.sqrt(17 / 18 * 10 / 17))
     assert bigrams.sentence(bad, references).value == pytest.approx(100 * brevity * math.sqrt(8 / 14 * 1 / 13))
-    others = ["The cat is on the mat.", "There is a cat on the mat."]
-    assert unigrams.sentence("the the the the the the the.", others).value == pytest.approx(100 * 3 / 8)  # and the dot
+    second_references = ["The cat is on the mat.", "There is a cat on the mat."]
+    assert unigrams.sentence("the the the the the the the.", second_references).value == pytest.approx(
+        100 * 3 / 8
+    )  # and the dot
     assert Bleu(order=1, lowercase=True, tokenise="none").sentence(
-        "the the the the the the the", [line.rstrip(".") for line in others]
+        "the the the the the the the", [line.rstrip(".") for line in second_references]
     ).value == pytest.approx(100 * 2 / 7)
 
 
@@ -263,11 +268,11 @@ def test_bleu_of_cs224n_is_the_printed_equation() -> None:
 @pytest.mark.spec("H2")
 def test_bleu_of_cs224n_is_nltks_with_these_weights(segments: Segments) -> None:
     bleu_score = pytest.importorskip("nltk.translate.bleu_score")
-    long = [each for each in zip(segments[0], *segments[1], strict=True) if len(each[0].split()) >= 4]
+    long = [segment for segment in zip(segments[0], *segments[1], strict=True) if len(segment[0].split()) >= 4]
     hypotheses, *references = (
         list(lines) for lines in zip(*long, strict=True)
     )  # others have nltk's own 0 of 1 4-grams
-    words = [[line.split() for line in each] for each in zip(*references, strict=True)]
+    words = [[line.split() for line in segment] for segment in zip(*references, strict=True)]
     weights = [1 / 2, 1 / 4, 1 / 8, 1 / 16]
     wanted = bleu_score.corpus_bleu(words, [line.split() for line in hypotheses], weights)
     assert len(hypotheses) > 800
@@ -278,11 +283,11 @@ def test_bleu_of_cs224n_is_nltks_with_these_weights(segments: Segments) -> None:
 @pytest.mark.spec("H8")
 def test_ter_and_hter_of_snover_et_al() -> None:
     """Their example: a shift, a substitution and two insertions in 13 words, and after post-editing one shift less."""
-    said = "THIS WEEK THE SAUDIS denied information published in the new york times"
+    hypothesis = "THIS WEEK THE SAUDIS denied information published in the new york times"
     wanted = "SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times"
-    assert Ter().corpus([said], [[wanted]]).value == pytest.approx(100 * 4 / 13)
+    assert Ter().corpus([hypothesis], [[wanted]]).value == pytest.approx(100 * 4 / 13)
     edited = "THE SAUDIS denied THIS WEEK information published in the new york times"
-    score = Hter().corpus([said], [[edited]])
+    score = Hter().corpus([hypothesis], [[edited]])
     assert score.value == pytest.approx(100 * 1 / 12)
-    assert (score.name, score.signature) == ("HTER", Ter().corpus([said], [[edited]]).signature)
+    assert (score.name, score.signature) == ("HTER", Ter().corpus([hypothesis], [[edited]]).signature)
     assert Hter(lowercase=True).corpus(["A"], [["a"]]).value == 0

@@ -24,7 +24,7 @@ REFERENCES = [
     "the dog runs in the park",
     "he reads a book in the garden now",
 ]
-each = pytest.mark.parametrize("kind", sorted(METRICS))
+on_each_metric = pytest.mark.parametrize("kind", sorted(METRICS))
 
 
 def of(kind: str) -> Metric:
@@ -39,15 +39,17 @@ def best(kind: str) -> Any:
 
 
 @pytest.mark.spec("H3")
-@each
+@on_each_metric
 def test_another_reference_can_only_help_a_translation_that_is_like_it(kind: str) -> None:
     metric = of(kind)
-    alone, both = (metric.corpus(HYPOTHESES, found).value for found in ([REFERENCES], [REFERENCES, HYPOTHESES]))
+    alone, both = (
+        metric.corpus(HYPOTHESES, reference_texts).value for reference_texts in ([REFERENCES], [REFERENCES, HYPOTHESES])
+    )
     assert (both > alone) == METRICS[kind].higher_is_better
     assert both == best(kind)
 
 
-@each
+@on_each_metric
 def test_every_metric_prefers_the_better_corpus(kind: str) -> None:
     metric = of(kind)
     better = metric.corpus([REFERENCES[0], *HYPOTHESES[1:]], [REFERENCES]).value
@@ -57,42 +59,42 @@ def test_every_metric_prefers_the_better_corpus(kind: str) -> None:
     assert "nrefs:2" in again.signature
 
 
-@each
+@on_each_metric
 def test_every_metric_prefers_the_better_sentence(kind: str) -> None:
     metric = of(kind)
     better, worse = (metric.sentence(text, REFERENCES[:1]).value for text in (REFERENCES[0], "mat cat"))
     assert (better > worse) == metric.higher_is_better
     assert better == best(kind)
-    found = metric.sentence(HYPOTHESES[0], [REFERENCES[0], HYPOTHESES[0]])
-    assert found.value == best(kind)
-    assert "nrefs:2" in found.signature
+    score = metric.sentence(HYPOTHESES[0], [REFERENCES[0], HYPOTHESES[0]])
+    assert score.value == best(kind)
+    assert "nrefs:2" in score.signature
 
 
 @pytest.mark.parametrize("kind", sorted(set(METRICS) - {"bleu"}))
 def test_a_sentence_is_a_corpus_of_one(kind: str) -> None:
     metric = of(kind)
     for text in (*HYPOTHESES, "", "mat"):
-        assert metric.sentence(text, REFERENCES) == metric.corpus([text], [[each] for each in REFERENCES])
+        assert metric.sentence(text, REFERENCES) == metric.corpus([text], [[reference] for reference in REFERENCES])
 
 
 COMPOSED = ["les élèves étaient à la fête", "où est né le bébé"], ["les élèves étaient à l'école", "où né le bébé"]
 DECOMPOSED = tuple([unicodedata.normalize("NFD", text) for text in texts] for texts in COMPOSED)
 
 
-@each
+@on_each_metric
 def test_texts_are_compared_in_one_form(kind: str) -> None:
     """Whichever side is decomposed."""
     metric = of(kind)
-    (texts, references), (others, other_references) = COMPOSED, DECOMPOSED
-    for said, wanted in ((others, references), (texts, other_references), (others, other_references)):
-        assert metric.corpus(said, [wanted]) == metric.corpus(texts, [references])
-        assert metric.sentence(said[0], [wanted[0]]) == metric.sentence(texts[0], references[:1])
+    (texts, references), (decomposed, other_references) = COMPOSED, DECOMPOSED
+    for hypotheses, wanted in ((decomposed, references), (texts, other_references), (decomposed, other_references)):
+        assert metric.corpus(hypotheses, [wanted]) == metric.corpus(texts, [references])
+        assert metric.sentence(hypotheses[0], [wanted[0]]) == metric.sentence(texts[0], references[:1])
     np.testing.assert_array_equal(
         metric.similarities([texts[0], other_references[0]]), metric.similarities([texts[0], references[0]])
     )
 
 
-@each
+@on_each_metric
 def test_corpora_that_cannot_be_scored(kind: str, golden: Golden) -> None:
     metric = of(kind)
     with pytest.raises(UserError) as raised:
@@ -133,7 +135,7 @@ def test_options_come_from_a_configuration() -> None:
     assert problems(METRICS, Spec("bleu", {"order": 0}), ())
 
 
-@each
+@on_each_metric
 def test_counts_add_up(kind: str, segments: Segments) -> None:
     """The score of any part of a corpus is that of its sentences' counts."""
     metric = of(kind)
@@ -141,9 +143,9 @@ def test_counts_add_up(kind: str, segments: Segments) -> None:
     counts = metric.counts(hypotheses, references)
     assert counts.shape[0] == 100
     chosen = np.random.default_rng(1).integers(100, size=50)
-    texts, *others = ([lines[i] for i in chosen] for lines in (hypotheses, *references))
+    texts, *others_chosen = ([lines[i] for i in chosen] for lines in (hypotheses, *references))
     value = metric.value(counts[chosen].sum(axis=0).tolist())
-    score = metric.corpus(texts, others)
+    score = metric.corpus(texts, others_chosen)
     assert score == Score(metric.name, score.value, metric.signature(2))
     assert score.value == pytest.approx(value, abs=1e-9)
 
