@@ -102,7 +102,7 @@ def write(folder: Path, source: str, target: str, sizes: Mapping[str, int], seed
             for lines, english, _ in _meanings(size, seed, split):  # a triple would cost the time of a third language
                 words = {language: getattr(lines, LANGUAGES[language]) for language in (source, target)}
                 for language, file in ((source, source_file), (target, target_file)):
-                    said = english if language == "en" else sentence(words[language], LANGUAGES[language])
-                    file.write(said.text + "\n")
-                found = sorted(links(words[source], words[target]))
-                gold_file.write(" ".join(f"{i}-{j}" for i, j in found) + "\n")
+                    line = english if language == "en" else sentence(words[language], LANGUAGES[language])
+                    file.write(line.text + "\n")
+                gold_links = sorted(links(words[source], words[target]))
+                gold_file.write(" ".join(f"{i}-{j}" for i, j in gold_links) + "\n")

@@ -49,9 +49,9 @@ def compared(draw: Draw) -> Phrase:
                 raise_unless_known(draw, adjective, node.noun)
     else:
         adjective = draw.choice([a for a in adjectives().values() if a.lemma not in ABSOLUTE | BEYOND_COMPARE])
-        known = nouns_with(adjective, draw.held)
-        first = draw.choice([n for n in known if "human" not in n.classes])
-        second = draw.choice([n for n in alike(first, known) if n is not first])
+        fitting = nouns_with(adjective, draw.held)
+        first = draw.choice([n for n in fitting if "human" not in n.classes])
+        second = draw.choice([n for n in alike(first, fitting) if n is not first])
         draw.pairs += 1
         determiner = draw.choice(("the", "the", "this", "your"))
         if determiner == "your" and "thing" not in first.classes:
@@ -70,12 +70,12 @@ def raise_unless_known(draw: Draw, adjective: Adjective, noun: Noun) -> None:
     draw.pairs += 1
 
 
-def alike(noun: Noun, others: list[Noun]) -> list[Noun]:
+def alike(noun: Noun, candidates: list[Noun]) -> list[Noun]:
     """Return the nouns of the same kind: buildings with buildings, clothes with clothes."""
     kinds = ("worn", "animal", "fruit", "food", "drink", "building", "vehicle", "furniture", "room", "text", "place",
              "plant", "high", "device")  # fmt: skip
     kind = next((kind for kind in kinds if kind in noun.classes), noun.lemma)
-    return [other for other in others if kind in other.classes]
+    return [other for other in candidates if kind in other.classes]
 
 
 def possession(draw: Draw) -> Phrase:

@@ -42,8 +42,8 @@ def _fits(wanted: frozenset[str], having: frozenset[str]) -> bool:
 def nouns_with(head: Verb | Adjective, held: bool) -> list[Noun]:
     """Return the nouns that go with a verb or an adjective, in the compositional split or in the others."""
     wanted = head.objects if isinstance(head, Verb) else head.classes
-    found = [noun for noun in nouns().values() if _fits(wanted, noun.classes)]
-    return [noun for noun in found if (len(found) > FEW and held_out(head.lemma, noun.lemma)) == held]
+    fitting = [noun for noun in nouns().values() if _fits(wanted, noun.classes)]
+    return [noun for noun in fitting if (len(fitting) > FEW and held_out(head.lemma, noun.lemma)) == held]
 
 
 @cache
@@ -96,14 +96,14 @@ class Draw:
         """Draw up to `count` different attributive adjectives for the noun, one on each side in French."""
         if "kin" in noun.classes:
             return ()
-        known = adjectives_with(noun, self.held)
-        options = [a for a in known if "predicate" not in a.classes and a.lemma not in unfit]
+        fitting = adjectives_with(noun, self.held)
+        options = [a for a in fitting if "predicate" not in a.classes and a.lemma not in unfit]
         if not options:
             return ()
         self.pairs += 1
         first = self.choice(options)
-        others = [a for a in options if a.lemma in SECOND]
-        return (first, self.choice(others)) if count == 2 and first.before_noun and others else (first,)
+        seconds = [a for a in options if a.lemma in SECOND]
+        return (first, self.choice(seconds)) if count == 2 and first.before_noun and seconds else (first,)
 
     def predicates_of(self, noun: Noun) -> list[Adjective]:
         """Return the adjectives that can follow "to be" when the noun is the subject."""

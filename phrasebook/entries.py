@@ -103,7 +103,7 @@ def errands() -> list[Errand]:
 @cache
 def syllables() -> dict[str, Syllables]:
     """Return the syllables by the kind of name."""
-    return {found.kind: found for found in tsv.table("syllables", _syllables)}
+    return {entry.kind: entry for entry in tsv.table("syllables", _syllables)}
 
 
 def _noun(

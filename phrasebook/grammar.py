@@ -52,24 +52,24 @@ def _marked(text: str, key: str) -> Line:
 def links(source: Line, target: Line) -> frozenset[tuple[int, int]]:
     """Return pairs of positions whose words share a meaning, then the fallbacks of words that are still unaligned."""
     source_places, target_places = places(source), places(target)
-    found = {
+    pairs = {
         (i, j) for key in source_places.keys() & target_places for i in source_places[key] for j in target_places[key]
     }
-    linked_source = {i for i, _ in found}
-    linked_target = {j for _, j in found}
+    linked_source = {i for i, _ in pairs}
+    linked_target = {j for _, j in pairs}
     for i, word in enumerate(source):
         if word.otherwise and i not in linked_source:
-            found.update((i, j) for j in target_places.get(word.otherwise, ()))
+            pairs.update((i, j) for j in target_places.get(word.otherwise, ()))
     for j, word in enumerate(target):
         if word.otherwise and j not in linked_target:
-            found.update((i, j) for i in source_places.get(word.otherwise, ()))
-    return frozenset(found)
+            pairs.update((i, j) for i in source_places.get(word.otherwise, ()))
+    return frozenset(pairs)
 
 
 def places(line: Line) -> dict[str, list[int]]:
     """Return the positions at which each meaning is expressed."""
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for place, word in enumerate(line):
         for key in word.ids:
-            found.setdefault(key, []).append(place)
-    return found
+            positions.setdefault(key, []).append(place)
+    return positions

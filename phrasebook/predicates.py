@@ -45,9 +45,9 @@ def suitable(draw: Draw, subject: Nominal) -> Adjective:
     if isinstance(subject, NounPhrase) and not subject.noun.sex:
         return draw.choice(draw.predicates_of(subject.noun))
     if isinstance(subject, NounPhrase):
-        known = [adjectives()[name] for name in (*FEELINGS, *CHARACTER)]
+        qualities = [adjectives()[name] for name in (*FEELINGS, *CHARACTER)]
         draw.pairs += 1
-        return draw.choice([a for a in known if subject.noun in nouns_with(a, draw.held)])
+        return draw.choice([a for a in qualities if subject.noun in nouns_with(a, draw.held)])
     return adjectives()[draw.choice(FEELINGS if draw.chance(0.6) else CHARACTER)]
 
 

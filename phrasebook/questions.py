@@ -54,8 +54,8 @@ def where_is(subject: Nominal, key: str) -> Phrase:
 def yes_no(draw: Draw) -> Phrase:
     """Did you find your keys?"""
     if draw.chance(0.25):
-        return with_end(question(describing(draw, asked(draw), "a", plain=True)), "?")
-    node = happening(draw, subject=asked(draw))
+        return with_end(question(describing(draw, question_subject(draw), "a", plain=True)), "?")
+    node = happening(draw, subject=question_subject(draw))
     if draw.chance(0.2) and "steady" not in node.verb.flags:
         node = replace(node, modal=modals()["can" if draw.chance(0.5) else "want"])
         if node.verb.lemma in ("lose", "forget", "break", "fall =asleep", "wake ~up", "receive"):
@@ -63,7 +63,7 @@ def yes_no(draw: Draw) -> Phrase:
     return with_end(question(timed(draw, node, 0.35)), "?")
 
 
-def asked(draw: Draw) -> Nominal:
+def question_subject(draw: Draw) -> Nominal:
     """Draw the subject of a question: rarely the speaker."""
     subject = draw.person("a.s", pronouns=0.55)
     return replace(subject, person=2) if subject.person == 1 and not subject.plural else subject
@@ -80,13 +80,13 @@ def asking(draw: Draw, kind: str) -> tuple[Clause, Phrase]:
     """Draw a clause without the adverbial that is asked for, and the interrogative."""
     if kind == "where":
         verb = verbs("transitive")[draw.choice(WHERE_VERBS)]
-        node = action(draw, subject=asked(draw), verb=verb, tense="past", adjectives=int(draw.chance(0.15)))
+        node = action(draw, subject=question_subject(draw), verb=verb, tense="past", adjectives=int(draw.chance(0.15)))
     elif kind == "when":
-        node = happening(draw, subject=asked(draw))
+        node = happening(draw, subject=question_subject(draw))
         later = draw.chance(0.5) and not node.verb.flags & {"timeless", "stative", "accident"}
         node = replace(node, tense="future" if later else "past")
     else:
-        node = happening(draw, subject=asked(draw), negated=draw.chance(0.2))
+        node = happening(draw, subject=question_subject(draw), negated=draw.chance(0.2))
     if "steady" in node.verb.flags or (kind == "when" and node.verb.lemma == "stay"):
         raise NoChoice
     return node, interrogative(kind, "a.w")
@@ -97,7 +97,7 @@ def what(draw: Draw) -> Phrase:
     verb = verbs("transitive")[draw.choice(WHAT_VERBS)]
     tense = "past" if "stative" in verb.flags else draw.choice(("present", "past", "future"))
     thing = Pronoun(key="a.w")
-    node = Clause(key="a", subject=asked(draw), verb=verb, tense=tense, extracted=thing)
+    node = Clause(key="a", subject=question_subject(draw), verb=verb, tense=tense, extracted=thing)
     node = timed(draw, placed(draw, node), 0.3)
     front = [Word("what", (thing.key,))], [Word("que", (thing.key,))], [Word("was", (thing.key,))]
     return with_end(question(node, Phrase(*front)), "?")
@@ -118,7 +118,7 @@ def how_many(draw: Draw) -> Phrase:
     if "mass" in noun.classes:
         raise NoChoice
     things = draw.noun_phrase(noun, "a.o", determiner="zero", plural=True)
-    node = Clause(key="a", subject=asked(draw), verb=verb, tense="past", extracted=things)
+    node = Clause(key="a", subject=question_subject(draw), verb=verb, tense="past", extracted=things)
     asks = phrase("how/h many/h", "combien/h de/h", "wie/h viele/h", "a")
     return with_end(question(node, joined(asks, nominal(things, "accusative"))), "?")
 

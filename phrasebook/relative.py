@@ -91,8 +91,8 @@ def enjoying(draw: Draw) -> Phrase:
     doing = placed(draw, Clause(key="b", subject=subject, verb=verb), 0.5)
     likes = Clause(key="a", subject=subject, verb=verbs("simple")["like:doing"], negation="not" if negated else "")
     gern: Line = [Word("gern", ("a.v",))]
-    said = replace(doing, frequency=Phrase([], [], gern), tense="present")
-    german = german_syntax.clause(said)
+    present = replace(doing, frequency=Phrase([], [], gern), tense="present")
+    german = german_syntax.clause(present)
     if negated:
         at = next(i for i, word in enumerate(german) if word.form == "gern")
         german.insert(at, Word("nicht", ("a.not",)))

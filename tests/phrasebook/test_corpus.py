@@ -92,11 +92,11 @@ def test_nearly_every_word_is_linked(everything: list[Triple], source: str, targ
     for item in everything:
         sentences = dict(languages(item))
         for side, language in enumerate((source, target)):
-            found = {link[side] for link in item.links[source, target]}
+            linked_places = {link[side] for link in item.links[source, target]}
             for place, token in enumerate(sentences[language].words):
-                words, alone = words + 1, alone + (place not in found)
+                words, alone = words + 1, alone + (place not in linked_places)
                 if token.lower() not in FUNCTION_WORDS:
-                    content, linked = content + 1, linked + (place in found)
+                    content, linked = content + 1, linked + (place in linked_places)
     assert linked / content > 0.99
     assert alone / words < 0.05
 
@@ -160,8 +160,8 @@ def test_sentences_are_distinct(train: list[Triple], compositional: list[Triple]
 def test_english_decides_french_and_german(everything: list[Triple]) -> None:
     seen: dict[str, tuple[str, str]] = {}
     for item in everything:
-        said = item.french.text, item.german.text
-        assert seen.setdefault(item.english.text, said) == said
+        translations = item.french.text, item.german.text
+        assert seen.setdefault(item.english.text, translations) == translations
 
 
 def test_splits_share_no_sentence_in_any_language(
@@ -180,8 +180,8 @@ def _names(items: Iterable[Triple]) -> set[str]:
 
 
 def test_invented_names_of_the_tests_are_new(train: list[Triple], dev: list[Triple], test_split: list[Triple]) -> None:
-    known = {*phrases("town"), *phrases("country")}
-    in_train, in_dev, in_test = (_names(items) - known for items in (train, dev, test_split))
+    real = {*phrases("town"), *phrases("country")}
+    in_train, in_dev, in_test = (_names(items) - real for items in (train, dev, test_split))
     assert len(in_train) > 1_000
     assert len(in_test) > 50
     assert not in_train & in_test
@@ -229,22 +229,22 @@ def test_compositional_pairs_never_occur_in_train(
     assert len(seen) > 60
     assert not seen & held
     # and nearly all their first words are known from other pairs (a sample does not hold every word)
-    known, asked = {head for head, _ in seen}, {head for head, _ in held}
-    assert len(asked - known) <= 0.05 * len(asked)
+    seen_heads, held_heads = {head for head, _ in seen}, {head for head, _ in held}
+    assert len(held_heads - seen_heads) <= 0.05 * len(held_heads)
 
 
 @pytest.mark.parametrize("split", ["train", "compositional"])
 def test_feelings_are_of_people_that_the_split_may_have(split: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "CONSTRUCTIONS", {"because": CONSTRUCTIONS["because"]})
-    found = [
-        each
+    matches = [
+        match
         for item in sample(400, 1, split)
-        if (each := re.match(r"(?:\w+ )?(\w+) is (happy|sad) because", item.english.text)) and each[1] in NOUN_FORMS
+        if (match := re.match(r"(?:\w+ )?(\w+) is (happy|sad) because", item.english.text)) and match[1] in NOUN_FORMS
     ]
-    assert len(found) > 3
-    for each in found:
-        held = NOUN_FORMS[each[1]] in {noun.lemma for noun in nouns_with(adjectives()[each[2]], held=True)}
-        assert held == (split == "compositional"), each[0]
+    assert len(matches) > 3
+    for match in matches:
+        held = NOUN_FORMS[match[1]] in {noun.lemma for noun in nouns_with(adjectives()[match[2]], held=True)}
+        assert held == (split == "compositional"), match[0]
 
 
 def test_unknown_split_is_a_user_error(golden: Golden) -> None:
@@ -281,7 +281,7 @@ def test_files_of_a_corpus(tmp_path: Path) -> None:
         assert line == " ".join(f"{i}-{j}" for i, j in sorted((j, i) for i, j in item.links["fr", "de"]))
 
 
-@pytest.mark.parametrize(("source", "target", "said"), [("en", "es", "no language 'es'"), ("en", "en", "both 'en'")])
-def test_languages_that_cannot_be_written(tmp_path: Path, source: str, target: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+@pytest.mark.parametrize(("source", "target", "message"), [("en", "es", "no language 'es'"), ("en", "en", "both 'en'")])
+def test_languages_that_cannot_be_written(tmp_path: Path, source: str, target: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         write(tmp_path, source, target, {"train": 1}, 1)

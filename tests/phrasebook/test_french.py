@@ -140,12 +140,12 @@ def test_participle_agrees_with_the_object_before_it(everything: list[Triple]) -
         r"^(?:La|Cette) (\w+) qu(?:e|') ?.* (?:a|ont|ai|as|avons) (acheté|vendu|perdu|lavé|réparé)(\w*)"
     )
     clitic = re.compile(r"^Où est (?:la|cette) (\w+) \? .*\bl'(?:ai|a|as|avons|ont) (?:donné|prêté|envoyé)(\w*)")
-    found = 0
+    count = 0
     for item in everything:
         for match in filter(None, (pattern.match(item.french.text), clitic.match(item.french.text))):
-            found += 1
+            count += 1
             assert match[match.lastindex or 1] == "e", item.french.text
-    assert found > 10
+    assert count > 10
 
 
 def test_verbs_agree_with_their_pronouns(everything: list[Triple]) -> None:

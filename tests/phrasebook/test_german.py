@@ -173,21 +173,21 @@ def test_case_of_subjects_and_objects(everything: list[Triple]) -> None:
             else:
                 continue
             seen[wanted] += 1
-            found = determiner, adjectives, noun
-            assert wanted in cases(*found), (wanted, found, item.german.text)
+            phrase = determiner, adjectives, noun
+            assert wanted in cases(*phrase), (wanted, phrase, item.german.text)
     assert min(seen.values()) >= 20
 
 
 def test_possessors_are_genitive(everything: list[Triple]) -> None:
     seen = 0
     for item in everything:
-        found = re.search(
+        match = re.search(
             r"[A-ZÄÖÜ]\w+ ((?:m|d|uns)e\w+) (Bruders|Vaters|Sohnes|Freundes|Mutter|Schwester|Tante|Nichte)\b",
             item.german.text,
         )
-        if item.construction == "possession" and found:
+        if item.construction == "possession" and match:
             seen += 1
-            assert found[1].endswith("es" if found[2].endswith("s") else "er"), item.german.text
+            assert match[1].endswith("es" if match[2].endswith("s") else "er"), item.german.text
     assert seen > 20
 
 
