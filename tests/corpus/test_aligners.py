@@ -27,18 +27,18 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other processes would do is done in this one, which is quicker."""
 
     def done(tasks: list[Any], processes: int, passed: Callable[[], object]) -> list[Any]:
-        found = []
+        answers = []
         for task in tasks:
             *nothing, answer = aligners._aligned(task)
             for _ in nothing:
                 passed()
-            found.append(answer)
-        return found
+            answers.append(answer)
+        return answers
 
     monkeypatch.setattr(aligners, "_in_processes", done)
 
 
-def found(pairs: list[Words], method: Method, symmetrisation: Symmetrisation, **options: Any) -> list[Links]:
+def find_links(pairs: list[Words], method: Method, symmetrisation: Symmetrisation, **options: Any) -> list[Links]:
     return list(links(pairs, method=method, symmetrisation=symmetrisation, processes=2, **options))
 
 
@@ -47,24 +47,24 @@ def found(pairs: list[Words], method: Method, symmetrisation: Symmetrisation, **
 @pytest.mark.parametrize(("method", "most"), [("ibm1", 0.2), ("ibm2", 0.0), ("hmm", 0.0), ("fast_align", 0.4)])
 def test_every_model_finds_which_words_belong_together(method: str, most: float) -> None:
     """IBM model 1 does not know of order, and FastAlign expects much the same one; here it is the opposite."""
-    assert error_rate(found(PAIRS, Method(method), Symmetrisation.grow_diag_final_and), GOLD).error_rate <= most
+    assert error_rate(find_links(PAIRS, Method(method), Symmetrisation.grow_diag_final_and), GOLD).error_rate <= most
 
 
 @needs_thot
 @pytest.mark.usefixtures("_here")
 def test_symmetrised_links_are_between_what_both_directions_and_what_either_has() -> None:
     """By IBM model 1, whose directions differ most: for equal words of a sentence."""
-    every = {each: found(PAIRS, Method.ibm1, each) for each in Symmetrisation}
-    both = list(zip(every[Symmetrisation.forward], every[Symmetrisation.backward], strict=True))
-    assert every[Symmetrisation.intersection] == [one & other for one, other in both]
-    assert every[Symmetrisation.union] == [one | other for one, other in both]
-    for each in set(Symmetrisation) - {Symmetrisation.forward, Symmetrisation.backward}:
-        for (one, other), joined in zip(both, every[each], strict=True):
+    links_by_kind = {kind: find_links(PAIRS, Method.ibm1, kind) for kind in Symmetrisation}
+    both = list(zip(links_by_kind[Symmetrisation.forward], links_by_kind[Symmetrisation.backward], strict=True))
+    assert links_by_kind[Symmetrisation.intersection] == [one & other for one, other in both]
+    assert links_by_kind[Symmetrisation.union] == [one | other for one, other in both]
+    for kind in set(Symmetrisation) - {Symmetrisation.forward, Symmetrisation.backward}:
+        for (one, other), joined in zip(both, links_by_kind[kind], strict=True):
             assert one & other <= joined <= one | other
-    grown = [every[Symmetrisation(name)] for name in ("grow_diag", "grow_diag_final_and", "grow_diag_final")]
+    grown = [links_by_kind[Symmetrisation(name)] for name in ("grow_diag", "grow_diag_final_and", "grow_diag_final")]
     for less, more in pairwise(grown):
         assert all(few <= many for few, many in zip(less, more, strict=True))
-    assert len({tuple(each) for each in every.values()}) > 4
+    assert len({tuple(kind) for kind in links_by_kind.values()}) > 4
     for one, other in both:
         assert len({target for _, target in one}) == len(one)
         assert len({source for source, _ in other}) == len(other)
@@ -77,19 +77,19 @@ def test_a_pair_that_cannot_be_aligned_has_no_links_and_changes_nothing() -> Non
     long = " ".join(["one"] * (LONGEST + 1))
     unusable = [Words("", ""), Words("one", ""), Words("", "un"), Words(long, "un"), Words("one", long)]
     options = Method.hmm, Symmetrisation.union
-    alone = found(PAIRS, *options)
-    assert found([*unusable, *PAIRS, *unusable], *options) == [frozenset[Any]()] * 5 + alone + [frozenset()] * 5
-    assert found(unusable, *options) == [frozenset()] * 5
+    alone = find_links(PAIRS, *options)
+    assert find_links([*unusable, *PAIRS, *unusable], *options) == [frozenset[Any]()] * 5 + alone + [frozenset()] * 5
+    assert find_links(unusable, *options) == [frozenset()] * 5
     whole = [Words(long[4:], long[4:])]  # as long as may be
-    assert found(whole, *options) != [frozenset()]
+    assert find_links(whole, *options) != [frozenset()]
 
 
 @needs_thot
 @pytest.mark.usefixtures("_here")
 def test_other_pairs_are_learnt_from_and_not_aligned() -> None:
     options = Method.hmm, Symmetrisation.grow_diag
-    assert found(PAIRS[70:], *options, also=PAIRS[:70]) == found(PAIRS, *options)[70:]
-    assert found(PAIRS[70:], *options) != found(PAIRS, *options)[70:]
+    assert find_links(PAIRS[70:], *options, also=PAIRS[:70]) == find_links(PAIRS, *options)[70:]
+    assert find_links(PAIRS[70:], *options) != find_links(PAIRS, *options)[70:]
 
 
 @needs_thot
@@ -100,14 +100,14 @@ def test_processes_find_the_same(processes: int, request: pytest.FixtureRequest)
     apart = list(links(PAIRS, processes=processes, passed=lambda: heard.append(1), **options))
     assert len(heard) == passes(**options)
     request.getfixturevalue("_here")
-    assert apart == found(PAIRS, **options)
+    assert apart == find_links(PAIRS, **options)
 
 
 def test_a_process_that_is_ended_is_told(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setattr(aligners, "PROGRAM", "sys.stdin.readline(); sys.exit(9)")
-    with pytest.raises(UserError, match="9") as told:
+    with pytest.raises(UserError, match="9") as error:
         aligners._in_processes([Task(Method.hmm, PAIRS, 0)] * 2, 2, lambda: None)
-    golden(str(told.value))
+    golden(str(error.value))
 
 
 def test_what_fails_in_a_process_is_told_in_one_line(
@@ -124,9 +124,9 @@ def test_what_fails_in_a_process_is_told_in_one_line(
 def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     for module in ("thot", "thot.alignment", "thot.common"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(UserError, match="align") as told:
-        found(PAIRS, Method.hmm, Symmetrisation.union)
-    golden(str(told.value))
+    with pytest.raises(UserError, match="align") as error:
+        find_links(PAIRS, Method.hmm, Symmetrisation.union)
+    golden(str(error.value))
 
 
 @pytest.mark.parametrize(

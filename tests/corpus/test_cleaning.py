@@ -149,38 +149,38 @@ def rows(sources: Iterable[str]) -> list[parts.Origin]:
 def test_no_source_stands_on_two_sides_and_nothing_is_lost(
     sources: list[str], dev: int, test: int, seed: int, tmp_path: Path
 ) -> None:
-    given, sizes = rows(sources), {"dev": dev, "test": test}
+    originals, sizes = rows(sources), {"dev": dev, "test": test}
     try:
-        counts = parts.write(given, tmp_path / "x", ("en", "de"), parts.FILE, sizes, seed)
+        counts = parts.write(originals, tmp_path / "x", ("en", "de"), parts.FILE, sizes, seed)
     except UserError as error:
         assert "enough" in str(error), str(error)  # noqa: PT017
-        assert len(given) <= dev + test
+        assert len(originals) <= dev + test
         assert list(tmp_path.iterdir()) == []
         return
-    found = {}
+    contents = {}
     for path in counts:
         header, *lines = path.read_text("utf-8").split("\n")[:-1]
         assert header == "en\tde\tfile\tcontext"
-        found[path.name.split(".")[1]] = lines
+        contents[path.name.split(".")[1]] = lines
         assert len(lines) == counts[path]
         path.unlink()
-    assert sorted(line for lines in found.values() for line in lines) == sorted(
-        f"{entry.source}\t{entry.target}\to\t" for entry, _ in given
+    assert sorted(line for lines in contents.values() for line in lines) == sorted(
+        f"{entry.source}\t{entry.target}\to\t" for entry, _ in originals
     )
-    assert len(found.get("dev", [])) <= dev
-    assert len(found.get("test", [])) <= test
-    keys = [{Entry(line.split("\t")[0], "", "", State.GOOD).key for line in lines} for lines in found.values()]
+    assert len(contents.get("dev", [])) <= dev
+    assert len(contents.get("test", [])) <= test
+    keys = [{Entry(line.split("\t")[0], "", "", State.GOOD).key for line in lines} for lines in contents.values()]
     assert sum(map(len, keys)) == len(set().union(*keys))
 
 
 def test_parts_have_the_sizes_asked_for_whatever_the_order(tmp_path: Path) -> None:
-    given = rows(f"text {number}" for number in range(500))
+    originals = rows(f"text {number}" for number in range(500))
     sizes = {"dev": 40, "test": 60}
-    first = parts.write(given, tmp_path / "x", ("en", "de"), parts.FILE, sizes, 1)
-    second = parts.write(given[::-1], tmp_path / "y", ("en", "de"), parts.FILE, sizes, 1)
-    other = parts.write(given, tmp_path / "z", ("en", "de"), parts.FILE, sizes, 2)
+    first = parts.write(originals, tmp_path / "x", ("en", "de"), parts.FILE, sizes, 1)
+    second = parts.write(originals[::-1], tmp_path / "y", ("en", "de"), parts.FILE, sizes, 1)
+    other = parts.write(originals, tmp_path / "z", ("en", "de"), parts.FILE, sizes, 2)
     assert list(first.values()) == list(second.values()) == [400, 40, 60]
-    sets = [[set(path.read_text("utf-8").split("\n")) for path in each] for each in (first, second, other)]
+    sets = [[set(path.read_text("utf-8").split("\n")) for path in paths] for paths in (first, second, other)]
     assert sets[0] == sets[1] != sets[2]
 
 

@@ -49,7 +49,7 @@ def test_the_order_of_the_pairs_does_not_matter() -> None:
     assert learn([blank]) == []
 
 
-def made(path: Path, text: str) -> Dictionary:
+def read_written(path: Path, text: str) -> Dictionary:
     path.write_text(text, "utf-8")
     return dictionary.read(path)
 
@@ -57,29 +57,29 @@ def made(path: Path, text: str) -> Dictionary:
 @pytest.mark.spec("D4")
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     entries = learn(PAIRS)
-    found = made(tmp_path / "words.tsv", "".join(f"{line}\n" for line in lines(entries)))
+    words = read_written(tmp_path / "words.tsv", "".join(f"{line}\n" for line in lines(entries)))
     assert (tmp_path / "words.tsv").read_text("utf-8").splitlines()[:2] == [
         "source\ttarget\tprobability\tcount",
         "The\tDas\t1\t1",
     ]
-    assert {each.source: found.translation(each.source) for each in entries} == {
+    assert {entry.source: words.translation(entry.source) for entry in entries} == {
         "The": "Das",
         "book": "Buch",
         "dog": "Hund",
         "house": "Haus",
         "the": "das",
     }
-    assert len(found) == 5
+    assert len(words) == 5
 
 
 @pytest.mark.spec("D3")
 def test_the_best_translation_is_the_most_probable_the_first_of_equal_ones(tmp_path: Path) -> None:
-    found = made(tmp_path / "words.tsv", "a\tb\t0.2\na\tc\t0.4\na\td\t0.4\n\nx\ty\nx\tz\n")
-    assert (found.translation("a"), found.translation("x"), found.translation("b")) == ("c", "y", None)
+    words = read_written(tmp_path / "words.tsv", "a\tb\t0.2\na\tc\t0.4\na\td\t0.4\n\nx\ty\nx\tz\n")
+    assert (words.translation("a"), words.translation("x"), words.translation("b")) == ("c", "y", None)
     generator = random.Random(3)
     entries = [Entry("w", f"t{n}", generator.choice([0.1, 0.2, 0.3])) for n in range(20)]
-    assert Dictionary(entries).translation("w") == max(entries, key=lambda each: each.probability).target
-    assert Counter(each.probability for each in entries)[0.3] > 1
+    assert Dictionary(entries).translation("w") == max(entries, key=lambda entry: entry.probability).target
+    assert Counter(entry.probability for entry in entries)[0.3] > 1
 
 
 @pytest.mark.spec("D3")
@@ -96,8 +96,8 @@ def test_a_word_of_the_user_overrides_it_with_capitals_and_punctuation() -> None
         [Entry("Dog", "Hund"), Entry("dog", "Hund"), Entry("dog.", "Hund."), Entry("polish", "polieren")]
     )
     both = counted.overridden(Dictionary([Entry("dog", "Köter"), Entry("Polish", "polnisch")]))
-    every = {word: both.translation(word) for word in ("dog", "Dog", "DOG", "dog.", "Dog,", "polish", "Polish")}
-    assert every == {
+    translations = {word: both.translation(word) for word in ("dog", "Dog", "DOG", "dog.", "Dog,", "polish", "Polish")}
+    assert translations == {
         "dog": "Köter",
         "Dog": "Köter",
         "DOG": "KÖTER",
@@ -134,7 +134,7 @@ def test_a_word_of_the_user_overrides_it_with_capitals_and_punctuation() -> None
     ],
 )
 def test_capitals_and_punctuation_are_those_of_the_word(word: str, translation: str | None) -> None:
-    known = {
+    entries = {
         "dog": "Hund",
         "eat": "essen",
         "Polish": "polnisch",
@@ -144,15 +144,15 @@ def test_capitals_and_punctuation_are_those_of_the_word(word: str, translation: 
         "I": "ich",
         "a.m.": "vormittags",
     }
-    assert Dictionary(Entry(*each) for each in known.items()).translation(word) == translation
+    assert Dictionary(Entry(*entry) for entry in entries.items()).translation(word) == translation
 
 
 def test_words_are_read_as_texts_are(tmp_path: Path) -> None:
-    found = made(tmp_path / "words.tsv", "\ufeffSource\tTarget\r\n Cafe\u0301 \t ein Kaffee \r\n")
-    assert found.translation("Café") == "ein Kaffee"
-    assert len(found) == 1
-    assert made(tmp_path / "words.tsv", "source\tQuelle\n").translation("source") == "Quelle"
-    assert len(made(tmp_path / "words.tsv", "")) == 0
+    words = read_written(tmp_path / "words.tsv", "\ufeffSource\tTarget\r\n Cafe\u0301 \t ein Kaffee \r\n")
+    assert words.translation("Café") == "ein Kaffee"
+    assert len(words) == 1
+    assert read_written(tmp_path / "words.tsv", "source\tQuelle\n").translation("source") == "Quelle"
+    assert len(read_written(tmp_path / "words.tsv", "")) == 0
 
 
 @pytest.mark.parametrize(
@@ -172,5 +172,5 @@ def test_words_are_read_as_texts_are(tmp_path: Path) -> None:
 )
 def test_a_line_that_is_none_is_told(line: str, tmp_path: Path, golden: Golden) -> None:
     with pytest.raises(UserError, match=r"words\.tsv:3: expected") as raised:
-        made(tmp_path / "words.tsv", f"source\ttarget\nx\ty\n{line}\n")
+        read_written(tmp_path / "words.tsv", f"source\ttarget\nx\ty\n{line}\n")
     golden(str(raised.value).replace(str(tmp_path), "FOLDER"))

@@ -85,9 +85,9 @@ def test_pairs_are_a_stream(tmp_path: Path) -> None:
 
 def test_sides_come_some_pairs_at_a_time() -> None:
     pairs = [Pair(f"a{number}", f"A{number}") for number in range(5)]
-    found = list(sides(iter(pairs), 2))
-    assert [len(sources) for sources, _ in found] == [2, 2, 1]
-    assert [Pair(*pair) for block in found for pair in zip(*block, strict=True)] == pairs
+    blocks = list(sides(iter(pairs), 2))
+    assert [len(sources) for sources, _ in blocks] == [2, 2, 1]
+    assert [Pair(*pair) for block in blocks for pair in zip(*block, strict=True)] == pairs
     assert list(sides([], 2)) == []
 
 
@@ -113,8 +113,8 @@ def test_unequal_numbers_of_links_are_told(tmp_path: Path, lines: int) -> None:
     (tmp_path / "corpus.en-de.align").write_text("0-0\n" * lines)
     with pytest.raises(UserError) as error:
         list(read_aligned(prefix, "en", "de"))
-    told = f"{prefix}.en-de.align has {lines} lines, {prefix} has 2 pairs; every pair needs its links"
-    assert str(error.value) == told
+    message = f"{prefix}.en-de.align has {lines} lines, {prefix} has 2 pairs; every pair needs its links"
+    assert str(error.value) == message
 
 
 def test_missing_links_are_told(tmp_path: Path, golden: Golden) -> None:

@@ -55,9 +55,9 @@ def test_one_array_for_all_lines(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("form", ["npz", "safetensors"])
 def test_an_array_for_each_line_with_as_many_regions_as_it_has(tmp_path: Path, form: str) -> None:
     file = FeatureFile(write(tmp_path, form, PARTS))
-    assert [each.shape for each in file] == [(3, 2), (1, 2), (0, 2), (2, 2)]
-    for found, expected in zip(file, PARTS, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    assert [regions.shape for regions in file] == [(3, 2), (1, 2), (0, 2), (2, 2)]
+    for array, expected in zip(file, PARTS, strict=True):
+        np.testing.assert_array_equal(array, expected)
 
 
 @pytest.mark.spec("C12")
@@ -93,14 +93,14 @@ WRONG: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("array", "told"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
-def test_what_is_no_such_file_is_told(tmp_path: Path, array: Any, told: str) -> None:
+@pytest.mark.parametrize(("array", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
+def test_what_is_no_such_file_is_told(tmp_path: Path, array: Any, message: str) -> None:
     path = tmp_path / "wrong.npy"
     np.save(path, array)
     with pytest.raises(UserError) as raised:
         list(FeatureFile(path))
     assert str(raised.value).startswith(str(path))
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_suffix_that_is_not_so_is_told(tmp_path: Path) -> None:
@@ -110,14 +110,14 @@ def test_a_suffix_that_is_not_so_is_told(tmp_path: Path) -> None:
     (tmp_path / "many.npz").rename(tmp_path / "many.npy")
     with zipfile.ZipFile(tmp_path / "raw.npz", "w") as archive:
         archive.writestr("0", b"text")
-    for name, told in (
+    for name, message in (
         ("one.npz", "it is one array: name it .npy"),
         ("many.npy", "expected an array, found NpzFile"),
         ("raw.npz", "expected an array, found bytes"),
     ):
         with pytest.raises(UserError) as raised:
             FeatureFile(tmp_path / name)
-        assert str(raised.value) == f"{tmp_path / name}: not a sound file of arrays ({told})"
+        assert str(raised.value) == f"{tmp_path / name}: not a sound file of arrays ({message})"
 
 
 def test_faults_are_told_by_line(tmp_path: Path, golden: Golden) -> None:
@@ -159,10 +159,10 @@ def test_faults_are_told_by_line(tmp_path: Path, golden: Golden) -> None:
     golden(str(raised.value))
     for name in ("d.npy", "d.npz", "d.safetensors"):
         (tmp_path / name).write_bytes(b"no arrays")
-        with pytest.raises(UserError, match=f"{name}:") as told:
+        with pytest.raises(UserError, match=f"{name}:") as error:
             FeatureFile(tmp_path / name)
-        golden(str(told.value))
-        assert "pickle" not in str(told.value)
+        golden(str(error.value))
+        assert "pickle" not in str(error.value)
         with pytest.raises(UserError, match=f"no{name}:") as raised:
             FeatureFile(tmp_path / f"no{name}")
         golden(str(raised.value))
@@ -181,8 +181,8 @@ def test_a_damaged_description_is_told(tmp_path: Path, text: str) -> None:
 def test_what_a_user_gives_is_an_array_or_the_name_of_one(tmp_path: Path, golden: Golden) -> None:
     source = FeatureSource("image", 2)
     np.save(tmp_path / "one.npy", WHOLE[0])
-    for given in (WHOLE[0], str(tmp_path / "one.npy"), tmp_path / "one.npy"):
-        np.testing.assert_array_equal(source.read(given), WHOLE[0])
+    for value in (WHOLE[0], str(tmp_path / "one.npy"), tmp_path / "one.npy"):
+        np.testing.assert_array_equal(source.read(value), WHOLE[0])
     np.testing.assert_array_equal(source.read(WHOLE[0, 0]), WHOLE[0, :1])
     for nothing in ("", " ", WHOLE[2]):
         assert source.read(nothing).shape == (0, 2)
@@ -230,7 +230,7 @@ TEXT = TextConfig.model_validate({"source": SIDE, "target": SIDE})
 @pytest.mark.parametrize("form", ["npy", "npz", "safetensors"])
 def test_batches_have_the_arrays_of_their_lines(tmp_path: Path, form: str) -> None:
     data = Dataset.prepare(corpus(tmp_path, form), TEXT, 1, tmp_path / "run")
-    assert [(each.name, type(each).__name__) for each in data.sources] == [
+    assert [(source.name, type(source).__name__) for source in data.sources] == [
         ("a", "Language"),
         ("image", "FeatureSource"),
     ]
@@ -280,7 +280,7 @@ def test_source_dropout_hides_arrays_too(tmp_path: Path) -> None:
 def test_the_development_examples_have_theirs(tmp_path: Path) -> None:
     config = corpus(tmp_path)
     examples = list(read_examples(config.dev, config.source, config.target, config.features))
-    assert [each.sources[0] for each in examples] == ["x", "x x", "x x x", "x x x x"]
+    assert [example.sources[0] for example in examples] == ["x", "x x", "x x x", "x x x x"]
     np.testing.assert_array_equal(np.asarray(examples[3].sources[1]), WHOLE[3])
 
 

@@ -23,5 +23,5 @@ def test_the_shortest_and_the_longest_of_several_sides_decide() -> None:
 
 def test_a_report_is_one_line() -> None:
     assert str(Report(1234, 1234, 0, 0, 0)) == "1,234 of 1,234 pairs"
-    told = "4 of 10 pairs (left out: 1 with an empty side, 2 too long, 3 of unlike lengths)"
-    assert str(Report(10, 4, 1, 2, 3)) == told
+    line = "4 of 10 pairs (left out: 1 with an empty side, 2 too long, 3 of unlike lengths)"
+    assert str(Report(10, 4, 1, 2, 3)) == line

@@ -21,14 +21,14 @@ from tests import written
 from tests.golden import Golden
 
 PAIRS = [("a house", "ein Haus"), ('"quoted", & <b>bold</b>', "„zitiert“, & <b>fett</b>"), ("100 %", "100 % \\n")]
-each = pytest.mark.parametrize("name", written.WRITERS)
+each_format = pytest.mark.parametrize("name", written.WRITERS)
 
 
 def test_every_format_is_written_here() -> None:
     assert {Path(name).suffix for name in written.WRITERS} == set(FORMATS)
 
 
-@each
+@each_format
 def test_the_pairs_come_back_by_the_names_of_their_languages(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, PAIRS)
     assert list(formats.texts(path, ("en", "de"))) == PAIRS
@@ -43,16 +43,16 @@ def test_what_is_packed_is_read_under_both_names(name: str, tmp_path: Path) -> N
     assert list(formats.texts(path.removesuffix(".gz"), ("en", "de"))) == PAIRS
 
 
-@each
+@each_format
 def test_which_languages_there_are_is_found(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, PAIRS)
-    found = formats.languages(path)
-    assert [each.partition("-")[0] for each in found.names] == ["en", "de"]
+    languages = formats.languages(path)
+    assert [language.partition("-")[0] for language in languages.names] == ["en", "de"]
     assert formats.languages(path, ("de", "en")).names == ("de", "en")
-    assert list(formats.texts(path, found.names)) == PAIRS
+    assert list(formats.texts(path, languages.names)) == PAIRS
 
 
-@each
+@each_format
 def test_a_language_that_is_not_there_is_told(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, PAIRS)
     for read in (formats.texts, formats.languages):
@@ -61,12 +61,12 @@ def test_a_language_that_is_not_there_is_told(name: str, tmp_path: Path) -> None
         assert "\n" not in str(raised.value)
 
 
-@each
+@each_format
 def test_no_pairs_are_no_pairs(name: str, tmp_path: Path) -> None:
     assert list(formats.texts(written.write(tmp_path, name, []), ("en", "de"))) == []
 
 
-@each
+@each_format
 def test_a_file_that_is_missing_or_a_folder_is_told(name: str, tmp_path: Path) -> None:
     if name == "x.parquet":
         pytest.importorskip("pyarrow")
@@ -77,7 +77,7 @@ def test_a_file_that_is_missing_or_a_folder_is_told(name: str, tmp_path: Path) -
         (tmp_path / name).mkdir(exist_ok=True)
 
 
-@each
+@each_format
 def test_of_a_long_text_comes_the_beginning(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, [("x" * (LONGEST_TEXT + 50), "y")])
     assert list(formats.texts(path, ("en", "de"))) == [("x" * (LONGEST_TEXT + 1), "y")]
@@ -89,7 +89,7 @@ TEXT = st.text(
 )
 
 
-@each
+@each_format
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(pairs=st.lists(st.tuples(TEXT, TEXT), max_size=4))
 def test_any_text_comes_back(name: str, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def fault(read: Callable[[str, tuple[str, str]], Iterable[object]], path: Path) 
     return None
 
 
-@each
+@each_format
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_any_damage_is_read_or_told_in_one_line(name: str, data: st.DataObject, tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_any_damage_is_read_or_told_in_one_line(name: str, data: st.DataObject, 
     end = len(whole) if piece is None else data.draw(st.integers(begin, min(begin + 8, len(whole))))
     path.write_bytes(whole[:begin] + (piece or b"") + whole[end:])
     for read in (formats.texts, formats.languages):
-        told = fault(read, path)
-        assert told is None or PLACE.search(told), told
-        assert "\n" not in (told or "")
+        message = fault(read, path)
+        assert message is None or PLACE.search(message), message
+        assert "\n" not in (message or "")
     # in a file of columns, the end of a cell looks like any other part of it
     if piece is None and path.suffix not in (".tsv", ".csv") and fault(formats.texts, path) is None:
-        found = list(formats.texts(str(path), ("en", "de")))
-        assert found == PAIRS[: len(found)]
+        rows = list(formats.texts(str(path), ("en", "de")))
+        assert rows == PAIRS[: len(rows)]
 
 
 DAMAGED: list[tuple[str, bytes, str]] = [
@@ -242,8 +242,8 @@ def test_of_a_po_that_was_cut_anywhere_nothing_is_read_otherwise(tmp_path: Path)
     for end in range(len(whole)):
         path.write_bytes(whole[:end])
         if fault(formats.texts, path) is None:
-            found = list(formats.texts(str(path), ("en", "de")))
-            assert found == PAIRS[: len(found)]
+            rows = list(formats.texts(str(path), ("en", "de")))
+            assert rows == PAIRS[: len(rows)]
 
 
 def test_a_mo_has_contexts_and_plurals(tmp_path: Path) -> None:
@@ -288,8 +288,10 @@ def test_inline_codes_are_what_they_stand_for(tmp_path: Path) -> None:
 
 def xlf(*units: tuple[str, str]) -> str:
     """XLIFF 1.2 with these contents of source and target."""
-    each = (f"<trans-unit><source>{source}</source><target>{target}</target></trans-unit>" for source, target in units)
-    return f'<xliff><file source-language="en" target-language="de"><body>{"".join(each)}</body></file></xliff>'
+    elements = (
+        f"<trans-unit><source>{source}</source><target>{target}</target></trans-unit>" for source, target in units
+    )
+    return f'<xliff><file source-language="en" target-language="de"><body>{"".join(elements)}</body></file></xliff>'
 
 
 def test_codes_that_say_nothing_are_marked_alike_on_both_sides(tmp_path: Path) -> None:
@@ -333,7 +335,7 @@ def test_of_several_texts_of_a_language_each_is_a_unit(tmp_path: Path) -> None:
         [("en", "a"), ("de", "A"), ("de", ""), ("de", "AA")],
         [("en-US", "color"), ("en-GB", "colour"), ("de", "Farbe")],
     )
-    texts = "".join(f"<tu>{''.join(tuv.format(*each) for each in unit)}</tu>" for unit in units)
+    texts = "".join(f"<tu>{''.join(tuv.format(*text) for text in unit)}</tu>" for unit in units)
     (tmp_path / "x.tmx").write_text(f"<tmx><body>{texts}</body></tmx>")
     pairs = [("a", "A"), ("a", "AA"), ("color", "Farbe"), ("colour", "Farbe")]
     assert list(formats.texts(str(tmp_path / "x.tmx"), ("en", "de"))) == pairs
@@ -350,8 +352,8 @@ def test_a_state_of_xliff_may_be_fuzzy(tmp_path: Path) -> None:
         '<segment state="initial"><source>a</source><target>b</target></segment><segment><source>c</source></segment>'
     )
     (tmp_path / "x.xlf").write_text(f'<xliff srcLang="en" trgLang="de">{segments}</xliff>')
-    found = list(formats.read(str(tmp_path / "x.xlf"), ("en", "de")))
-    assert found == [TranslationUnit(("a", "b"), State.FUZZY), TranslationUnit(("c", ""))]
+    rows = list(formats.read(str(tmp_path / "x.xlf"), ("en", "de")))
+    assert rows == [TranslationUnit(("a", "b"), State.FUZZY), TranslationUnit(("c", ""))]
 
 
 APPROVALS = [
@@ -374,14 +376,14 @@ def test_what_is_not_approved_is_fuzzy_unless_it_has_a_state(
     (tmp_path / "x.xlf").write_text(
         f'<xliff><file source-language="en" target-language="de">{units}{later}</file></xliff>'
     )
-    states = [each.state for each in formats.read(str(tmp_path / "x.xlf"), ("en", "de"))]
+    states = [row.state for row in formats.read(str(tmp_path / "x.xlf"), ("en", "de"))]
     assert states == [expected, State.GOOD]
 
 
 def test_a_unit_of_many_languages_lacks_some(tmp_path: Path) -> None:
     tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
     units = [("en-GB", "a"), ("fr", "b"), ("de", "c")], [("fr", "d"), ("en-GB", "e")]
-    texts = "".join(f"<tu>{''.join(tuv.format(*each) for each in unit)}</tu>" for unit in units)
+    texts = "".join(f"<tu>{''.join(tuv.format(*text) for text in unit)}</tu>" for unit in units)
     (tmp_path / "x.tmx").write_text(f"<tmx><body>{texts}</body></tmx>")
     assert list(formats.texts(str(tmp_path / "x.tmx"), ("en", "de"))) == [("a", "c"), ("e", "")]
     with pytest.raises(UserError, match="which two"):
@@ -402,7 +404,7 @@ def test_files_of_keys_go_side_by_side(tmp_path: Path, golden: Golden) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "found", "places"),
+    ("names", "languages", "places"),
     [
         (("en", "de"), ("de-DE", "en_US"), (1, 0)),
         (("en-US", "en-GB"), ("en-GB", "en-US"), (1, 0)),
@@ -416,9 +418,9 @@ def test_files_of_keys_go_side_by_side(tmp_path: Path, golden: Golden) -> None:
     ],
 )
 def test_a_name_means_a_language(
-    names: tuple[str, ...], found: tuple[str, ...], places: tuple[int | None, ...]
+    names: tuple[str, ...], languages: tuple[str, ...], places: tuple[int | None, ...]
 ) -> None:
-    assert match(names, found) == places
+    assert match(names, languages) == places
 
 
 def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,26 +27,26 @@ def test_a_file_has_terms_with_their_forms(tmp_path: Path) -> None:
 def test_a_line_without_a_term_is_told(tmp_path: Path, golden: Golden, text: str) -> None:
     path = tmp_path / "terms.tsv"
     path.write_text(f"printer\tDrucker\n{text}\n", "utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         read(path)
-    golden(str(told.value).replace(str(tmp_path), "."))
+    golden(str(error.value).replace(str(tmp_path), "."))
 
 
 def test_a_table_of_probabilities_is_no_glossary(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "dictionary.tsv"
     path.write_text("source\ttarget\tprobability\tcount\nprinter\tDrucker\t1.0\t7\n", "utf-8")
     for reading in (read, read_kept):
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as error:
             reading(path)
-        golden(str(told.value).replace(str(tmp_path), "."))
+        golden(str(error.value).replace(str(tmp_path), "."))
 
 
 def test_a_list_of_terms_to_keep_has_no_translations(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "kept.txt"
     path.write_text("GNU\nprinter\tDrucker\n", "utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as error:
         read_kept(path)
-    golden(str(told.value).replace(str(tmp_path), "."))
+    golden(str(error.value).replace(str(tmp_path), "."))
 
 
 def test_a_csv_has_terms_between_commas(tmp_path: Path, golden: Golden) -> None:
@@ -55,9 +55,9 @@ def test_a_csv_has_terms_between_commas(tmp_path: Path, golden: Golden) -> None:
     assert read(path).terms == (Term("print, queue", ("Warteschlange", "Schlange", "Queue")), Term("GNU"))
     for wrong, name in (("printer;Drucker", "semicolons"), ("house\tHaus", "tabs"), (",Drucker", "no term")):
         path.write_text(f"GNU\n{wrong}\n", "utf-8")
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as error:
             read(path)
-        golden(str(told.value).replace(str(tmp_path), "."), name)
+        golden(str(error.value).replace(str(tmp_path), "."), name)
 
 
 def test_the_ending_of_a_csv_may_be_in_capitals(tmp_path: Path) -> None:

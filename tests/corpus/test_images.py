@@ -48,8 +48,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def network(name: str) -> Any:
     timm, _ = library()
     torch.manual_seed(1)
-    found: torch.nn.Module = timm.create_model(name, pretrained=False)
-    return found.eval()
+    model: torch.nn.Module = timm.create_model(name, pretrained=False)
+    return model.eval()
 
 
 def prepared(path: Path, size: int = 160) -> torch.Tensor:
@@ -77,23 +77,23 @@ def test_regions_are_the_places_of_the_last_map(place: Path) -> None:
     paths = seen(place)
     assert [path.name for path in paths] == ["a.jpg", "b.png", "c.gif", "d.png"]
     frozen = Network("timm:test_resnet", place / "test_resnet.safetensors", CPU)
-    found = frozen(paths)
+    regions = frozen(paths)
     with torch.inference_mode():
         maps = network("test_resnet").forward_features(torch.stack([prepared(path) for path in paths]))
-    assert found.shape == (4, 25, 96)
+    assert regions.shape == (4, 25, 96)
     for row in range(5):
         for column in range(5):
             expected = maps[:, :, row, column].numpy()
-            np.testing.assert_allclose(found[:, 5 * row + column], expected, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(frozen(paths[2:3])[0], found[2], rtol=1e-3, atol=1e-4)  # whatever else is in the batch
+            np.testing.assert_allclose(regions[:, 5 * row + column], expected, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(frozen(paths[2:3])[0], regions[2], rtol=1e-3, atol=1e-4)  # whatever else is in the batch
 
 
 @pytest.mark.spec("C11")
 def test_global_is_the_vector_before_the_classifier(place: Path) -> None:
     paths = seen(place)
-    found = Network("timm:test_resnet", place / "test_resnet.pth", CPU, layer="global")(paths)
+    vectors = Network("timm:test_resnet", place / "test_resnet.pth", CPU, layer="global")(paths)
     regions = Network("timm:test_resnet", place / "test_resnet.pth", CPU)(paths)
-    np.testing.assert_allclose(found, regions.mean(1), rtol=1e-4, atol=1e-5)  # a ResNet pools
+    np.testing.assert_allclose(vectors, regions.mean(1), rtol=1e-4, atol=1e-5)  # a ResNet pools
 
 
 @pytest.mark.spec("C11")
@@ -114,10 +114,10 @@ def test_vgg_has_the_regions_and_the_vector_of_the_papers(monkeypatch: pytest.Mo
     neither numbers nor weights, of which there are 138 million.
     """
     with torch.device("meta") as nowhere:
-        vgg, asked = network("vgg16"), torch.zeros(2, 3, 224, 224)
+        vgg, pixels = network("vgg16"), torch.zeros(2, 3, 224, 224)
     monkeypatch.setattr("dragoman.corpus.images._loaded", lambda *_: vgg)
-    regions = Network("timm:vgg16", None, nowhere, stage=-2)._regions(asked)
-    whole = Network("timm:vgg16", None, nowhere, layer="global")._global(asked)
+    regions = Network("timm:vgg16", None, nowhere, stage=-2)._regions(pixels)
+    whole = Network("timm:vgg16", None, nowhere, layer="global")._global(pixels)
     assert (regions.shape, whole.shape) == ((2, 196, 512), (2, 4096))
 
 
@@ -138,59 +138,61 @@ def test_the_command_writes_an_array_in_the_order_of_the_list(place: Path) -> No
     shell.write("list", "\n \nd.png\n\na.jpg\n")  # two in the first batch
     done = shell("features", "seen", "-o", "some.npy", *rest, "--list", "list", "--batch", "2")
     assert "some.npy: 2 images (3 lines without), 25 regions of 96 numbers each" in done.err
-    some = np.load(place / "some.npy")
-    assert not some[[0, 1, 3]].any()
-    np.testing.assert_allclose(some[[2, 4]], written[:2], rtol=1e-3, atol=1e-4)
+    listed = np.load(place / "some.npy")
+    assert not listed[[0, 1, 3]].any()
+    np.testing.assert_allclose(listed[[2, 4]], written[:2], rtol=1e-3, atol=1e-4)
     assert shell("features", "seen", "-o", "all.npy", *rest, "--layer", "global").code == 0
     assert np.load(place / "all.npy").shape == (4, 96)
 
 
 def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = Shell(place)
-    known = ("--model", "timm:test_resnet", "--weights", "test_resnet.safetensors")
+    options = ("--model", "timm:test_resnet", "--weights", "test_resnet.safetensors")
     seen = ("features", "seen", "-o", "bad.npy")
     assert "did you mean 'vgg16'" in shell.fails(*seen, "--model", "timm:vgg166")
     assert shell.fails(*seen, "--model", "vgg16").startswith("--model vgg16: unknown network, expected timm:NAME")
-    assert shell.fails(*seen, *known[:3], "nowhere.pth") == "nowhere.pth: no such file"
+    assert shell.fails(*seen, *options[:3], "nowhere.pth") == "nowhere.pth: no such file"
     other = ("--weights", "test_vit.safetensors")
-    assert shell.fails(*seen, *known[:2], *other).startswith(
+    assert shell.fails(*seen, *options[:2], *other).startswith(
         "test_vit.safetensors: not the weights of timm:test_resnet"
     )
     shell.write("broken.pth", "nothing")
-    assert shell.fails(*seen, *known[:3], "broken.pth").startswith("broken.pth: not the weights of timm:test_resnet")
-    assert shell.fails("features", "nowhere", "-o", "bad.npy", *known) == "nowhere: no such folder"
-    assert shell.fails("features", ".", "-o", "bad.npy", *known) == ".: no images"
-    assert shell.fails("features", "seen", "-o", "bad.txt", *known) == "bad.txt: expected the name of a .npy file"
+    assert shell.fails(*seen, *options[:3], "broken.pth").startswith("broken.pth: not the weights of timm:test_resnet")
+    assert shell.fails("features", "nowhere", "-o", "bad.npy", *options) == "nowhere: no such folder"
+    assert shell.fails("features", ".", "-o", "bad.npy", *options) == ".: no images"
+    assert shell.fails("features", "seen", "-o", "bad.txt", *options) == "bad.txt: expected the name of a .npy file"
     shell.write("list", "\n")
-    assert shell.fails(*seen, *known, "--list", "list") == "list: no images"
+    assert shell.fails(*seen, *options, "--list", "list") == "list: no images"
     shell.write("list", "a.jpg\nz.jpg\n")
-    assert shell.fails(*seen, *known, "--list", "list") == "list:2: seen/z.jpg: no such file"
+    assert shell.fails(*seen, *options, "--list", "list") == "list:2: seen/z.jpg: no such file"
     shell.write("list", "a.jpg\nnotes.txt\n")
-    outcome = shell(*seen, *known, "--list", "list", "--batch", "1")
+    outcome = shell(*seen, *options, "--list", "list", "--batch", "1")
     assert outcome.code == 1
     assert "seen/notes.txt: cannot be read as an image" in outcome.err
     broken = bytearray((place / "seen" / "b.png").read_bytes())
     broken[40:60] = bytes(20)
     (place / "bad").mkdir()
     (place / "bad" / "broken.png").write_bytes(broken)
-    assert "bad/broken.png: cannot be read as an image" in shell("features", "bad", "-o", "bad.npy", *known).err
+    assert "bad/broken.png: cannot be read as an image" in shell("features", "bad", "-o", "bad.npy", *options).err
     monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 10)
-    assert "seen/a.jpg: cannot be read as an image (Image size" in shell(*seen, *known).err
+    assert "seen/a.jpg: cannot be read as an image (Image size" in shell(*seen, *options).err
     monkeypatch.undo()
-    assert shell.refuses(*seen, *known, "--layer", "global", "--stage", "-2").startswith("usage: --stage cannot be com")
+    assert shell.refuses(*seen, *options, "--layer", "global", "--stage", "-2").startswith(
+        "usage: --stage cannot be com"
+    )
     assert not (place / "bad.npy").exists()  # nor a part of it
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("timm.create_model", refuse)
-    told = shell.fails(*seen, *known[:2])
-    assert told.startswith("timm:test_resnet: its weights cannot be downloaded (offline); name a file of them with")
+    message = shell.fails(*seen, *options[:2])
+    assert message.startswith("timm:test_resnet: its weights cannot be downloaded (offline); name a file of them with")
     monkeypatch.setattr("dragoman.corpus.images.import_module", missing)
-    assert "pip install -c constraints.txt -e '.[images]'" in shell.fails(*seen, *known)
+    assert "pip install -c constraints.txt -e '.[images]'" in shell.fails(*seen, *options)
 
 
 def test_a_torchvision_for_another_torch_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.corpus.images.import_module", unfit)
-    told = Shell(place).fails("features", "seen", "-o", "bad.npy", "--model", "timm:test_resnet")
-    assert told.startswith("torchvision does not fit this torch (operator torchvision::nms does not exist); install")
+    message = Shell(place).fails("features", "seen", "-o", "bad.npy", "--model", "timm:test_resnet")
+    assert message.startswith("torchvision does not fit this torch (operator torchvision::nms does not exist); install")
 
 
 def unfit(name: str) -> None:

@@ -57,7 +57,7 @@ def test_languages_are_read_from_names(source: str, target: str, expected: tuple
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "row", "columns", "told"),
+    ("name", "first", "row", "columns", "message"),
     [
         ("x.tsv", "en\tde\n", "{}\t{}\n", (), "line 1 is a header and no pair, columns en, de"),
         ("x.csv", "id,de,en\n", '1,"{1}",{0}\n', ("en", "de"), "line 1 is a header and no pair, columns en, de"),
@@ -67,7 +67,7 @@ def test_languages_are_read_from_names(source: str, target: str, expected: tuple
 )
 @pytest.mark.parametrize("dev", [True, False])
 def test_the_languages_of_a_file_of_columns_are_told(
-    name: str, first: str, row: str, columns: tuple[str, ...], told: str, dev: bool, tmp_path: Path
+    name: str, first: str, row: str, columns: tuple[str, ...], message: str, dev: bool, tmp_path: Path
 ) -> None:
     pairs = [Pair(f"number {number}", f"Zahl {number}") for number in range(60)]
     text = (first + "".join(row.format(*pair) for pair in pairs)).encode()
@@ -75,13 +75,13 @@ def test_the_languages_of_a_file_of_columns_are_told(
         (tmp_path / f"{part}.{name}").write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     path, config = tmp_path / f"train.{name}", tmp_path / "c.yaml"
     about = initialise.initialise(path, None, config, None, columns)
-    assert about[-2] == f"{path}: {told}"
+    assert about[-2] == f"{path}: {message}"
     assert " pairs are few" in about[-1]
     assert about[0].startswith("60 pairs" if dev else "57 pairs")
     data = checks.load_config(config).data
     assert (*data.source, data.target) == ("en", "de")
-    found = [*read_pairs(data.train, "en", "de"), *(read_pairs(data.dev, "en", "de") if not dev else ())]
-    assert sorted(found) == sorted(pairs)
+    read = [*read_pairs(data.train, "en", "de"), *(read_pairs(data.dev, "en", "de") if not dev else ())]
+    assert sorted(read) == sorted(pairs)
     assert data.dev == str(tmp_path / f"dev.{name}" if dev else tmp_path / "c-data" / "dev")
 
 
@@ -115,8 +115,8 @@ def test_development_pairs_beside_the_files_are_found(dev: str, tmp_path: Path) 
     for name in (train, dev):
         write(tmp_path / name, ["one two"] * 30, ["un deux"] * 30)
     config = tmp_path / "c.yaml"
-    told = initialise.initialise(tmp_path / f"{train}.en", tmp_path / f"{train}.fr", config, None)
-    assert told[1] == f"training pairs: {tmp_path / train}; development pairs: {tmp_path / dev}"
+    notes = initialise.initialise(tmp_path / f"{train}.en", tmp_path / f"{train}.fr", config, None)
+    assert notes[1] == f"training pairs: {tmp_path / train}; development pairs: {tmp_path / dev}"
     data = checks.load_config(config).data
     assert (data.train, data.dev) == ((str(tmp_path / train),), str(tmp_path / dev))
     assert not (tmp_path / "c-data").exists()
@@ -128,11 +128,11 @@ def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "all.tsv.gz", "wt", encoding="utf-8") as file:
         file.writelines(f"{source}\t{source} too {number}\n" for number, source in enumerate(sources))
     config = tmp_path / "c.yaml"
-    told = initialise.initialise(tmp_path / "all.tsv.gz", None, config, None)
+    notes = initialise.initialise(tmp_path / "all.tsv.gz", None, config, None)
     data = checks.load_config(config).data
     train, dev = (list(read_pairs(where, data.source[0], data.target)) for where in (data.train[0], data.dev))
     assert data.dev == str(tmp_path / "c-data" / "dev")
-    assert told[1].endswith(f": {len(dev)} pairs set aside in {data.dev}")
+    assert notes[1].endswith(f": {len(dev)} pairs set aside in {data.dev}")
     assert len(train) + len(dev) == 400
     assert 5 <= len(dev) <= 40
     assert not {pair.source for pair in train} & {pair.source for pair in dev}
@@ -155,9 +155,9 @@ def test_spans_that_both_sides_share_are_protected(tmp_path: Path, lines: list[s
     write(tmp_path / "dev", ["one"], ["eins"])
     for options, expected in ((InitOptions(), kinds), (InitOptions(memory=True), ())):
         config = tmp_path / f"{options.memory}.yaml"
-        told = initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None, options=options)
-        assert tuple(each.kind for each in checks.load_config(config).text.protect) == expected
-        assert ("the same placeholders and tags on both sides" in told[0]) == bool(kinds)
+        notes = initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None, options=options)
+        assert tuple(protection.kind for protection in checks.load_config(config).text.protect) == expected
+        assert ("the same placeholders and tags on both sides" in notes[0]) == bool(kinds)
 
 
 def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
         (tmp_path / folder / f"train.{suffix}").write_text("one\n" * 30, encoding="utf-8")
     write(tmp_path / "mine", ["one"], ["un"])
     config, dev = tmp_path / "c.yaml", str(tmp_path / "mine")
-    told = initialise.initialise(tmp_path / "a" / "train.en", tmp_path / "b" / "train.fr", config, dev)
-    assert told[1] == f"30 pairs copied to {tmp_path / 'c-data' / 'train'}; development pairs: {dev}"
+    notes = initialise.initialise(tmp_path / "a" / "train.en", tmp_path / "b" / "train.fr", config, dev)
+    assert notes[1] == f"30 pairs copied to {tmp_path / 'c-data' / 'train'}; development pairs: {dev}"
     assert checks.load_config(config).data.dev == dev
 
 
@@ -227,9 +227,9 @@ def test_editors_find_the_schema_that_the_configuration_fits(tmp_path: Path) -> 
         config = tmp_path / name
         initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None)
         first, *_ = text = config.read_text(encoding="utf-8").splitlines()
-        found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
-        assert found
-        schema = (tmp_path / found[1]).read_text(encoding="utf-8")
+        match = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+        assert match
+        schema = (tmp_path / match[1]).read_text(encoding="utf-8")
         assert schema == document.schema()
         validator(schema).validate(yaml.read("\n".join(text), name).value)
 
@@ -307,8 +307,8 @@ def test_chrf_decides_where_pairs_are_few(pairs: int, kinds: list[str]) -> None:
 
 def test_few_epochs_need_little_dropout_and_a_rate_that_falls_over_all_of_them() -> None:
     usual, many, few = (choose(CORPUS, sample(), "r", InitOptions(epochs=epochs)) for epochs in (None, 50, 3))
-    assert [each.training.epochs for each in (usual, many, few)] == [60, 50, 3]
-    assert [each.training.schedule.kind for each in (usual, many, few)] == ["plateau", "cosine", "cosine"]
+    assert [choice.training.epochs for choice in (usual, many, few)] == [60, 50, 3]
+    assert [choice.training.schedule.kind for choice in (usual, many, few)] == ["plateau", "cosine", "cosine"]
     assert usual.model == many.model
     for config in (few, many):
         dropouts = [config.model.embedding.dropout]
@@ -351,8 +351,8 @@ def half_translated(folder: Path) -> Path:
 
 def test_what_is_not_translated_is_neither_set_aside_nor_judged_by(tmp_path: Path, golden: Golden) -> None:
     config = tmp_path / "c.yaml"
-    told = initialise.initialise(half_translated(tmp_path), None, config, None, ("en", "de"))
-    golden("\n".join(told).replace(str(tmp_path), "."))
+    notes = initialise.initialise(half_translated(tmp_path), None, config, None, ("en", "de"))
+    golden("\n".join(notes).replace(str(tmp_path), "."))
     data = checks.load_config(config).data
     train, dev = (list(read_pairs(where, "en", "de")) for where in (data.train[0], data.dev))
     assert all(source.strip() and target.strip() for source, target in train + dev)
@@ -363,8 +363,8 @@ def test_what_is_not_translated_is_neither_set_aside_nor_judged_by(tmp_path: Pat
 
 def test_development_pairs_of_the_user_with_a_blank_side_are_not_judged_by(tmp_path: Path, golden: Golden) -> None:
     path = half_translated(tmp_path)
-    told = initialise.initialise(path, None, tmp_path / "c.yaml", str(path), ("en", "de"))
-    assert told[0].startswith("199 pairs (and 101 with an empty side) of natural text")
+    notes = initialise.initialise(path, None, tmp_path / "c.yaml", str(path), ("en", "de"))
+    assert notes[0].startswith("199 pairs (and 101 with an empty side) of natural text")
     judged = read_development(str(path), ("en",), "de")
     golden(str(judged.report))
     assert len(judged.examples) == 199
@@ -385,5 +385,5 @@ def test_files_of_keys_are_copied_as_texts(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps({f"k{number}": f"{word} {number}" for number in range(40)}))
     initialise.initialise(tmp_path / "en.json", tmp_path / "de.json", tmp_path / "c.yaml", None)
     data = checks.load_config(tmp_path / "c.yaml").data
-    found = [pair for place in (data.train[0], data.dev) for pair in read_pairs(place, "en", "de")]
-    assert sorted(found) == sorted(Pair(f"Message {number}", f"Meldung {number}") for number in range(40))
+    pairs = [pair for place in (data.train[0], data.dev) for pair in read_pairs(place, "en", "de")]
+    assert sorted(pairs) == sorted(Pair(f"Message {number}", f"Meldung {number}") for number in range(40))

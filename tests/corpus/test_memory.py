@@ -34,11 +34,11 @@ def similarity(one: str, other: str) -> float:
 def test_matches_are_those_of_brute_force(sources: list[str], query: str, count: int) -> None:
     distinct = list(dict.fromkeys(sources))
     pairs = [(source, f"t{number}") for number, source in enumerate(distinct)]
-    found = nearest(pairs, threshold=0.3, count=count).matches(query)
+    matches = nearest(pairs, threshold=0.3, count=count).matches(query)
     scored = [(similarity(query, source), -number) for number, source in enumerate(distinct)]
-    best = sorted((each for each in scored if each[0] >= 0.3), reverse=True)[:count]
-    assert [each.translation for each in found] == [f"t{-number}" for _, number in best]
-    assert [each.score for each in found] == pytest.approx([score for score, _ in best])
+    best = sorted((match for match in scored if match[0] >= 0.3), reverse=True)[:count]
+    assert [match.translation for match in matches] == [f"t{-number}" for _, number in best]
+    assert [match.score for match in matches] == pytest.approx([score for score, _ in best])
 
 
 def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,24 +47,24 @@ def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.Monk
     draw = random.Random(1)
     names = [f"w{draw.randrange(300)}" for _ in range(300)]
     texts = list(dict.fromkeys(" ".join(draw.choices(names, k=draw.randint(2, 9))) for _ in range(2000)))
-    found = nearest([(text, text) for text in texts], threshold=0.01)
+    index = nearest([(text, text) for text in texts], threshold=0.01)
     queries = [" ".join(draw.choices(names, k=4)) for _ in range(60)]
     best = [max(similarity(query, text) for text in texts) for query in queries]
-    scores = [found.matches(query)[0].score for query in queries]
+    scores = [index.matches(query)[0].score for query in queries]
     assert sum(score == pytest.approx(wanted) for score, wanted in zip(scores, best, strict=True)) >= 57
 
 
 def test_white_space_around_a_source_does_not_count() -> None:
-    found = nearest([("open it: ", "öffne es: "), ("close", "zu")])
-    assert [(each.score, each.source) for each in found.matches(" open it:")] == [(1, "open it:")]
-    assert (found.exact("open it:\n"), found.exact("  ")) == ("öffne es: ", None)
+    index = nearest([("open it: ", "öffne es: "), ("close", "zu")])
+    assert [(match.score, match.source) for match in index.matches(" open it:")] == [(1, "open it:")]
+    assert (index.exact("open it:\n"), index.exact("  ")) == ("öffne es: ", None)
 
 
 def test_a_pair_is_no_answer_to_itself_but_another_translation_of_its_source_is() -> None:
-    found = nearest([("open", "öffnen"), ("open", " Öffnen "), ("open", "auf"), ("open it", "öffne es")], count=2)
-    assert [each.translation for each in found.matches("open", without="öffnen")] == ["auf", "öffne es"]
-    assert [each.translation for each in found.matches("open")] == ["öffnen", " Öffnen "]
-    assert [each.translation for each in found.matches("open it", without="öffnen")][:1] == ["öffne es"]
+    index = nearest([("open", "öffnen"), ("open", " Öffnen "), ("open", "auf"), ("open it", "öffne es")], count=2)
+    assert [match.translation for match in index.matches("open", without="öffnen")] == ["auf", "öffne es"]
+    assert [match.translation for match in index.matches("open")] == ["öffnen", " Öffnen "]
+    assert [match.translation for match in index.matches("open it", without="öffnen")][:1] == ["öffne es"]
 
 
 def test_equally_near_sources_come_in_the_order_of_the_memory() -> None:
@@ -82,10 +82,10 @@ def test_below_the_threshold_there_is_nothing() -> None:
 
 
 def test_an_exact_match_is_that_of_the_normalised_source() -> None:
-    found = nearest([("Open", "auf"), ("Open", "öffnen")])
-    assert found.exact("Op\ufeffen") == "auf"
-    assert found.exact("open") is None
-    assert found.matches("Open") == [Match("auf", 1.0, "Open")]
+    index = nearest([("Open", "auf"), ("Open", "öffnen")])
+    assert index.exact("Op\ufeffen") == "auf"
+    assert index.exact("open") is None
+    assert index.matches("Open") == [Match("auf", 1.0, "Open")]
 
 
 @pytest.mark.parametrize("text", ["", " ", "y" * (memory.LONGEST + 1), "\U0001f600", "\x00"])
@@ -101,8 +101,8 @@ def test_an_empty_memory_has_no_answers(pairs: list[tuple[str, str]]) -> None:
 
 def test_a_text_that_fills_whole_blocks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ngrams, "BLOCK", 2)
-    found = nearest([(text, text) for text in "ab cde f gh ij klm no".split()])
-    assert [found.matches(text)[0].translation for text in ("f", "klm", "no")] == ["f", "klm", "no"]
+    index = nearest([(text, text) for text in "ab cde f gh ij klm no".split()])
+    assert [index.matches(text)[0].translation for text in ("f", "klm", "no")] == ["f", "klm", "no"]
 
 
 def test_what_is_written_is_a_corpus_of_distinct_pairs(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def test_pairs_and_sources_that_are_trained_on_are_counted(tmp_path: Path) -> No
             ("a dog", "der Hund"),
         ],
     )
-    found = describe_repeats(dev, [one, two], "en", "de")
-    assert list(map(str, found)) == [
+    findings = describe_repeats(dev, [one, two], "en", "de")
+    assert list(map(str, findings)) == [
         "pair also in the training data: 3 (line 1, 6, 7)",
         "source in the training data with another target: 1 (line 2)",
     ]
@@ -39,7 +39,7 @@ def test_of_several_sources_one_is_compared(tmp_path: Path) -> None:
     train = write(tmp_path, "train", [("a", "b", "c")], "src mt pe")
     dev = write(tmp_path, "dev", [("a", "x", "c")], "src mt pe")
     both = "src", "mt"
-    assert [each.name for each in describe_repeats(dev, train, "src", "pe", sources=both)] == [
+    assert [finding.name for finding in describe_repeats(dev, train, "src", "pe", sources=both)] == [
         "pair also in the training data"
     ]
     assert describe_repeats(dev, train, "mt", "pe", sources=both) == []

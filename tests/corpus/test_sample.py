@@ -28,10 +28,10 @@ def test_tells_natural_text_from_tokenised_and_one_alphabet_from_two(tmp_path: P
 
 
 def test_counts_words_characters_and_runs_of_each_side(tmp_path: Path) -> None:
-    found = looked_at(tmp_path, ["a-b cat, 12:5", "cat dog"], ["cat !", "x"])
-    assert found.source == Inventory(words=5, characters=13, runs=3)  # a-b cat , 12:5 dog; cat 12 dog
-    assert found.target == Inventory(words=3, characters=5, runs=1)
-    assert found.both == Inventory(words=7, characters=15, runs=3)
+    sample = looked_at(tmp_path, ["a-b cat, 12:5", "cat dog"], ["cat !", "x"])
+    assert sample.source == Inventory(words=5, characters=13, runs=3)  # a-b cat , 12:5 dog; cat 12 dog
+    assert sample.target == Inventory(words=3, characters=5, runs=1)
+    assert sample.both == Inventory(words=7, characters=15, runs=3)
 
 
 @pytest.mark.parametrize(

@@ -26,26 +26,33 @@ def pairs(count: int) -> list[Pair]:
 def test_they_are_those_of_the_definition(portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And of the index of a translation memory, which has all candidates here; however the corpus is cut."""
     monkeypatch.setattr(memory, "PORTION", portion)
-    known, asked = pairs(200), ["The old cat sees a dog", "garden", "xyz"]
-    found = most_similar(iter(known), asked, 3, NORMALISE, TOKENISE)
-    index = Nearest(known, NORMALISE, TOKENISE, threshold=1e-6, count=3)
-    for text, matches in zip(asked, found, strict=True):
+    pairs_of_corpus, texts = pairs(200), ["The old cat sees a dog", "garden", "xyz"]
+    results = most_similar(iter(pairs_of_corpus), texts, 3, NORMALISE, TOKENISE)
+    index = Nearest(pairs_of_corpus, NORMALISE, TOKENISE, threshold=1e-6, count=3)
+    for text, matches in zip(texts, results, strict=True):
         text = text.lower()
         by_target: dict[str, float] = {}
-        for source, target in known:
+        for source, target in pairs_of_corpus:
             letters = Indel.normalized_similarity(text, source)
             score = (letters + Indel.normalized_similarity(text.split(), source.split())) / 2
             by_target[target] = max(score, by_target.get(target, 0.0))
-        assert [each.score for each in matches] == pytest.approx(sorted(by_target.values(), reverse=True)[:3])
+        assert [match.score for match in matches] == pytest.approx(sorted(by_target.values(), reverse=True)[:3])
         if text != "xyz":
-            assert [each.score for each in matches] == pytest.approx([each.score for each in index.matches(text)])
+            assert [match.score for match in matches] == pytest.approx([match.score for match in index.matches(text)])
 
 
 def test_of_equally_near_ones_the_first_counts_and_each_translation_once() -> None:
-    known = [Pair("a b", "x"), Pair("a b", "x"), Pair("a b", "y"), Pair("a b", " "), Pair("", "z"), Pair("a c", "w")]
-    (found,) = most_similar(known, ["A b"], 5, NORMALISE, TOKENISE)
-    assert [each.translation for each in found] == ["x", "y", "w"]
-    assert [each.score for each in found][:2] == [1.0, 1.0]
+    pairs_of_corpus = [
+        Pair("a b", "x"),
+        Pair("a b", "x"),
+        Pair("a b", "y"),
+        Pair("a b", " "),
+        Pair("", "z"),
+        Pair("a c", "w"),
+    ]
+    (matches,) = most_similar(pairs_of_corpus, ["A b"], 5, NORMALISE, TOKENISE)
+    assert [match.translation for match in matches] == ["x", "y", "w"]
+    assert [match.score for match in matches][:2] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,17 +65,17 @@ def test_ties_are_decided_by_the_order_of_the_corpus_and_not_by_rounding(seed: i
     def share(one: Sequence[str], other: Sequence[str]) -> Fraction:
         return Fraction(len(one) + len(other) - Indel.distance(one, other), len(one) + len(other))
 
-    known = [Pair(text(), str(number)) for number in range(60)]
-    for asked in (text() for _ in range(10)):
-        near = [share(asked, pair.source) + share(asked.split(), pair.source.split()) for pair in known]
-        order = sorted(range(len(known)), key=lambda number: (-near[number], number))
-        (found,) = most_similar(known, [asked], 10, NORMALISE, TOKENISE)
-        assert [each.translation for each in found] == [known[number].target for number in order[:10]]
+    pairs_of_corpus = [Pair(text(), str(number)) for number in range(60)]
+    for query in (text() for _ in range(10)):
+        near = [share(query, pair.source) + share(query.split(), pair.source.split()) for pair in pairs_of_corpus]
+        order = sorted(range(len(pairs_of_corpus)), key=lambda number: (-near[number], number))
+        (matches,) = most_similar(pairs_of_corpus, [query], 10, NORMALISE, TOKENISE)
+        assert [match.translation for match in matches] == [pairs_of_corpus[number].target for number in order[:10]]
 
 
 def test_texts_that_are_empty_or_too_long_find_nothing() -> None:
     long = "a " * 1500
     assert most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALISE, TOKENISE)[:2] == [[], []]
-    (*_, found) = most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALISE, TOKENISE)
-    assert [each.translation for each in found] == ["x"]
+    (*_, matches) = most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALISE, TOKENISE)
+    assert [match.translation for match in matches] == ["x"]
     assert most_similar([], ["a"], 2, NORMALISE, TOKENISE) == [[]]

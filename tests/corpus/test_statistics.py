@@ -26,8 +26,8 @@ def report(folder: Path, source: list[str], target: list[str]) -> CorpusReport:
     return describe(folder / "corpus", "en", "de")
 
 
-def found(told: CorpusReport) -> dict[str, tuple[int, tuple[str, ...]]]:
-    return {finding.name.split(",")[0]: (finding.count, finding.first) for finding in told.findings}
+def findings_by_name(corpus_report: CorpusReport) -> dict[str, tuple[int, tuple[str, ...]]]:
+    return {finding.name.split(",")[0]: (finding.count, finding.first) for finding in corpus_report.findings}
 
 
 def clean(count: int = 100) -> tuple[list[str], list[str]]:
@@ -59,18 +59,18 @@ def test_links_are_counted_and_checked(tmp_path: Path, golden: Golden) -> None:
 
 
 def test_a_clean_corpus_has_no_findings(tmp_path: Path) -> None:
-    told = report(tmp_path, *clean(1000))
-    assert told.findings == ()
-    assert told.unusual == ()
+    corpus_report = report(tmp_path, *clean(1000))
+    assert corpus_report.findings == ()
+    assert corpus_report.unusual == ()
 
 
 def test_lengths_and_ratios(tmp_path: Path) -> None:
-    told = report(tmp_path, ["a b, c"] * 3 + ["a b c d e"], ["A B"] * 3 + ["A B C D E"])
-    assert told.pairs == 4
-    assert told.source_words == pytest.approx((4.25, 4.0, 4.85, 5.0))
-    assert told.target_characters.maximum == 9
-    assert told.ratio == pytest.approx((1.75, 2.0, 2.0, 2.0))
-    assert str(told.ratio) == "mean 1.8, median 2, 95 % 2, max 2"
+    corpus_report = report(tmp_path, ["a b, c"] * 3 + ["a b c d e"], ["A B"] * 3 + ["A B C D E"])
+    assert corpus_report.pairs == 4
+    assert corpus_report.source_words == pytest.approx((4.25, 4.0, 4.85, 5.0))
+    assert corpus_report.target_characters.maximum == 9
+    assert corpus_report.ratio == pytest.approx((1.75, 2.0, 2.0, 2.0))
+    assert str(corpus_report.ratio) == "mean 1.8, median 2, 95 % 2, max 2"
     assert str(Distribution(0.7, 9 / 13, 4 / 3, 120)) == "mean 0.7, median 0.7, 95 % 1.3, max 120"
 
 
@@ -85,7 +85,7 @@ def test_offenders_are_named_by_line(tmp_path: Path) -> None:
     source[50], target[50] = "1,000 and 3.5", "1.000 und 3,5"
     source[60], target[60] = "12 of them", "13 davon"
     target[70] = "sch\u00c3\u00b6n" + target[70]
-    assert found(report(tmp_path, source, target)) == {
+    assert findings_by_name(report(tmp_path, source, target)) == {
         "source empty": (1, ("5",)),
         "target empty": (1, ("8",)),
         "target identical to source": (1, ("11",)),
@@ -98,16 +98,16 @@ def test_offenders_are_named_by_line(tmp_path: Path) -> None:
 
 
 def test_only_the_first_offenders_are_named(tmp_path: Path) -> None:
-    told = report(tmp_path, ["same"] * 9, ["same"] * 9)
-    assert found(told)["target identical to source"] == (9, ("1", "2", "3", "4", "5"))
-    assert "target identical to source: 9 (line 1, 2, 3, 4, 5, ...)" in str(told)
+    corpus_report = report(tmp_path, ["same"] * 9, ["same"] * 9)
+    assert findings_by_name(corpus_report)["target identical to source"] == (9, ("1", "2", "3", "4", "5"))
+    assert "target identical to source: 9 (line 1, 2, 3, 4, 5, ...)" in str(corpus_report)
 
 
 def test_a_shift_between_the_files_is_noticed(tmp_path: Path) -> None:
     source, target = clean(1000)
     del target[400]
     target.append("the end")
-    assert found(report(tmp_path, source, target))["lengths agree better a line or more apart"] == (
+    assert findings_by_name(report(tmp_path, source, target))["lengths agree better a line or more apart"] == (
         3,
         ("401", "601", "801"),
     )
@@ -120,8 +120,11 @@ def test_characters_out_of_place(tmp_path: Path) -> None:
     target[7] += " \u0441"
     target[8] += " \ufffd"
     target[9] += " \u00e9\u20ac\u2019"  # at home in any Latin text
-    told = [(each.side, each.character, each.lines, each.first) for each in report(tmp_path, source, target).unusual]
-    assert told == [
+    unusual = [
+        (character.side, character.character, character.lines, character.first)
+        for character in report(tmp_path, source, target).unusual
+    ]
+    assert unusual == [
         ("source", "\u200b", 2, "6"),
         ("source", "\u0007", 1, "7"),
         ("target", "\u0441", 1, "8"),
@@ -140,7 +143,7 @@ def test_lines_of_several_corpora_are_named_with_their_place(tmp_path: Path) -> 
     places = [str(tmp_path / name) for name in ("one.tsv", "two.tsv")]
     for place, lines in zip(places, ("a\tA\nb\tB\n", "c\tC\n\tD\n"), strict=True):
         Path(place).write_text(lines)
-    assert found(describe(places, "en", "de")) == {"source empty": (1, (f"{places[1]}:2",))}
+    assert findings_by_name(describe(places, "en", "de")) == {"source empty": (1, (f"{places[1]}:2",))}
 
 
 @pytest.mark.parametrize(
@@ -169,8 +172,8 @@ def test_pairs_with_other_spans_are_called_as_others_are(tmp_path: Path) -> None
     places = [str(tmp_path / name) for name in ("one.csv", "two.json")]
     protection = Protection.of([Spec("placeholders")])
     assert protection
-    told = describe_spans(places, "en", "de", protection, sources=("en",))
-    assert str(told.findings[0]).endswith(f"2 (line or pair {places[0]}:4, {places[1]}:2)")
+    span_report = describe_spans(places, "en", "de", protection, sources=("en",))
+    assert str(span_report.findings[0]).endswith(f"2 (line or pair {places[0]}:4, {places[1]}:2)")
 
 
 def test_an_empty_corpus_is_told(tmp_path: Path, golden: Golden) -> None:
@@ -180,6 +183,6 @@ def test_an_empty_corpus_is_told(tmp_path: Path, golden: Golden) -> None:
 
 
 def test_only_empty_lines_can_be_described(tmp_path: Path) -> None:
-    told = report(tmp_path, ["", ""], ["", ""])
-    assert found(told) == {"source empty": (2, ("1", "2")), "target empty": (2, ("1", "2"))}
-    assert "pairs: 2" in str(told)
+    corpus_report = report(tmp_path, ["", ""], ["", ""])
+    assert findings_by_name(corpus_report) == {"source empty": (2, ("1", "2")), "target empty": (2, ("1", "2"))}
+    assert "pairs: 2" in str(corpus_report)

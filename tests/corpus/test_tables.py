@@ -147,8 +147,8 @@ def test_a_row_that_has_not_what_is_asked_for_is_told(
 def test_a_key_that_is_null_or_missing_is_not_translated(name: str, tmp_path: Path, golden: Golden) -> None:
     """As in Parquet and in files of keys; but a key that no object has is a mistake."""
     rows: list[dict[str, str | None]] = [{"en": "a", "de": None}, {"en": "b"}, {"de": "C", "en": "c"}]
-    each = map(json.dumps, rows)
-    path = write(tmp_path, name, "\n".join(each) if name == "x.jsonl" else json.dumps(rows))
+    lines = map(json.dumps, rows)
+    path = write(tmp_path, name, "\n".join(lines) if name == "x.jsonl" else json.dumps(rows))
     assert formats.languages(path).names == ("en", "de")
     assert list(formats.texts(path, ("en", "de"))) == [("a", ""), ("b", ""), ("c", "C")]
     rows[0].pop("de")
@@ -193,9 +193,9 @@ def test_a_row_that_is_too_long_is_told(
 def test_the_first_row_may_name_the_languages(
     name: str, text: str, wanted: tuple[str, ...], names: tuple[str, ...], named: bool, tmp_path: Path
 ) -> None:
-    found = languages(write(tmp_path, name, text), wanted)
-    assert found.names == names
-    assert (found.header is not None) == named
+    columns = languages(write(tmp_path, name, text), wanted)
+    assert columns.names == names
+    assert (columns.header is not None) == named
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,9 @@ def test_a_bad_line_is_told_with_its_number(tmp_path: Path, text: str, line: int
     path.write_text(text, "utf-8")
     with pytest.raises(UserError) as raised:
         list(read_vectors(path, 3, 9))
-    told = str(raised.value)
-    assert told.startswith(f"{path}:{line}: ")
-    golden(told.removeprefix(f"{path}:"), repr(text))
+    message = str(raised.value)
+    assert message.startswith(f"{path}:{line}: ")
+    golden(message.removeprefix(f"{path}:"), repr(text))
 
 
 def test_lines_behind_those_that_are_wanted_are_not_read(tmp_path: Path) -> None:
