@@ -40,9 +40,9 @@ def test_a_batch_moves_as_a_whole() -> None:
 
 @given(st.integers(1, 10**6), st.sampled_from([1, 8]))
 def test_few_numbers_remain_that_are_little_larger(number: int, step: int) -> None:
-    found = round_up(number, step)
-    assert number <= found < number + max(step, number / 4)
-    assert round_up(found, step) == found
+    size = round_up(number, step)
+    assert number <= size < number + max(step, number / 4)
+    assert round_up(size, step) == size
 
 
 def test_there_are_four_numbers_between_powers_of_two() -> None:
@@ -55,24 +55,26 @@ def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_ro
     texts = texts._replace(extended=texts.ids + 1, spelled=Spelled(texts.ids, torch.ones(2, 5, dtype=torch.int64)))
     target = pad([[7] * 8 + [2]] * 9)
     batch = Batch((texts, regions), target, np.arange(9), torch.ones(9, 9, 3, dtype=torch.bool))
-    found = batch.rounded()
-    read, seen = found.sources
+    rounded = batch.rounded()
+    read, seen = rounded.sources
     assert isinstance(read, Sequence)
     assert isinstance(seen, Features)
     assert read.extended is not None
     assert read.spelled is not None
-    assert found.links is not None
-    assert found.rows is batch.rows
-    shapes = [each.shape for each in (read.ids, read.extended, read.spelled.ids, read.spelled.characters, seen.values)]
+    assert rounded.links is not None
+    assert rounded.rows is batch.rows
+    shapes = [
+        tensor.shape for tensor in (read.ids, read.extended, read.spelled.ids, read.spelled.characters, seen.values)
+    ]
     assert shapes == [(10, 8), (10, 8), (10, 8), (2, 5), (10, 3, 4)]
-    assert found.target.ids.shape == found.target.mask.shape == (10, 16)
-    assert found.links.shape == (10, 16, 8)
-    for padded, before in ((read, texts), (found.target, target)):
+    assert rounded.target.ids.shape == rounded.target.mask.shape == (10, 16)
+    assert rounded.links.shape == (10, 16, 8)
+    for padded, before in ((read, texts), (rounded.target, target)):
         assert torch.equal(padded.ids[:9, : before.ids.size(1)], before.ids)
         assert padded.ids.eq(PAD).sum() == padded.ids.numel() - before.ids.numel()
-    assert torch.equal(found.links[:9, :9, :3], torch.ones(9, 9, 3, dtype=torch.bool))
-    assert found.links.sum() == 9 * 9 * 3
-    assert found.target.mask.sum() == target.mask.sum()
+    assert torch.equal(rounded.links[:9, :9, :3], torch.ones(9, 9, 3, dtype=torch.bool))
+    assert rounded.links.sum() == 9 * 9 * 3
+    assert rounded.target.mask.sum() == target.mask.sum()
     for mask in (read.mask, seen.mask):
         assert mask.sum(1).tolist() == [3] * 9 + [1], "attention to nothing is not a number"
 

@@ -131,18 +131,18 @@ def test_portions_are_adjacent_batches_with_so_many_symbols_together(batches: li
             assert len(symbols) <= most or end == begin + 1
             expected += [symbols] * (end - begin)
             begin = end
-    found = list(portions((np.array(batch) for batch in batches), np.unique, most))
-    assert [rows.tolist() for rows, _ in found] == batches
-    assert [symbols.tolist() for _, symbols in found] == expected
+    pairs = list(portions((np.array(batch) for batch in batches), np.unique, most))
+    assert [rows.tolist() for rows, _ in pairs] == batches
+    assert [symbols.tolist() for _, symbols in pairs] == expected
     assert all(set(batch) <= set(symbols) for batch, symbols in zip(batches, expected, strict=True))
 
 
 @given(count=st.integers(1, 3_000), seed=st.integers(0, 2**32))
 def test_shuffling_moves_every_number_to_a_place_of_its_own(count: int, seed: int) -> None:
     places = np.arange(count)
-    found = shuffled(places, count, seed, 0)
-    assert sorted(found.tolist()) == places.tolist()
-    assert shuffled(places[count // 2 :], count, seed, 0).tolist() == found[count // 2 :].tolist()
+    images = shuffled(places, count, seed, 0)
+    assert sorted(images.tolist()) == places.tolist()
+    assert shuffled(places[count // 2 :], count, seed, 0).tolist() == images[count // 2 :].tolist()
 
 
 def test_shuffling_is_as_good_as_chance() -> None:
@@ -169,19 +169,19 @@ def test_prefetched_items_are_the_same_in_order() -> None:
 
 
 def test_prefetching_stays_just_ahead_on_another_thread() -> None:
-    made: list[threading.Thread] = []
+    threads: list[threading.Thread] = []
 
     def items() -> Iterator[int]:
         for number in range(100):
-            made.append(threading.current_thread())
+            threads.append(threading.current_thread())
             yield number
 
     ahead = prefetch(items(), 3)
     assert next(ahead) == 0
-    wait_until(lambda: len(made) >= 5)
+    wait_until(lambda: len(threads) >= 5)
     time.sleep(0.05)
-    assert len(made) == 5  # one taken, three waiting, one in hand
-    assert set(made) != {threading.current_thread()}
+    assert len(threads) == 5  # one taken, three waiting, one in hand
+    assert set(threads) != {threading.current_thread()}
     ahead.close()
 
 

@@ -101,8 +101,8 @@ def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
     unit = unit if joint or "size" not in unit else {**unit, "size": 280}
     data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
     for language, lines in ((data.sources[0], SOURCE), (data.target, TARGET)):
-        found = Counter(number for row in KEPT for number in language.ids(lines[row]))
-        assert language.symbols.counts == tuple(found[number] for number in range(len(language.vocabulary)))
+        counts = Counter(number for row in KEPT for number in language.ids(lines[row]))
+        assert language.symbols.counts == tuple(counts[number] for number in range(len(language.vocabulary)))
         assert language.symbols.counts[EOS] == len(KEPT)
         assert language.symbols.spellings == tuple(language.vocabulary.symbols(range(len(language.symbols))))
 
@@ -235,7 +235,7 @@ def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, 
         batch = data.batch(np.arange(4), epoch)
         assert batch.links is not None
         assert batch.links.shape == (4, batch.target.ids.size(1), batch.sources[0].ids.size(1))
-        for row, found in enumerate(batch.links):
+        for row, links in enumerate(batch.links):
             words = [
                 language.text.words(language.vocabulary.symbols(side.ids[row][side.mask[row]].tolist()[:-1])).word_of
                 for language, side in ((data.sources[0], batch.sources[0]), (data.target, batch.target))
@@ -246,7 +246,7 @@ def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, 
                 for t, target in enumerate(words[1])
                 if re.search(rf"\b{source}[-?]{target}\b", LINKS[kept[row]])
             }
-            assert {(t, s) for t, s in found.nonzero().tolist()} == expected
+            assert {(t, s) for t, s in links.nonzero().tolist()} == expected
             assert expected or not LINKS[kept[row]]
 
 
@@ -298,10 +298,10 @@ def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:
     settings = corpus(tmp_path)
     first = Dataset.prepare(settings, text(), 1, tmp_path / "run")
     header = tmp_path / "run" / "data" / "header.json"
-    made = header.stat().st_mtime_ns
+    modified = header.stat().st_mtime_ns
     moved = settings.model_copy(update={"dev": str(tmp_path / "train")})
     again = Dataset.prepare(moved, text(), 1, tmp_path / "run")
-    assert header.stat().st_mtime_ns == made
+    assert header.stat().st_mtime_ns == modified
     assert again.report == first.report
     assert again.sources[0].vocabulary == first.sources[0].vocabulary
     assert spelled(again, [0, 1]) == spelled(first, [0, 1])
@@ -335,7 +335,7 @@ def test_a_folder_that_is_no_store_stays(tmp_path: Path, name: str) -> None:
 def test_whatever_changes_it_is_prepared_anew(tmp_path: Path, change: str) -> None:
     settings, units, seed = corpus(tmp_path), text(), 1
     Dataset.prepare(settings, units, seed, tmp_path / "run")
-    made = (tmp_path / "run" / "data" / "header.json").stat().st_mtime_ns
+    modified = (tmp_path / "run" / "data" / "header.json").stat().st_mtime_ns
     if change == "data":
         settings = settings.model_copy(update={"max_length": 3})
     elif change == "text":
@@ -347,7 +347,7 @@ def test_whatever_changes_it_is_prepared_anew(tmp_path: Path, change: str) -> No
     else:
         os.utime(tmp_path / "train.en", ns=(0, time.time_ns() + 10**9))
     data = Dataset.prepare(settings, units, seed, tmp_path / "run")
-    assert (tmp_path / "run" / "data" / "header.json").stat().st_mtime_ns != made
+    assert (tmp_path / "run" / "data" / "header.json").stat().st_mtime_ns != modified
     assert data.report.pairs == 30 + (change == "files")
 
 
@@ -507,8 +507,8 @@ def test_symbols_of_another_run_are_those_of_the_same_source(monkeypatch: pytest
     def there(*sides: str) -> list[str]:
         monkeypatch.setattr(Language, "saved", lambda run, side: side in sides)
         of_text = [("source", "en", False), ("source.en", "en", False), ("target", "de", False)]
-        asked = [*of_text, ("source.nearest", "m", True)]
-        return [learning._side_there(tmp_path, side, name, recalled) for side, name, recalled in asked]
+        queries = [*of_text, ("source.nearest", "m", True)]
+        return [learning._side_there(tmp_path, side, name, recalled) for side, name, recalled in queries]
 
     assert there("source", "target") == ["source", "source", "target", "target"]
     assert there("source.en", "source.de", "target") == ["source.en", "source.en", "target", "target"]

@@ -24,13 +24,13 @@ TEXT = TextConfig.model_validate({"source": {"unit": "word"}, "target": {"unit":
 
 def parts(noisy: list[int | None]) -> list[list[int]]:
     """What is left, between the masks."""
-    found: list[list[int]] = [[]]
+    runs: list[list[int]] = [[]]
     for place in noisy:
         if place is None:
-            found.append([])
+            runs.append([])
         else:
-            found[-1].append(place)
-    return found
+            runs[-1].append(place)
+    return runs
 
 
 @pytest.mark.slow
@@ -56,10 +56,10 @@ def test_the_share_is_hidden_in_spans_of_which_each_has_one_mask(
 def test_spans_have_the_mean_length_and_any_place() -> None:
     """Each quarter of a text is hidden as often as the others, about."""
     noise = Infilling(share=0.1, length=4.0)
-    found = [noise(400, str(seed)) for seed in range(300)]
-    masks = sum(noisy.count(None) for noisy in found)
+    texts = [noise(400, str(seed)) for seed in range(300)]
+    masks = sum(noisy.count(None) for noisy in texts)
     assert 40 * 300 / masks == pytest.approx(4, rel=0.15)
-    hidden = Counter(place for noisy in found for place in set(range(400)) - set(noisy))
+    hidden = Counter(place for noisy in texts for place in set(range(400)) - set(noisy))
     quarters = [sum(hidden[place] for place in range(begin, begin + 100)) for begin in range(0, 400, 100)]
     assert quarters == pytest.approx([300 * 40 / 4] * 4, rel=0.1)
 
@@ -74,9 +74,9 @@ def test_a_span_by_hand() -> None:
 def test_the_mark_of_a_language_stays_in_front() -> None:
     language, noise = Mark("<2de>"), Infilling(share=0.5, length=9.0)
     marked: list[Symbol] = [language, "a", "b"]
-    found = masked(noise, marked, "x")
-    assert found[0] == language
-    assert set(found[1:]) in ({MASK, "a"}, {MASK, "b"})
+    symbols = masked(noise, marked, "x")
+    assert symbols[0] == language
+    assert set(symbols[1:]) in ({MASK, "a"}, {MASK, "b"})
     assert masked(noise, marked[:1], "x") == [language]
 
 
@@ -109,11 +109,11 @@ def test_only_pairs_whose_target_is_their_source_have_noise(tmp_path: Path) -> N
     """And the mark of their language stays."""
     pairs = toy.languages(tmp_path)
     data = DataConfig.model_validate({"pairs": pairs, "noise": {"kind": "infilling", "share": 0.5}})
-    made = Dataset.prepare(data, TEXT, 3, tmp_path / "run")
-    vocabulary, counts = made.target.vocabulary, made.train.notes["parts"]
+    dataset = Dataset.prepare(data, TEXT, 3, tmp_path / "run")
+    vocabulary, counts = dataset.target.vocabulary, dataset.train.notes["parts"]
     copied = [pair["source"] == pair["target"] for pair in pairs if "train" in pair]
     assert copied == list(data.copied) == [False] * 4 + [True]
-    (source,) = made.batch(np.arange(sum(counts)), 0).sources
+    (source,) = dataset.batch(np.arange(sum(counts)), 0).sources
     assert isinstance(source, Sequence)
     (mask,) = vocabulary.ids([MASK])
     assert (source.ids == mask).any(1).tolist() == np.repeat(copied, counts).tolist()

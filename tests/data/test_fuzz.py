@@ -49,7 +49,7 @@ for name in ("x.tsv", "x.csv", "x.jsonl"):
     READERS |= {f"{kind} of {name}": (name, read) for kind, read in OF_TABLES.items()}
 
 
-def told(read: Read, path: Path) -> str | None:
+def read_message(read: Read, path: Path) -> str | None:
     """The fault that is told, if there is one."""
     try:
         read(str(path))
@@ -73,7 +73,7 @@ def test_any_bytes_are_read_or_told_with_their_line(reader: str, packed: str, co
     name, read = READERS[reader]
     path = folder / (name + packed)
     path.write_bytes(gzip.compress(content) if packed else content)
-    error = told(read, path)
+    error = read_message(read, path)
     if error is not None:
         assert "\n" not in error
         if any(message in error for message in WHOLE):
@@ -87,7 +87,7 @@ def test_any_bytes_are_read_or_told_with_their_line(reader: str, packed: str, co
 @given(content=BYTES)
 def test_any_bytes_in_a_gz_are_told(content: bytes, folder: Path) -> None:
     (folder / "y.gz").write_bytes(content)
-    error = told(lambda path: [*read_lines(path)], folder / "y")
+    error = read_message(lambda path: [*read_lines(path)], folder / "y")
     assert error is None or "y.gz: " in error
 
 
@@ -106,5 +106,5 @@ def test_what_csv_writes_is_read(rows: list[tuple[str, str]], folder: Path) -> N
         writer.writerow(("en", "de"))
         writer.writerows(rows)
     expected = [tuple(re.sub(r"\r*\n|\r+ ", " ", cell) for cell in row) for row in rows]
-    found = read_pairs(folder / "z.csv", "en", "de")
-    assert [tuple(re.sub(r"\r+ ", " ", cell) for cell in pair) for pair in found] == expected
+    pairs = read_pairs(folder / "z.csv", "en", "de")
+    assert [tuple(re.sub(r"\r+ ", " ", cell) for cell in pair) for pair in pairs] == expected

@@ -17,7 +17,7 @@ PAIRS = [([4, 5], [9, 8]), ([5], [8]), ([4, 6, 4], [9, 10, 9]), ([7, 11], [14]),
 def column(rows: list[list[int]]) -> Column:
     ended = [[*row, EOS] for row in rows]
     offsets = np.cumsum([0, *map(len, ended)])
-    return Column(np.array([each for row in ended for each in row], np.uint16), offsets)
+    return Column(np.array([number for row in ended for number in row], np.uint16), offsets)
 
 
 def columns(pairs: list[tuple[list[int], list[int]]]) -> tuple[Column, Column]:
@@ -54,24 +54,24 @@ def test_translation_probabilities_are_those_of_the_loops(
     """However many pairs of positions are looked at at a time."""
     monkeypatch.setattr(lexicon, "ITERATIONS", iterations)
     monkeypatch.setattr(lexicon, "LINKS", links)
-    found = as_dict(ibm1(*columns(PAIRS), SIZES[1]))
+    probabilities = as_dict(ibm1(*columns(PAIRS), SIZES[1]))
     expected = by_loops(PAIRS, iterations)
-    assert found.keys() == expected.keys()
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert probabilities.keys() == expected.keys()
+    assert probabilities == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_lexicon_holds_the_likeliest_first_and_what_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexicon, "KEPT", 2)
-    found = estimate(*columns(PAIRS), SIZES)
+    estimated = estimate(*columns(PAIRS), SIZES)
     expected = by_loops(PAIRS, lexicon.ITERATIONS)
     for x in range(SIZES[0]):
         best = sorted(((p, y) for (source, y), p in expected.items() if source == x), reverse=True)[:2]
-        assert found.probabilities[x].tolist() == pytest.approx([*(p for p, _ in best), 0.0, 0.0][:2])
-        for y, p in zip(found.translations[x].tolist(), found.probabilities[x].tolist(), strict=True):
+        assert estimated.probabilities[x].tolist() == pytest.approx([*(p for p, _ in best), 0.0, 0.0][:2])
+        for y, p in zip(estimated.translations[x].tolist(), estimated.probabilities[x].tolist(), strict=True):
             assert p == pytest.approx(expected[x, y]) if p else y == PAD
-    assert found.translations[5, 0] == 8
-    assert found.translations[4, 0] == 9
-    assert found.frequent.tolist() == [8, 9, 10, 14, 13, 4, 5, 6, 7, 11, 12]
+    assert estimated.translations[5, 0] == 8
+    assert estimated.translations[4, 0] == 9
+    assert estimated.frequent.tolist() == [8, 9, 10, 14, 13, 4, 5, 6, 7, 11, 12]
 
 
 def test_of_too_many_pairs_of_symbols_the_rarest_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_of_pairs_as_frequent_as_each_other_no_more_are_kept(monkeypatch: pytest
 
 
 def test_nothing_is_known_of_a_symbol_that_never_occurs() -> None:
-    found: Lexicon = estimate(*columns(PAIRS), SIZES)
-    assert found.translations.shape == found.probabilities.shape == (SIZES[0], lexicon.KEPT)
-    assert (found.translations[8] == PAD).all()
-    assert (found.probabilities[8] == 0).all()
+    estimated: Lexicon = estimate(*columns(PAIRS), SIZES)
+    assert estimated.translations.shape == estimated.probabilities.shape == (SIZES[0], lexicon.KEPT)
+    assert (estimated.translations[8] == PAD).all()
+    assert (estimated.probabilities[8] == 0).all()

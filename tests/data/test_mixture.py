@@ -25,8 +25,8 @@ def drawn(temperature: float, epoch: int = 0, unit: str = "sentences") -> list[i
 
 def parts(rows: list[int]) -> list[int]:
     """How many rows are of each part."""
-    found = Counter(np.searchsorted(np.cumsum(SIZES), rows, "right").tolist())
-    return [found[part] for part in range(len(SIZES))]
+    counts = Counter(np.searchsorted(np.cumsum(SIZES), rows, "right").tolist())
+    return [counts[part] for part in range(len(SIZES))]
 
 
 @pytest.mark.spec("E1")
@@ -74,8 +74,8 @@ def test_any_sizes(sizes: list[int], temperature: float, epoch: int) -> None:
     mixture = Mixture.tempered(tuple(sizes), temperature)
     assert mixture.quotas.sum() == sum(sizes)
     rows = mixture.rows(np.arange(sum(sizes)), 1, epoch)
-    found = np.searchsorted(np.cumsum(sizes), rows, "right")
-    assert np.bincount(found, minlength=len(sizes)).tolist() == mixture.quotas.tolist()
+    part_of_row = np.searchsorted(np.cumsum(sizes), rows, "right")
+    assert np.bincount(part_of_row, minlength=len(sizes)).tolist() == mixture.quotas.tolist()
 
 
 def test_weights_are_the_shares_whatever_the_sizes() -> None:

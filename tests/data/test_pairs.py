@@ -54,7 +54,9 @@ def test_sources_begin_with_the_mark_of_their_target(tmp_path: Path, unit: dict[
     for language, sentences in ((source, batch.sources[0]), (target, batch.target)):
         rows = [ids[mask].tolist() for ids, mask in zip(sentences.ids, sentences.mask, strict=True)]
         assert all(row[-1] == EOS for row in rows)
-        spelled = [[each for each in language.vocabulary.marked(row[:-1]) if isinstance(each, str)] for row in rows]
+        spelled = [
+            [symbol for symbol in language.vocabulary.marked(row[:-1]) if isinstance(symbol, str)] for row in rows
+        ]
         texts.append(list(map(language.text.decode, spelled)))
     kept = (0, 1, 3)
     english, german, czech = ([LINES[name][row] for row in kept] for name in ("en", "de", "cs"))
@@ -84,8 +86,8 @@ def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
     ]
     copied = german.model_copy(update={"target": german.source})
     for pairs in ((copied, german), (german, copied)):  # in either order
-        found = list(learning.Lines(DataConfig(pairs=pairs), (pipeline, pipeline)))
-        assert sorted(found) == sorted(both)
+        read_lines = list(learning.Lines(DataConfig(pairs=pairs), (pipeline, pipeline)))
+        assert sorted(read_lines) == sorted(both)
 
 
 def test_protected_spans_of_a_file_of_several_pairs_are_those_of_each_pair(tmp_path: Path) -> None:

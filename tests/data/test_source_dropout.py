@@ -46,8 +46,8 @@ def test_depends_on_the_epoch_and_the_row_alone(tmp_path: Path) -> None:
     data = dataset(tmp_path, 0.4)
     assert there(data, 0) == there(data, 0)
     assert there(data, 0) != there(data, 1)
-    some = data.batch(ROWS[7:9], 0)
-    assert [source.mask.any(1).tolist() for source in some.sources] == [each[7:9] for each in there(data, 0)]
+    batch = data.batch(ROWS[7:9], 0)
+    assert [source.mask.any(1).tolist() for source in batch.sources] == [column[7:9] for column in there(data, 0)]
 
 
 def test_nothing_is_hidden_without_it(tmp_path: Path) -> None:

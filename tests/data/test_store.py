@@ -16,17 +16,19 @@ ROWS = [[4, 5, 3], [3], [65535, 3]]
 
 
 def flat(rows: Sequence[Sequence[int]]) -> Rows:
-    return Rows(np.array([each for row in rows for each in row], np.int64), np.array(list(map(len, rows)), np.int64))
+    return Rows(
+        np.array([number for row in rows for number in row], np.int64), np.array(list(map(len, rows)), np.int64)
+    )
 
 
 def written(folder: Path, rows: list[list[int]] = ROWS, portion: int = 2) -> Store:
     columns = {"source": np.uint16, "target": np.uint32, "source.text": np.uint8}
     with new_store(folder, columns) as store:
         for begin in range(0, len(rows), portion):
-            some = rows[begin : begin + portion]
-            texts = [f"ä{number}".encode() for number in range(begin, begin + len(some))]
+            block = rows[begin : begin + portion]
+            texts = [f"ä{number}".encode() for number in range(begin, begin + len(block))]
             store.append(
-                {"source": flat(some), "target": flat([[70_000, *row] for row in some]), "source.text": flat(texts)}
+                {"source": flat(block), "target": flat([[70_000, *row] for row in block]), "source.text": flat(texts)}
             )
         store.notes = {"made": "by a test"}
     return Store(folder)
@@ -113,7 +115,7 @@ def test_values_are_on_the_disk_before_the_header_that_names_them(
     header = (tmp_path / "data" / HEADER).stat()
     assert len(files) == 6
     *values, last, named = calls
-    assert set(values) == {disk.Synchronised(each.st_ino, each.st_size) for each in files}
+    assert set(values) == {disk.Synchronised(status.st_ino, status.st_size) for status in files}
     assert last == disk.Synchronised(header.st_ino, header.st_size)
     assert isinstance(named, disk.Replaced)
     assert (named.inode, named.target.name) == (header.st_ino, HEADER)

@@ -58,22 +58,22 @@ def real(side: Any, part: str) -> list[list[int]]:
     return [row[mask].tolist() for row, mask in zip(getattr(side, part), side.mask, strict=True)]
 
 
-def directly(target: Vocabulary, sources: List[List[Symbol]], said: List[Symbol]) -> list[list[int]]:
+def directly(target: Vocabulary, sources: List[List[Symbol]], labels: List[Symbol]) -> list[list[int]]:
     """The ids of an example's texts, the target's last: `V + n` for the n-th new word of its sources."""
-    known = {each: number for number, each in enumerate(target.marked(range(len(target)))) if number > EOS}
+    vocabulary = {each: number for number, each in enumerate(target.marked(range(len(target)))) if number > EOS}
     own: dict[Symbol, int] = {}
     for symbols in sources:
         for symbol in symbols:
-            if symbol not in known and symbol not in own:
+            if symbol not in vocabulary and symbol not in own:
                 own[symbol] = len(target) + len(own)
-    every = {**known, **own}
-    return [[every.get(symbol, UNK) for symbol in symbols] for symbols in (*sources, said)]
+    numbers = {**vocabulary, **own}
+    return [[numbers.get(symbol, UNK) for symbol in symbols] for symbols in (*sources, labels)]
 
 
-some = st.lists(
+symbols = st.lists(
     st.sampled_from(["ann", "bob", "eve", "eats", "l'ä", "<unk>", "</s>", "￭", "▁."]), min_size=1, max_size=4
 )
-texts = some.map(" ".join)
+texts = symbols.map(" ".join)
 
 
 @pytest.mark.parametrize("sides", list(SIDES))
@@ -88,19 +88,19 @@ def test_batches_have_the_ids_that_follow_from_the_texts(sides: str, data: Any, 
     left_out = tuple(["eve " * length for length in (101, 1, 15_000)[-len(lines[0]) :]])  # too long to be kept
     with TemporaryDirectory() as folder:
         written = [lines[0], left_out, *lines[1:]]
-        found = prepared(Path(folder), written, unit, joint=joint or sides in ("joined", "edits"), **options)
-        batch = found.batch(np.arange(len(lines)), 0)
+        dataset = prepared(Path(folder), written, unit, joint=joint or sides in ("joined", "edits"), **options)
+        batch = dataset.batch(np.arange(len(lines)), 0)
     for row, (*given_texts, target) in enumerate(lines):
-        read = [found.target.text.encode(text) for text in given_texts]
-        words = found.target.text.encode(target)
-        said: List[Symbol] = operations(read[0], words) if sides == "edits" else words
-        *sources, label = directly(found.target.vocabulary, read, said)
+        read = [dataset.target.text.encode(text) for text in given_texts]
+        words = dataset.target.text.encode(target)
+        labels: List[Symbol] = operations(read[0], words) if sides == "edits" else words
+        *sources, label = directly(dataset.target.vocabulary, read, labels)
         assert real(batch.target, "extended")[row] == [*label, EOS]
         ended = [[*ids, EOS] if text or not several else [] for ids, text in zip(sources, given_texts, strict=True)]
         if sides == "joined":
             ended = [[number for ids in ended for number in ids]]
         assert [real(source, "extended")[row] for source in batch.sources] == ended
-        size = len(found.target.vocabulary)
+        size = len(dataset.target.vocabulary)
         assert real(batch.target, "ids")[row] == [number if number < size else UNK for number in (*label, EOS)]
 
 
@@ -113,8 +113,8 @@ def written(side: Any, language: Any) -> list[list[str]]:
     assert (ids >= size).equal(side.ids == UNK)
     own = [language.alphabet.word(numbers[1:]) for numbers in characters.tolist()]
     assert len(set(own)) == len(own)
-    every = [*language.vocabulary.symbols(range(size)), *own]
-    return [[every[number] for number in row[mask].tolist()] for row, mask in zip(ids, side.mask, strict=True)]
+    symbol_of = [*language.vocabulary.symbols(range(size)), *own]
+    return [[symbol_of[number] for number in row[mask].tolist()] for row, mask in zip(ids, side.mask, strict=True)]
 
 
 @pytest.mark.parametrize("sides", list(SIDES))
@@ -124,24 +124,24 @@ def test_batches_have_the_characters_of_unknown_words(sides: str, tmp_path: Path
     data = prepared(tmp_path, lines, surfaces=Surfaces(sources=True, target=True), **options)
     batch = data.batch(np.array([2, 0, 3]), 0)
     several, joined = "source" in options, "concatenate_sources" in options
-    found = [written(side, language) for side, language in zip(batch.sources, data.sources, strict=False)]
+    spellings = [written(side, language) for side, language in zip(batch.sources, data.sources, strict=False)]
     texts = [[f"{text} </s>".split() for text in column] for column in zip(*(lines[n] for n in (2, 0, 3)), strict=True)]
     *sources, targets = texts
     if joined:
         sources = [[one + other for one, other in zip(*sources, strict=True)]]
-    assert found == sources
-    assert len(found) == 1 + (several and not joined)
+    assert spellings == sources
+    assert len(spellings) == 1 + (several and not joined)
     if sides != "edits":
         assert written(batch.target, data.target) == targets
     assert batch.target.labels is batch.target.spelled[0] if batch.target.spelled else False
-    assert all(each.extended is None for each in (*batch.sources, batch.target) if isinstance(each, Sequence))
+    assert all(part.extended is None for part in (*batch.sources, batch.target) if isinstance(part, Sequence))
 
 
 def test_alphabets_have_the_characters_of_the_corpus_and_are_kept(tmp_path: Path) -> None:
     """Those of all languages with one vocabulary; without surfaces, those of the vocabulary are known."""
     data = prepared(tmp_path, LINES)
-    every = "".join(sorted({letter for line in LINES for text in line for letter in text} - {" "}))
-    assert ["".join(each.alphabet.characters) for each in (*data.sources, data.target)] == [every, every]
+    letters = "".join(sorted({letter for line in LINES for text in line for letter in text} - {" "}))
+    assert ["".join(language.alphabet.characters) for language in (*data.sources, data.target)] == [letters, letters]
     assert Language.load(tmp_path / "run", "target", "c").alphabet.characters == data.target.alphabet.characters
     apart = prepared(tmp_path, LINES, joint=False)
     assert "".join(apart.target.alphabet.characters) == "".join(sorted({*"annevebobieht", *"isst"}))
@@ -160,9 +160,9 @@ def test_numbers_are_those_of_an_example_worked_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_mark_before_a_source_is_none_of_its_words() -> None:
-    found = ExtendedVocabulary(Vocabulary(["ann"]), [[Mark("<de>"), "ann", "<de>"]])
-    assert found.ids([Mark("<de>"), "ann", "<de>"]) == [UNK, 4, 5]
-    assert found.marked([4, 5, 6]) == ["ann", "<de>", "<unk>"]
+    extended = ExtendedVocabulary(Vocabulary(["ann"]), [[Mark("<de>"), "ann", "<de>"]])
+    assert extended.ids([Mark("<de>"), "ann", "<de>"]) == [UNK, 4, 5]
+    assert extended.marked([4, 5, 6]) == ["ann", "<de>", "<unk>"]
 
 
 def test_a_word_that_only_the_source_knows_is_the_sentences_own(tmp_path: Path) -> None:
@@ -171,10 +171,10 @@ def test_a_word_that_only_the_source_knows_is_the_sentences_own(tmp_path: Path) 
     assert isinstance(source, Language)
     assert "eats" in source.vocabulary.symbols(range(6))
     batch = data.batch(np.array([0]), 0)
-    known, size = target.vocabulary.ids(["ann", "isst"]), len(target.vocabulary)
-    assert UNK in known
-    assert real(batch.sources[0], "extended") == [[known[0] or size, size + (not known[0]), EOS]]
-    assert real(batch.target, "extended") == [[known[0] or size, known[1], EOS]]
+    ids, size = target.vocabulary.ids(["ann", "isst"]), len(target.vocabulary)
+    assert UNK in ids
+    assert real(batch.sources[0], "extended") == [[ids[0] or size, size + (not ids[0]), EOS]]
+    assert real(batch.target, "extended") == [[ids[0] or size, ids[1], EOS]]
 
 
 def test_nothing_is_kept_where_no_model_asks(tmp_path: Path) -> None:
@@ -184,9 +184,11 @@ def test_nothing_is_kept_where_no_model_asks(tmp_path: Path) -> None:
     files = {path.name for path in (tmp_path / "run" / "data").iterdir()}
     assert files == {"header.json", "source.values", "source.offsets", "target.values", "target.offsets"}
     batch = plain.batch(np.arange(4), 0)
-    assert [each.extended for each in (*batch.sources, batch.target)] == [None, None]
-    asked = prepared(tmp_path, LINES).batch(np.arange(4), 0)
-    for one, other in zip((*batch.sources, batch.target), (*asked.sources, asked.target), strict=True):
+    assert [part.extended for part in (*batch.sources, batch.target)] == [None, None]
+    batch_with_options = prepared(tmp_path, LINES).batch(np.arange(4), 0)
+    for one, other in zip(
+        (*batch.sources, batch.target), (*batch_with_options.sources, batch_with_options.target), strict=True
+    ):
         assert real(one, "ids") == real(other, "ids")
 
 
@@ -196,10 +198,10 @@ def test_a_hidden_source_has_no_words(tmp_path: Path) -> None:
     data = prepared(tmp_path, lines, {"kind": "word", "minimum_frequency": 1000}, source=["a", "b"], source_dropout=0.5)
     batch = data.batch(np.arange(40), 0)
     seen = set()
-    for read, hidden, said in zip(*(real(each, "extended") for each in (*batch.sources, batch.target)), strict=True):
+    for read, hidden, labels in zip(*(real(part, "extended") for part in (*batch.sources, batch.target)), strict=True):
         first, second = ([4] if read else []), ([4 + len(read[:1])] if hidden else [])
         assert (read[:-1], hidden[:-1]) == (first, second)
-        assert said == [*(second or [UNK]), EOS]
+        assert labels == [*(second or [UNK]), EOS]
         seen.add((bool(read), bool(hidden)))
     assert seen == {(True, True), (True, False), (False, True)}
 
@@ -251,12 +253,12 @@ def test_arrays_have_no_words(tmp_path: Path) -> None:
         (tmp_path / f"train.{name}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     place = str(tmp_path / "train")
     text = TextConfig.model_validate({"source": {"unit": FEW}, "target": {"unit": FEW}})
-    found: list[Batch] = []
+    batches: list[Batch] = []
     for source in (["image", "a"], ["image"]):
         shown = {"source": source, "features": "image", "target": "c", "train": place, "dev": place}
         data = Dataset.prepare(DataConfig.model_validate(shown), text, 1, tmp_path / "run", surfaces=Surfaces(True))
-        found.append(data.batch(np.array([2]), 0))
-    both, alone = found
+        batches.append(data.batch(np.array([2]), 0))
+    both, alone = batches
     assert real(both.sources[1], "extended") == [[4, 6, 4, 7, 8, EOS]]
     assert real(both.target, "extended") == [[8, UNK, 5, EOS]]
     assert real(alone.target, "extended") == real(alone.target, "ids")

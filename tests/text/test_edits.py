@@ -24,18 +24,18 @@ def cheapest(before: Sequence[str], after: Sequence[str]) -> int:
     return costs[-1][-1]
 
 
-def made(before: Sequence[str], said: Sequence[Symbol]) -> list[str]:
-    return [symbol for symbol, _ in apply_edits(before, said)]
+def rebuild(before: Sequence[str], edits: Sequence[Symbol]) -> list[str]:
+    return [symbol for symbol, _ in apply_edits(before, edits)]
 
 
 @pytest.mark.spec("C13")
 @given(SYMBOLS, SYMBOLS)
 def test_every_text_comes_back_from_the_fewest_operations(before: list[str], after: list[str]) -> None:
     """A symbol that spells an operation is only a symbol."""
-    found = operations(before, after)
-    assert made(before, found) == after
-    assert sum(each != KEEP for each in found) == cheapest(before, after)
-    assert sum(isinstance(each, type(KEEP)) for each in found) == len(before)
+    edits = operations(before, after)
+    assert rebuild(before, edits) == after
+    assert sum(edit != KEEP for edit in edits) == cheapest(before, after)
+    assert sum(isinstance(edit, type(KEEP)) for edit in edits) == len(before)
 
 
 @pytest.mark.spec("C13")
@@ -44,10 +44,10 @@ def test_long_texts_take_a_number_for_each_pair_of_places_and_no_lists() -> None
     random = np.random.default_rng(0)
     before, after = (list(map(str, random.integers(0, 50, 2000))) for _ in range(2))
     tracemalloc.start()
-    found = operations(before, after)
+    edits = operations(before, after)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert made(before, found) == after
+    assert rebuild(before, edits) == after
     assert most < 8 * len(before) * len(after)
 
 
@@ -59,7 +59,7 @@ def test_a_replacement_is_an_insertion_and_a_deletion() -> None:
 
 @pytest.mark.spec("C13")
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("edits", "expected"),
     [
         ([], "a b c"),
         ([DELETE], "b c"),
@@ -69,18 +69,18 @@ def test_a_replacement_is_an_insertion_and_a_deletion() -> None:
         ([DELETE] * 5 + ["x"], "x"),
     ],
 )
-def test_what_is_not_spoken_of_is_kept(said: list[Symbol], expected: str) -> None:
-    assert " ".join(made("a b c".split(), said)) == expected
+def test_what_is_not_spoken_of_is_kept(edits: list[Symbol], expected: str) -> None:
+    assert " ".join(rebuild("a b c".split(), edits)) == expected
 
 
 @pytest.mark.spec("C13")
 @given(SYMBOLS, st.lists(st.sampled_from(["x", "y", KEEP, DELETE]), max_size=12))
 def test_applying_tells_which_operation_put_each_symbol_there(before: list[str], said: list[Symbol]) -> None:
-    found = list(apply_edits(before, said))
-    spoken = [number for _, number in found if number is not None]
+    symbols = list(apply_edits(before, said))
+    spoken = [number for _, number in symbols if number is not None]
     assert spoken == sorted(set(spoken))
-    for symbol, number in found:
+    for symbol, number in symbols:
         if number is not None and said[number] != KEEP:
             assert symbol == said[number]
-    left = len(before) - sum(isinstance(each, type(KEEP)) for each in said)
-    assert sum(number is None for _, number in found) == max(0, left)
+    left = len(before) - sum(isinstance(edit, type(KEEP)) for edit in said)
+    assert sum(number is None for _, number in symbols) == max(0, left)

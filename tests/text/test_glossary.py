@@ -8,13 +8,13 @@ from dragoman.text.glossary import Glossary, Term, Wholes, together
 
 
 def forms(text: str, *terms: Term) -> list[tuple[str, tuple[str, ...]]]:
-    return [(each.text, each.forms) for each in Glossary(terms).find(text)]
+    return [(term.text, term.forms) for term in Glossary(terms).find(text)]
 
 
 def test_whole_words_are_found_the_longest_first() -> None:
     terms = Term("print", ("drucken",)), Term("print queue", ("Warteschlange",)), Term("C++"), Term("印刷", ("a",))
     text = "print queue of the printer: print, C++; 今印刷中"
-    assert [each for each, _ in forms(text, *terms)] == ["print queue", "print", "C++", "印刷"]
+    assert [written for written, _ in forms(text, *terms)] == ["print queue", "print", "C++", "印刷"]
     (first, *_) = Glossary(terms).find(text)
     assert text[first.begin : first.end] == "print queue"
     assert (2, 7) in Wholes("a print")
@@ -24,7 +24,7 @@ def test_whole_words_are_found_the_longest_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "term", "found"),
+    ("text", "term", "spans"),
     [
         ("रामायण राम!", "राम", [(7, 10)]),
         ("می\u200cخواهم می", "می", [(9, 11)]),
@@ -34,14 +34,14 @@ def test_whole_words_are_found_the_longest_first() -> None:
     ],
 )
 def test_a_word_goes_on_with_its_combining_marks_and_non_joiners(
-    text: str, term: str, found: list[tuple[int, int]]
+    text: str, term: str, spans: list[tuple[int, int]]
 ) -> None:
-    assert [(each.begin, each.end) for each in Glossary([Term(term)]).find(text)] == found
-    assert [*Wholes(text).occurrences([term])] == found
+    assert [(occurrence.begin, occurrence.end) for occurrence in Glossary([Term(term)]).find(text)] == spans
+    assert [*Wholes(text).occurrences([term])] == spans
 
 
 @pytest.mark.parametrize(
-    ("text", "term", "found"),
+    ("text", "term", "words"),
     [
         ("add an add-on", "add", ["add"]),
         ("the e-mail, a mail", "mail", ["mail"]),
@@ -53,8 +53,8 @@ def test_a_word_goes_on_with_its_combining_marks_and_non_joiners(
         ("in 印-刷 x", "印", ["印"]),
     ],
 )
-def test_a_hyphenated_word_is_one_word(text: str, term: str, found: list[str]) -> None:
-    assert [each for each, _ in forms(text, Term(term, ("x",)))] == found
+def test_a_hyphenated_word_is_one_word(text: str, term: str, words: list[str]) -> None:
+    assert [written for written, _ in forms(text, Term(term, ("x",)))] == words
 
 
 def test_the_terms_of_a_glossary_are_hashed_once() -> None:
@@ -106,17 +106,22 @@ def test_a_term_with_a_capital_behind_a_letter_is_found_as_it_is_written() -> No
 
 
 def test_terms_are_found_however_their_characters_are_composed() -> None:
-    (found,) = Glossary([Term("café", ("Kaffeehaus",))]).find("un cafe\u0301 noir")
-    assert (found.text, found.begin, found.end, found.forms) == ("cafe\u0301", 3, 8, ("Kaffeehaus",))
+    (occurrence,) = Glossary([Term("café", ("Kaffeehaus",))]).find("un cafe\u0301 noir")
+    assert (occurrence.text, occurrence.begin, occurrence.end, occurrence.forms) == (
+        "cafe\u0301",
+        3,
+        8,
+        ("Kaffeehaus",),
+    )
     for source in ("cafe\u0301", " café ", "cafe\u0301\t"):  # and the terms are
-        assert Glossary([Term(source, ("Kaffeehaus",))]).find("un cafe\u0301 noir") == [found]
+        assert Glossary([Term(source, ("Kaffeehaus",))]).find("un cafe\u0301 noir") == [occurrence]
 
 
 @pytest.mark.parametrize("before", ["한국 ", "ো ", "கொ ", "Å a\u0323\u0307 ", "\u2126 "])
 def test_what_composes_before_a_term_does_not_move_it(before: str) -> None:
     text = unicodedata.normalize("NFD", before) + "cat sat"
-    (found,) = Glossary([Term("cat", ("chat",))]).find(text)
-    assert (found.text, text[found.begin : found.end]) == ("cat", "cat")
+    (occurrence,) = Glossary([Term("cat", ("chat",))]).find(text)
+    assert (occurrence.text, text[occurrence.begin : occurrence.end]) == ("cat", "cat")
 
 
 def test_terms_of_some_texts() -> None:

@@ -12,17 +12,17 @@ WORDS = [f"w{number}" for number in range(2000)]
 @pytest.mark.spec("E3")
 @given(st.integers(0, 5), st.integers(0, 99))
 def test_no_word_moves_further_than_allowed(shuffle: int, seed: int) -> None:
-    found = Noise(drop=0.0, blank=0.0, shuffle=shuffle)(" ".join(WORDS[:50]), (seed,)).split()
-    assert sorted(found) == sorted(WORDS[:50])
-    assert max(abs(place - WORDS.index(word)) for place, word in enumerate(found)) <= shuffle
+    words = Noise(drop=0.0, blank=0.0, shuffle=shuffle)(" ".join(WORDS[:50]), (seed,)).split()
+    assert sorted(words) == sorted(WORDS[:50])
+    assert max(abs(place - WORDS.index(word)) for place, word in enumerate(words)) <= shuffle
 
 
 @pytest.mark.spec("E3")
 def test_words_are_dropped_and_blanked_as_often_as_asked_for() -> None:
-    found = Noise(drop=0.2, blank=0.3, shuffle=0)(" ".join(WORDS), (1,)).split()
-    assert len(found) / len(WORDS) == pytest.approx(0.8, abs=0.03)
-    assert found.count(BLANK) / len(found) == pytest.approx(0.3, abs=0.03)
-    left = [word for word in found if word != BLANK]
+    words = Noise(drop=0.2, blank=0.3, shuffle=0)(" ".join(WORDS), (1,)).split()
+    assert len(words) / len(WORDS) == pytest.approx(0.8, abs=0.03)
+    assert words.count(BLANK) / len(words) == pytest.approx(0.3, abs=0.03)
+    left = [word for word in words if word != BLANK]
     assert left == sorted(left, key=WORDS.index)
 
 

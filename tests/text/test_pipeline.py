@@ -21,9 +21,9 @@ OPTIONS = {"bpe": {"size": 290}, "unigram": {"size": 276}}
 
 
 def pipeline(kind: str, *, lowercase: bool = False, pretokenizer: str = "punctuation") -> TextPipeline:
-    made = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, unit=Spec(kind, OPTIONS.get(kind, {})))
-    made.unit.fit([made.normalise(line) for line in LINES], seed=1)
-    return made
+    learnt = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, unit=Spec(kind, OPTIONS.get(kind, {})))
+    learnt.unit.fit([learnt.normalise(line) for line in LINES], seed=1)
+    return learnt
 
 
 PIPELINES = {kind: pipeline(kind) for kind in UNITS}
@@ -31,20 +31,20 @@ PIPELINES = {kind: pipeline(kind) for kind in UNITS}
 
 @pytest.mark.parametrize("kind", UNITS)
 def test_text_is_normalised_before_it_is_cut(kind: str) -> None:
-    made = pipeline(kind, lowercase=True)
-    assert made.encode("The\u2028CAT") == made.encode("the cat")
-    assert made.decode(made.encode("The\u2028CAT  e\u0301")) == "the cat  \u00e9"
+    text_pipeline = pipeline(kind, lowercase=True)
+    assert text_pipeline.encode("The\u2028CAT") == text_pipeline.encode("the cat")
+    assert text_pipeline.decode(text_pipeline.encode("The\u2028CAT  e\u0301")) == "the cat  \u00e9"
 
 
 @pytest.mark.parametrize("kind", UNITS)
 def test_a_saved_pipeline_is_the_same(kind: str, tmp_path: Path) -> None:
-    made = pipeline(kind, lowercase=True, pretokenizer="whitespace")
-    made.save(tmp_path, "source")
+    text_pipeline = pipeline(kind, lowercase=True, pretokenizer="whitespace")
+    text_pipeline.save(tmp_path, "source")
     loaded = TextPipeline.load(tmp_path, "source")
-    assert loaded.spec == made.spec
+    assert loaded.spec == text_pipeline.spec
     for line in [*LINES, "Unseen: ☃ \u2581"]:
-        assert loaded.encode(line) == made.encode(line)
-        assert loaded.words(loaded.encode(line)) == made.words(made.encode(line))
+        assert loaded.encode(line) == text_pipeline.encode(line)
+        assert loaded.words(loaded.encode(line)) == text_pipeline.words(text_pipeline.encode(line))
 
 
 def test_damaged_files_are_told(tmp_path: Path, golden: Golden) -> None:
@@ -68,15 +68,15 @@ def test_damaged_files_are_told(tmp_path: Path, golden: Golden) -> None:
 
 @pytest.mark.parametrize("kind", UNITS)
 def test_symbols_find_their_words(kind: str) -> None:
-    made = PIPELINES[kind]
-    symbols = made.encode("the cat isn't here, l'homme")
-    words, word_of, _ = made.words(symbols)
+    text_pipeline = PIPELINES[kind]
+    symbols = text_pipeline.encode("the cat isn't here, l'homme")
+    words, word_of, _ = text_pipeline.words(symbols)
     assert words == ["the", "cat", "isn't", "here", ",", "l'", "homme"]
     assert word_of == sorted(word_of)
     assert set(word_of) == set(range(7))
     for number, word in enumerate(words):
         own = [symbol for symbol, index in zip(symbols, word_of, strict=True) if index == number]
-        assert made.decode(own).strip() == word
+        assert text_pipeline.decode(own).strip() == word
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_words_of_subwords(symbols: list[str], words: list[str], word_of: list[i
 def test_words_of_scripts_without_spaces_are_symbols() -> None:
     """Not within syllables, and only where a pretokenizer guesses words."""
     text = "他吃ab苹，กินน้ำแล้ว きょう c'd"
-    made, whole = PIPELINES["character"], ["他吃ab苹", "，", "กินน้ำแล้ว", "きょう", "c'", "d"]
-    words, word_of, _ = made.words(list(text))
+    text_pipeline, whole = PIPELINES["character"], ["他吃ab苹", "，", "กินน้ำแล้ว", "きょう", "c'", "d"]
+    words, word_of, _ = text_pipeline.words(list(text))
     assert words == ["他", "吃", "ab", "苹", "，", "กิ", "น", "น้ำ", "แล้", "ว", "きょ", "う", "c'", "d"]
-    assert made.words(list(text), divided=False).words == whole
-    assert made.words(["他", "吃ab", "苹，กิ", "น"]).words == ["他", "吃ab", "苹", "，", "กิ", "น"]
+    assert text_pipeline.words(list(text), divided=False).words == whole
+    assert text_pipeline.words(["他", "吃ab", "苹，กิ", "น"]).words == ["他", "吃ab", "苹", "，", "กิ", "น"]
     assert pipeline("character", pretokenizer="whitespace").words(list("他吃 苹 ab")).words == ["他吃", "苹", "ab"]
     assert word_of == sorted(word_of)
 
@@ -114,9 +114,9 @@ def test_words_of_scripts_without_spaces_are_symbols() -> None:
 @pytest.mark.parametrize("kind", UNITS)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None:
-    made = PIPELINES[kind]
-    symbols = made.encode(text)
-    words, word_of, _ = made.words(symbols)
+    text_pipeline = PIPELINES[kind]
+    symbols = text_pipeline.encode(text)
+    words, word_of, _ = text_pipeline.words(symbols)
     assert len(word_of) == len(symbols)
     assert word_of == sorted(word_of)
     assert not word_of or 0 <= word_of[0] <= word_of[-1] < len(words)
@@ -142,9 +142,9 @@ def test_an_elided_word_may_end_a_beginning(text: str, symbols: list[str] | None
 
 
 def test_the_beginning_of_a_translation_has_the_words_that_the_model_knows() -> None:
-    made = ModelOutputs(Language("fr", PIPELINES["word"], Vocabulary(PIPELINES["word"].unit.inventory)))
-    assert made.begun([], "cats l'") == ["cats", "l'\uffed"]
+    outputs = ModelOutputs(Language("fr", PIPELINES["word"], Vocabulary(PIPELINES["word"].unit.inventory)))
+    assert outputs.begun([], "cats l'") == ["cats", "l'\uffed"]
     quoted = PIPELINES["word"].encode("cats 'un'")  # which ends in no elided word of the vocabulary
-    assert made.begun([], "cats 'un'") == quoted
-    vocabulary = made.target.vocabulary
-    assert made.prefix([], "l'", forbidden=()) == vocabulary.ids(["l'\uffed"])
+    assert outputs.begun([], "cats 'un'") == quoted
+    vocabulary = outputs.target.vocabulary
+    assert outputs.prefix([], "l'", forbidden=()) == vocabulary.ids(["l'\uffed"])

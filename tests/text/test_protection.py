@@ -101,7 +101,7 @@ NONE = {
 }
 
 
-def found(text: str, *kinds: str) -> list[str]:
+def find_texts(text: str, *kinds: str) -> list[str]:
     protection = Protection.of([Spec(kind) for kind in kinds])
     assert protection
     return [text[begin:end] for begin, end in protection.find(text)]
@@ -110,20 +110,20 @@ def found(text: str, *kinds: str) -> list[str]:
 @pytest.mark.parametrize("kind", WHOLE)
 def test_every_notation_is_one_span(kind: str) -> None:
     for text in WHOLE[kind]:
-        assert found(text, kind) == [text]
-        assert found(f"a {text} b" if kind != "whitespace" else f"a{text}b", kind) == [text]
+        assert find_texts(text, kind) == [text]
+        assert find_texts(f"a {text} b" if kind != "whitespace" else f"a{text}b", kind) == [text]
 
 
 @pytest.mark.parametrize("kind", NONE)
 def test_what_only_looks_like_it_is_none(kind: str) -> None:
     for text in NONE[kind]:
-        assert found(text, kind) == []
+        assert find_texts(text, kind) == []
 
 
 def test_what_touches_a_span_is_not_a_part_of_it() -> None:
-    assert found("(%d) of %d%%: https://example.org/x, (see www.a.b).", *WHOLE)[:3] == ["%d", "%d", "%%"]
-    assert found("(https://example.org/x), www.a.b.", "urls") == ["https://example.org/x", "www.a.b"]
-    assert found("{a}{b}%d%s", "placeholders") == ["{a}", "{b}", "%d", "%s"]
+    assert find_texts("(%d) of %d%%: https://example.org/x, (see www.a.b).", *WHOLE)[:3] == ["%d", "%d", "%%"]
+    assert find_texts("(https://example.org/x), www.a.b.", "urls") == ["https://example.org/x", "www.a.b"]
+    assert find_texts("{a}{b}%d%s", "placeholders") == ["{a}", "{b}", "%d", "%s"]
 
 
 def test_a_dollar_does_not_cut_an_amount() -> None:
@@ -134,41 +134,41 @@ def test_a_dollar_does_not_cut_an_amount() -> None:
         ("$10.99", "10.99"),
         ("$1\u202f000", "1\u202f000"),
     ):
-        assert found(text, "placeholders", "numbers") == [number]
-    assert found("$1, $2.", "placeholders", "numbers") == ["$1", "$2"]
+        assert find_texts(text, "placeholders", "numbers") == [number]
+    assert find_texts("$1, $2.", "placeholders", "numbers") == ["$1", "$2"]
 
 
 def test_a_conversion_behind_digits_is_a_placeholder_if_no_word_goes_on_behind_it() -> None:
     """Without digits before it, anything may: `%dx%d`."""
-    assert found("100%d, 5 %s: %dx%d", "placeholders", "numbers") == ["100", "%d", "5", "%s", "%d", "%d"]
-    assert found("100%dpx, the 1%'s", "placeholders") == []
+    assert find_texts("100%d, 5 %s: %dx%d", "placeholders", "numbers") == ["100", "%d", "5", "%s", "%d", "%d"]
+    assert find_texts("100%dpx, the 1%'s", "placeholders") == []
 
 
 def test_words_that_touch_a_conversion_are_no_part_of_it() -> None:
     """Another conversion tells that they are words between two, such as a link."""
-    assert found("%sclick here%s or %dx%d", "placeholders") == ["%s", "%s", "%d", "%d"]
-    assert found("%lldms, %spx: %s", "placeholders") == ["%lld", "%s", "%s"]
-    assert found("%statusの%count", "placeholders") == ["%status", "%count"]
+    assert find_texts("%sclick here%s or %dx%d", "placeholders") == ["%s", "%s", "%d", "%d"]
+    assert find_texts("%lldms, %spx: %s", "placeholders") == ["%lld", "%s", "%s"]
+    assert find_texts("%statusの%count", "placeholders") == ["%status", "%count"]
 
 
 def test_in_a_path_there_is_no_line_break() -> None:
-    assert found(r"in C:\new\table. Then\nnow D:\tmp, and\tE", "placeholders") == [
+    assert find_texts(r"in C:\new\table. Then\nnow D:\tmp, and\tE", "placeholders") == [
         r"C:\new\table",
         r"\n",
         r"D:\tmp",
         r"\t",
     ]
-    assert found(r"C:\new or D:\run (C:\no)", "placeholders") == [r"C:\new", r"D:\run", r"C:\no"]
+    assert find_texts(r"C:\new or D:\run (C:\no)", "placeholders") == [r"C:\new", r"D:\run", r"C:\no"]
 
 
 def test_what_is_no_message_has_placeholders_as_ever() -> None:
     """Such as one that is not closed, or more deeply nested than anybody writes."""
-    assert found("Add {n, plural, one {item} other {items}", "placeholders") == ["{item}", "{items}"]
-    assert found("{x, plural, " + "{a " * 8 + "{b}" + "}" * 9, "placeholders") == ["{b}"]
+    assert find_texts("Add {n, plural, one {item} other {items}", "placeholders") == ["{item}", "{items}"]
+    assert find_texts("{x, plural, " + "{a " * 8 + "{b}" + "}" * 9, "placeholders") == ["{b}"]
 
 
 def test_of_spans_that_begin_together_the_longest_is_one() -> None:
-    assert found('<a href="{url}">%d</a> see {{x}}', *WHOLE) == ['<a href="{url}">', "%d", "</a>", "{{x}}"]
+    assert find_texts('<a href="{url}">%d</a> see {{x}}', *WHOLE) == ['<a href="{url}">', "%d", "</a>", "{{x}}"]
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_no_text_takes_long(start: str, part: str) -> None:
 
 
 def test_what_begins_late_in_other_text_is_found() -> None:
-    assert found(r"\nhttps://a.b, \ninfo@a.org", *WHOLE) == [r"\n", "https://a.b", r"\n", "info@a.org"]
-    assert found("x \n y", "whitespace", "emails") == [" \n "]
+    assert find_texts(r"\nhttps://a.b, \ninfo@a.org", *WHOLE) == [r"\n", "https://a.b", r"\n", "info@a.org"]
+    assert find_texts("x \n y", "whitespace", "emails") == [" \n "]
     assert Protection([KINDS["whitespace"](), re.compile("x ")]).find("x \n") == [(0, 2), (2, 3)]
-    assert found("<!-- a <!-- b -->", "tags") == ["<!-- b -->"]
+    assert find_texts("<!-- a <!-- b -->", "tags") == ["<!-- b -->"]
 
 
 def test_a_pattern_of_the_users_own_is_a_kind_like_others() -> None:
@@ -243,9 +243,9 @@ def test_spans_put_back_give_the_text(text: str) -> None:
 
 def test_a_kind_or_a_pattern_that_is_none_is_told(golden: Golden) -> None:
     for kinds in (["placeholder"], ["pattern=("], ["pattern"], ["tags=x"]):
-        with pytest.raises(UserError) as told:
+        with pytest.raises(UserError) as raised:
             Protection.named(kinds)
-        golden(str(told.value))
+        golden(str(raised.value))
 
 
 @pytest.mark.parametrize(
@@ -262,13 +262,13 @@ def test_where_marks_would_hide_something_they_are_refused(
     tmp_path: Path, golden: Golden, data: dict[str, str]
 ) -> None:
     (tmp_path / "run.yaml").write_text("data: {source: en, target: fr, train: t, dev: d}\n", "utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         load_config(tmp_path / "run.yaml", {"text.protect": "[tags, {kind: pattern, regex: x}]", **data})
-    golden("\n".join(line for line in str(told.value).split("\n") if "text.protect" in line))
+    golden("\n".join(line for line in str(raised.value).split("\n") if "text.protect" in line))
 
 
 def test_a_regular_expression_of_a_configuration_is_checked(tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "run.yaml").write_text("data: {source: en, target: fr, train: t, dev: d}\n", "utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as raised:
         load_config(tmp_path / "run.yaml", {"text.protect": "{kind: pattern, regex: '('}"})
-    golden(str(told.value))
+    golden(str(raised.value))

@@ -92,8 +92,8 @@ def test_many_texts_at_once_have_the_symbols_that_each_has_alone(kind: str, text
     unit = fitted(kind)
     symbols, lengths = unit.numbers(texts)
     rows = [row.tolist() for row in np.split(symbols, np.cumsum(lengths)[:-1])] if texts else []
-    known = {symbol: number for number, symbol in enumerate(unit.inventory, start=1)}
-    assert rows == [[known.get(symbol, 0) for symbol in unit.encode(text)] for text in texts]
+    number_of = {symbol: number for number, symbol in enumerate(unit.inventory, start=1)}
+    assert rows == [[number_of.get(symbol, 0) for symbol in unit.encode(text)] for text in texts]
 
 
 def test_what_is_kept_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
