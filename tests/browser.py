@@ -52,7 +52,9 @@ class Browser:
 
     def texts(self, selector: str) -> list[str]:
         """The texts of all elements that are shown."""
-        return [each.text for each in self.driver.find_elements("css selector", selector) if each.is_displayed()]
+        return [
+            element.text for element in self.driver.find_elements("css selector", selector) if element.is_displayed()
+        ]
 
     def press(self, *keys: str) -> None:
         """Press keys, named as in `Keys`, or text, wherever the focus is."""
@@ -90,12 +92,12 @@ class Browser:
             pytest.skip("needs axe-core-python, of the extra dev")
         self.driver.execute_script((Path(axe.origin).parent / "axe.min.js").read_text("utf-8"))
         self.driver.set_script_timeout(120)
-        return [*self.driver.execute_async_script(AXE), *(each["message"] for each in self.driver.get_log("browser"))]
+        return [*self.driver.execute_async_script(AXE), *(entry["message"] for entry in self.driver.get_log("browser"))]
 
     def requests(self) -> list[str]:
         """The addresses that the page has asked for, its own among them."""
-        events = [json.loads(each["message"])["message"] for each in self.driver.get_log("performance")]
-        sent = [each["params"] for each in events if each["method"] == "Network.requestWillBeSent"]
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
         return [each["request"]["url"] for each in sent]
 
 
@@ -109,8 +111,8 @@ def started(folder: Path) -> Iterator[Browser]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = programs[0]
-    for each in [*OPTIONS.split(), f"--user-data-dir={folder / 'profile'}"]:
-        options.add_argument(each)
+    for word in [*OPTIONS.split(), f"--user-data-dir={folder / 'profile'}"]:
+        options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(programs[1]))
     yield Browser(driver, folder)

@@ -76,14 +76,14 @@ def build_model(
     return shaken(model, seed, spread).eval()
 
 
-def context(model: Seq2Seq | None = None, **known: Any) -> ObjectiveContext:
+def context(model: Seq2Seq | None = None, **fields: Any) -> ObjectiveContext:
     """What an objective is told of a training of this model, between two languages of five words."""
     pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word"))
     language = Language("de", pipeline, Vocabulary("abcde"), (1,) * SYMBOLS)
     with torch.random.fork_rng():
         model = model or build_model()
-    found = ObjectiveContext(model, lambda: build_model(seed=1), (language,), language, {}, {})
-    return found._replace(**known)
+    objective_context = ObjectiveContext(model, lambda: build_model(seed=1), (language,), language, {}, {})
+    return objective_context._replace(**fields)
 
 
 def shaken(part: Part, seed: int = 0, spread: float = 0.5) -> Part:
@@ -119,8 +119,8 @@ def pairs(sources: list[list[int]], targets: list[list[int]]) -> Batch:
 
 def copied(batch: Batch) -> Batch:
     """The same pairs for a model that copies, where both languages have the same vocabulary."""
-    texts = (each for each in batch.sources if isinstance(each, Sequence))
-    return batch._replace(sources=tuple(each._replace(extended=each.ids) for each in texts))
+    texts = (source for source in batch.sources if isinstance(source, Sequence))
+    return batch._replace(sources=tuple(text._replace(extended=text.ids) for text in texts))
 
 
 def noise(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -63,11 +63,11 @@ def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         number += 1
         if case is None:
             case = parameters.removesuffix("]") + (f" #{number}" if number > 1 else "")
-        told = folders.sub("FOLDER", message)
+        message_text = folders.sub("FOLDER", message)
         if request.config.getoption("--golden"):
-            request.config.stash[TOLD].setdefault(test, {})[case] = told
+            request.config.stash[TOLD].setdefault(test, {})[case] = message_text
         elif not request.config.getoption("--any-wording"):
-            assert told == wording().get(test, {}).get(case), "wording: see tests/golden.py"
+            assert message_text == wording().get(test, {}).get(case), "wording: see tests/golden.py"
 
     return compare
 

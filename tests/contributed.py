@@ -20,7 +20,7 @@ from tests import toy
 from tests.worked_examples import Example, examples
 
 EXAMPLES = {example.name: example for example in examples()}
-each = pytest.mark.parametrize("name", EXAMPLES)
+parametrize_examples = pytest.mark.parametrize("name", EXAMPLES)
 
 
 @pytest.fixture(scope="module")
@@ -41,25 +41,25 @@ def merged(old: Any, new: Any) -> Any:
 
 def written(corpus: Path, *given: Example) -> Path:
     """The configuration of the toy language with those of some examples, in a file."""
-    found = merged(values(toy.CONFIG), {"data": {"train": str(corpus / "train"), "dev": str(corpus / "dev")}})
+    settings = merged(values(toy.CONFIG), {"data": {"train": str(corpus / "train"), "dev": str(corpus / "dev")}})
     for example in given:
-        found = merged(found, values(example.configuration))
+        settings = merged(settings, values(example.configuration))
     path = corpus / f"{'-'.join(example.name for example in given)}.yaml"
-    path.write_text(json.dumps(found), encoding="utf-8")
+    path.write_text(json.dumps(settings), encoding="utf-8")
     return path
 
 
-@each
+@parametrize_examples
 def test_a_configuration_names_the_part_and_is_told_of_it_and_its_options(name: str, corpus: Path) -> None:
     example = EXAMPLES[name]
     module = example.file.removesuffix(".py").replace("/", ".")
     of_this = [table for table in PARTS.values() if table.get(example.kind, type).__module__ == module]
-    told = CliRunner().invoke(app, ["debug", "config", str(written(corpus, example))], env={"COLUMNS": "1000"})
-    assert told.exit_code == 0, told.output
-    for explained in (json.dumps(dragoman.schema()), told.stdout):
+    result = CliRunner().invoke(app, ["debug", "config", str(written(corpus, example))], env={"COLUMNS": "1000"})
+    assert result.exit_code == 0, result.output
+    for explained in (json.dumps(dragoman.schema()), result.stdout):
         assert len(re.findall(rf"[:,#] {example.kind}\b", explained)) >= len(of_this) > 0
     for option in components.options(of_this[0][example.kind]):
-        assert re.search(rf"[ {{]{option}: ", told.stdout)
+        assert re.search(rf"[ {{]{option}: ", result.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -77,19 +77,19 @@ def test_a_model_of_these_parts_learns_and_the_metric_decides_which_is_best(run:
     errors = {row["step"]: row["valid/length_error"] for row in rows if "valid/length_error" in row}
     assert losses[-1] < 0.8 * losses[0]
     assert errors[read_note(run.weights("model-best"))["step"]] == min(errors.values())
-    made = {type(part).__name__ for part in dragoman.load(run.path).model.modules()}
-    assert {"Distance", "Cosine", "LowRank"} <= made
+    part_names = {type(part).__name__ for part in dragoman.load(run.path).model.modules()}
+    assert {"Distance", "Cosine", "LowRank"} <= part_names
 
 
 def test_translations_slip_and_repeat_nothing(run: RunFolder) -> None:
     translator, texts = dragoman.load(run.path), [source for source, _ in toy.pairs(40, 5)]
-    found = [translation.text for translation in translator.translate(texts)]
-    for text in found:
+    outputs = [translation.text for translation in translator.translate(texts)]
+    for text in outputs:
         assert max(Counter(text.split()).values(), default=1) == 1
     best = translator.translate(texts, search=components.Spec("epsilon_greedy", {"epsilon": 0.0}))
-    assert 0 < sum(one != other.text for one, other in zip(found, best, strict=True)) < 40
+    assert 0 < sum(one != other.text for one, other in zip(outputs, best, strict=True)) < 40
     translator.generator.constraints = ()
-    assert any(max(Counter(each.text.split()).values(), default=1) > 1 for each in translator.translate(texts))
+    assert any(max(Counter(sentence.text.split()).values(), default=1) > 1 for sentence in translator.translate(texts))
 
 
 def test_commands_take_search_and_metric(run: RunFolder, corpus: Path) -> None:

@@ -22,13 +22,13 @@ def covering(
     as the two values are there that make it. Greedy: a row begins with the first pair that is missing still, and takes
     for each other option the value that brings most of what is missing. The same rows every time.
     """
-    every = [
+    pairs = [
         {one: first, other: second}
         for one, other in combinations(options, 2)
         for first in options[one]
         for second in options[other]
     ]
-    missing = {frozenset(pair.items()): pair for pair in every if possible(pair)}
+    missing = {frozenset(pair.items()): pair for pair in pairs if possible(pair)}
     rows = []
     while missing:
         row = dict(next(iter(missing.values())))

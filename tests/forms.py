@@ -12,15 +12,17 @@ from dragoman.translation.result import Result
 
 def validator(schema: str | dict[str, Any]) -> Draft202012Validator:
     """What validates by a schema, which is one itself."""
-    found = json.loads(schema) if isinstance(schema, str) else schema
-    Draft202012Validator.check_schema(found)
-    return Draft202012Validator(found)
+    parsed = json.loads(schema) if isinstance(schema, str) else schema
+    Draft202012Validator.check_schema(parsed)
+    return Draft202012Validator(parsed)
 
 
 def alike(one: str, other: str) -> bool:
     """Whether lines of JSON are the same but for the last places of numbers, which depend on the rest of a batch."""
-    lines, others = one.splitlines(), other.splitlines()
-    return len(lines) == len(others) and all(_alike(*map(json.loads, each)) for each in zip(lines, others, strict=True))
+    lines, other_lines = one.splitlines(), other.splitlines()
+    return len(lines) == len(other_lines) and all(
+        _alike(*map(json.loads, line_pair)) for line_pair in zip(lines, other_lines, strict=True)
+    )
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -35,9 +37,9 @@ def _alike(one: Any, other: Any) -> bool:
 
 def results(lines: Iterable[str]) -> list[Result]:
     """The translations in lines of JSON. Each fits the schema, and is written as it was read."""
-    form, found = validator(json_form.schema()), []
+    form, parsed = validator(json_form.schema()), []
     for line in lines:
         form.validate(json.loads(line))
-        found.append(Result.from_line(line))
-        assert found[-1].line() == line
-    return found
+        parsed.append(Result.from_line(line))
+        assert parsed[-1].line() == line
+    return parsed

@@ -22,11 +22,11 @@ class Golden(Protocol):
 
 
 def read() -> Messages:
-    found: Messages = json.loads(FILE.read_text("utf-8"))
-    return found
+    messages: Messages = json.loads(FILE.read_text("utf-8"))
+    return messages
 
 
-def write(told: Messages) -> None:
+def write(messages: Messages) -> None:
     """These messages in the place of those that the same tests had."""
-    text = json.dumps(read() | told, ensure_ascii=False, indent=1, sort_keys=True)
+    text = json.dumps(read() | messages, ensure_ascii=False, indent=1, sort_keys=True)
     FILE.write_text(text + "\n", "utf-8")

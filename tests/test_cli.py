@@ -116,13 +116,13 @@ def test_every_command_has_help(command: str) -> None:
 
 
 def test_a_terminal_of_no_width_has_help_too(repository: Path) -> None:
-    def told(columns: str) -> str:
+    def help_text(columns: str) -> str:
         command = [sys.executable, "-m", "dragoman", "--help"]
         variables = {**os.environ, "PYTHONPATH": str(repository), "COLUMNS": columns}
         return subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout
 
-    assert "translate" in told("0")
-    assert told("0") == told("") == told("80")
+    assert "translate" in help_text("0")
+    assert help_text("0") == help_text("") == help_text("80")
 
 
 def test_help_lists_every_command() -> None:

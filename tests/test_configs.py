@@ -17,8 +17,8 @@ WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 def corpus(folder: Path, sources: tuple[str, ...], features: tuple[str, ...], target: str, between: str) -> None:
     """Numbers in words, the same in each source, and the same backwards, with their links; and arrays."""
     folder.mkdir(parents=True)
-    every = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
-    for name, lines in (("train", every), ("dev", every[:4])):
+    sentences = [[WORDS[(number * step) % 10] for step in range(1, 3 + number % 5)] for number in range(60)]
+    for name, lines in (("train", sentences), ("dev", sentences[:4])):
         backwards = "".join(" ".join(reversed(line)) + "\n" for line in lines)
         (folder / f"{name}.{target}").write_text(backwards, encoding="utf-8")
         links = [" ".join(f"{place}-{len(line) - 1 - place}" for place in range(len(line))) for line in lines]

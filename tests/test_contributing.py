@@ -54,15 +54,15 @@ def ruff(*arguments: str) -> list[str]:
 def test_there_is_an_example_of_every_part_of_the_table() -> None:
     assert [example.name for example in EXAMPLES] == [cost.name for cost in costs()]
     assert {"score", "search", "output", "metric", "objective", "embedding", "constraint"} == {
-        each.name for each in EXAMPLES
+        part.name for part in EXAMPLES
     }
 
 
 def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
-    found = [Cost(each.name, len(copy.changed[each.name]), each.file, each.test) for each in EXAMPLES]
+    found = [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in EXAMPLES]
     assert found == costs()
-    for each in EXAMPLES:
-        assert copy.changed[each.name] == {each.file, each.test, CHANGELOG}
+    for part in EXAMPLES:
+        assert copy.changed[part.name] == {part.file, part.test, CHANGELOG}
 
 
 def test_the_examples_are_written_as_the_project_is(copy: Copy) -> None:
@@ -74,14 +74,14 @@ def test_the_examples_are_written_as_the_project_is(copy: Copy) -> None:
 @pytest.mark.slow
 def test_the_parts_work(copy: Copy) -> None:
     """Their own tests, the contract tests that find them in their tables, and what contributed.py does with them."""
-    names = [name for each in EXAMPLES for name in (each.kind, *each.tests)]
-    files = {*CONTRACTS, *(each.test for each in EXAMPLES)}
+    names = [name for part in EXAMPLES for name in (part.kind, *part.tests)]
+    files = {*CONTRACTS, *(part.test for part in EXAMPLES)}
     tests = [*sorted(files), "tests/contributed.py", "-rA", "-k", " or ".join([*names, "contributed"])]
     outcome = mutants.run(tests, copy.root, None)
     assert outcome.status == mutants.PASSED, outcome.output
     passed = re.findall(r"^PASSED (\S+)", outcome.output, re.MULTILINE)
-    for each in EXAMPLES:
-        assert [test for test in passed if test.startswith(tuple(f"{each.test}::{name}" for name in each.tests))]
+    for part in EXAMPLES:
+        assert [test for test in passed if test.startswith(tuple(f"{part.test}::{name}" for name in part.tests))]
     for file in CONTRACTS:
         assert [test for test in passed if test.startswith(file)]
 

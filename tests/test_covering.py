@@ -21,11 +21,11 @@ def no_large_grey(row: Row) -> bool:
 @pytest.mark.parametrize("possible", [any_row, no_large_grey])
 def test_every_pair_that_is_possible_is_in_a_row(possible: Callable[[Row], bool]) -> None:
     rows = covering(OPTIONS, possible)
-    found = {pair for row in rows for pair in together(row)}
+    covered = {pair for row in rows for pair in together(row)}
     for (one, first), (other, second) in combinations(OPTIONS.items(), 2):
         for pair in product(first, second):
             row = dict(zip((one, other), pair, strict=True))
-            assert (frozenset(row.items()) in found) == possible(row)
+            assert (frozenset(row.items()) in covered) == possible(row)
 
 
 def test_rows_are_whole_few_and_the_same_every_time() -> None:

@@ -65,7 +65,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "windows": {"attention": {"window": {"kind": "predictive", "width": 2}}},
     "external memory": {"decoder": {"external_memory": 3}},
 }
-each = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
+parametrize_models = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 
 
 def surfaces(batch: Batch) -> Batch:
@@ -85,39 +85,39 @@ def close(there: Tensor, here: Tensor) -> None:
     torch.testing.assert_close(there.cpu(), here, rtol=1e-9, atol=1e-11)  # sums of float64 in another order
 
 
-@each
+@parametrize_models
 def test_scores_are_those_of_the_processor(options: dict[str, Any]) -> None:
     (here, there), batch = on_both(options), surfaces(BATCH)
     with torch.no_grad():
-        expected, found = here.score(batch), there.score(batch.to(CUDA))
-    close(found.log_probs, expected.log_probs)
-    close(found.correct, expected.correct)
-    for one, other in zip(found.attention, expected.attention, strict=True):
+        expected, scores = here.score(batch), there.score(batch.to(CUDA))
+    close(scores.log_probs, expected.log_probs)
+    close(scores.correct, expected.correct)
+    for one, other in zip(scores.attention, expected.attention, strict=True):
         close(one, other)
 
 
-@each
+@parametrize_models
 def test_gradients_are_those_of_the_processor(options: dict[str, Any]) -> None:
     (here, there), batch = on_both(options), surfaces(BATCH)
     for model, pairs in ((here, batch), (there, batch.to(CUDA))):
         model.train()
         loss: Loss = TeacherForcing(context(model))(model, pairs)
         loss.total.backward()
-    for (name, expected), found in zip(here.named_parameters(), there.parameters(), strict=True):
-        assert (expected.grad is None) == (found.grad is None), name
-        if expected.grad is not None and found.grad is not None:
-            close(found.grad, expected.grad)
+    for (name, expected), parameter in zip(here.named_parameters(), there.parameters(), strict=True):
+        assert (expected.grad is None) == (parameter.grad is None), name
+        if expected.grad is not None and parameter.grad is not None:
+            close(parameter.grad, expected.grad)
 
 
-@each
+@parametrize_models
 @pytest.mark.parametrize("kind", [kind for kind in SEARCHES if kind != "sample"])
 def test_translations_are_those_of_the_processor(options: dict[str, Any], kind: str) -> None:
     here, there = on_both(options)
     batch = surfaces(BATCH)
     most = {"length_ratio": 1, "length_margin": 1}
     search = components.build(SEARCHES, Spec(kind, most))
-    expected, found = (search(model, pairs.sources) for model, pairs in ((here, batch), (there, batch.to(CUDA))))
-    for one, other in zip(found, expected, strict=True):
+    expected, results = (search(model, pairs.sources) for model, pairs in ((here, batch), (there, batch.to(CUDA))))
+    for one, other in zip(results, expected, strict=True):
         assert one[0].symbols == other[0].symbols
         np.testing.assert_allclose(one[0].log_probs, other[0].log_probs, rtol=1e-9)
 
@@ -157,16 +157,16 @@ TRAININGS: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("options", TRAININGS.values(), ids=TRAININGS)
 def test_trains_resumes_and_translates_as_on_the_processor(options: dict[str, str], corpus: Path) -> None:
     places = {"run": str(corpus / "run"), "data.train": str(corpus / "train"), "data.dev": str(corpus / "dev")}
-    given = {**places, "device.name": "cuda", **options}
-    session.train(checks.load_config(corpus / "toy.yaml", {**given, "training.epochs": "1"}), quiet=True)
-    run = session.train(checks.load_config(corpus / "toy.yaml", {**given, "training.epochs": "2"}), quiet=True)
+    changes = {**places, "device.name": "cuda", **options}
+    session.train(checks.load_config(corpus / "toy.yaml", {**changes, "training.epochs": "1"}), quiet=True)
+    run = session.train(checks.load_config(corpus / "toy.yaml", {**changes, "training.epochs": "2"}), quiet=True)
     there, here = (
         dragoman.load(run.path, device=DeviceConfig(name=name, precision="float32")) for name in ("cuda", "cpu")
     )
     assert next(there.model.parameters()).device.type == "cuda"
     sources, targets = zip(*toy.pairs(12, 9), strict=True)
-    expected, found = here.translate(sources), there.translate(sources)
-    assert [one.text for one in found] == [one.text for one in expected]
+    expected, translations = here.translate(sources), there.translate(sources)
+    assert [one.text for one in translations] == [one.text for one in expected]
     scored = zip(there.score(sources, targets), here.score(sources, targets), strict=True)
     for one, other in scored:
         np.testing.assert_allclose(one.log_prob, other.log_prob, rtol=1e-3, atol=1e-4)
@@ -175,7 +175,7 @@ def test_trains_resumes_and_translates_as_on_the_processor(options: dict[str, st
         np.testing.assert_allclose(one.sources[0].gradient, other.sources[0].gradient, rtol=1e-2, atol=1e-4)
 
 
-@each
+@parametrize_models
 def test_a_replayed_pass_is_that_pass(options: dict[str, Any]) -> None:
     check_replays(options, NoConsistency())
 
@@ -190,8 +190,8 @@ def check_replays(options: dict[str, Any], consistency: Consistency) -> None:
     """With the same random numbers, and again for other sentences of the same shape, and after the weights changed."""
     _, model = on_both({**options, "embedding": {"dropout": 0.3}})
     model.train()
-    told = list[str]()
-    graphs, batch = CudaGraphs(told.append), surfaces(BATCH).rounded().to(CUDA)
+    messages = list[str]()
+    graphs, batch = CudaGraphs(messages.append), surfaces(BATCH).rounded().to(CUDA)
     other = batch._replace(
         target=batch.target._replace(ids=batch.target.ids.roll(1, 0), mask=batch.target.mask.roll(1, 0))
     )
@@ -207,7 +207,7 @@ def check_replays(options: dict[str, Any], consistency: Consistency) -> None:
             losses.append(loss.total.detach())
             del loss  # which keeps the nodes that graphs record
             gradients.append(
-                {name: each.grad.clone() for name, each in model.named_parameters() if each.grad is not None}
+                {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
             )
         torch.testing.assert_close(losses[1], losses[0], rtol=1e-9, atol=1e-9)
         for name, expected in gradients[0].items():
@@ -215,5 +215,5 @@ def check_replays(options: dict[str, Any], consistency: Consistency) -> None:
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(1.01)
-    assert told == []
+    assert messages == []
     assert len(graphs.graphs) == 1

@@ -173,11 +173,11 @@ def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.Capture
     out, err = capsys.readouterr()
     assert "40 messages of 3 programs, en to de, and 28 of 'two', which plays your own project" in out
     own = {part: list(read_pairs(str(folder / "corpus" / f"own.{part}.tsv"), "en", "de")) for part in ("train", "test")}
-    others = list(read_pairs(str(folder / "corpus" / "others.train.tsv"), "en", "de"))
+    other_pairs = list(read_pairs(str(folder / "corpus" / "others.train.tsv"), "en", "de"))
     assert all(pair.source.startswith("two ") for pairs in own.values() for pair in pairs)
-    assert not any(pair.source.startswith("two ") for pair in others)
+    assert not any(pair.source.startswith("two ") for pair in other_pairs)
     assert not {pair.source for pair in own["train"]} & {pair.source for pair in own["test"]}
-    assert sum(pair.source.startswith("three ") for pair in others) > 1  # from all programs alike
+    assert sum(pair.source.startswith("three ") for pair in other_pairs) > 1  # from all programs alike
     for name in ("copying en", "nearest neighbour", "the model of others", "the model started from it"):
         assert f"{name}  BLEU " in out
     assert Run.load(folder / "run").config.data.recalled == ("memory",)

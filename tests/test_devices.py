@@ -227,8 +227,8 @@ before = resident()
 trim_heap()
 print(before - resident())
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert float(found.stdout) > 50
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(process.stdout) > 50
 
 
 def test_freed_memory_is_returned_whenever_the_process_has_grown_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -325,7 +325,7 @@ def test_what_cannot_be_put_in_place_leaves_the_old_file(
             file.write("new\n")
     assert isinstance(error, KeyboardInterrupt) or str(raised.value) == f"{path}: cannot write (Input/output error)"
     assert path.read_text() == "old"
-    left = {each.name: each.read_text() for each in tmp_path.iterdir() if each != path}
+    left = {entry.name: entry.read_text() for entry in tmp_path.iterdir() if entry != path}
     assert left == ({} if writer is write_atomically else {"file.partial": "new\n"})
     with writer(path) as file:
         file.write("newer\n")
@@ -385,7 +385,7 @@ try:
 except UserError as error:
     print(error)
 """
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         env=ENVIRONMENT,
@@ -393,7 +393,7 @@ except UserError as error:
         text=True,
         check=True,
     )
-    assert told.stdout == "big: cannot write (File too large)\n"
+    assert process.stdout == "big: cannot write (File too large)\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -453,7 +453,7 @@ def test_what_was_written_in_parts_stays_and_is_continued(tmp_path: Path) -> Non
         file.write("2\n")
     assert path.read_text() == "one\n2\n"
     assert path.stat().st_mode & 0o777 == 0o604
-    assert [each.name for each in tmp_path.iterdir()] == ["text"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["text"]
 
 
 def test_of_a_file_in_parts_without_a_line_nothing_is_left(tmp_path: Path) -> None:

@@ -41,38 +41,40 @@ def example(source: list[str], target: list[str], reference: str | None) -> Exam
 
 def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:
     """Sentences of so many words, translated right or wrong."""
-    every = [["word"] * length for length in lengths]
-    examples = [example(words, words, " ".join(words)) for words in every]
-    pairs = zip(every, right, strict=True)
+    texts = [["word"] * length for length in lengths]
+    examples = [example(words, words, " ".join(words)) for words in texts]
+    pairs = zip(texts, right, strict=True)
     return Sentences([" ".join(words) if good else "false " * 9 for words, good in pairs], examples)
 
 
 def test_a_missing_reference_takes_only_its_own_sentence_out(run: Run) -> None:
-    given = sentences([2, 3, 4], [True, False, True])
+    translated = sentences([2, 3, 4], [True, False, True])
     unknown = example(["new"], ["neuf"], None)
-    mixed = Sentences([*given.texts, "neuf"], [*given.examples, unknown])
-    assert inspection.scores(run, mixed) == inspection.scores(run, given)
+    mixed = Sentences([*translated.texts, "neuf"], [*translated.examples, unknown])
+    assert inspection.scores(run, mixed) == inspection.scores(run, translated)
     assert "|sentences:3|" in inspection.scores(run, mixed)[0].signature
 
 
 def test_an_empty_reference_is_one_too(run: Run) -> None:
-    given = sentences([2, 3], [True, True])
+    translated = sentences([2, 3], [True, True])
     said_nothing = example(["new"], ["neuf"], "")
-    found = inspection.scores(run, Sentences([*given.texts, "neuf"], [*given.examples, said_nothing]))
-    assert "|sentences:3|" in found[0].signature
-    assert found[0].value < inspection.scores(run, given)[0].value == 100
+    scores = inspection.scores(run, Sentences([*translated.texts, "neuf"], [*translated.examples, said_nothing]))
+    assert "|sentences:3|" in scores[0].signature
+    assert scores[0].value < inspection.scores(run, translated)[0].value == 100
 
 
 def test_a_finished_run_has_its_development_sentences_and_scores(run: Run) -> None:
     sentences, more = inspection.development(run)
-    scores = [each for each in inspection.scores(run, sentences, more) if ", " not in each.name]  # which have a model
-    assert [each.name for each in scores] == ["BLEU-2", "chrF2", "Perplexity", "Accuracy"]
+    scores = [
+        score for score in inspection.scores(run, sentences, more) if ", " not in score.name
+    ]  # which have a model
+    assert [score.name for score in scores] == ["BLEU-2", "chrF2", "Perplexity", "Accuracy"]
     last = json.loads(run.folder.metrics.read_text(encoding="utf-8").splitlines()[-1])
-    assert [each.value for each in scores] == pytest.approx(
+    assert [score.value for score in scores] == pytest.approx(
         [last[f"final/{name}"] for name in ("bleu", "chrf", "perplexity", "accuracy")]
     )
     assert len(sentences.examples) == 8
-    signatures = [each.signature for each in scores]
+    signatures = [score.signature for score in scores]
     assert signatures[2] == signatures[3]
     assert signatures[2].startswith("unit:word|symbols:10|inventory:")
     assert len({signature.rpartition("|sentences:8|")[2] for signature in signatures}) == 1
@@ -89,11 +91,11 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
     pairs = [Pair(*pair) for pair in toy.pairs(12, 7)]
     links = [frozenset((n - 1 - t, t) for t in range(n)) for n in (len(pair.source.split()) for pair in pairs)]
     model = loading.load(run.folder.path)
-    found, counts = inspection.translated(model, pairs, [Gold(each, each) for each in links])
-    assert found.references == [pair.target for pair in pairs]
-    right = [text == pair.target for text, pair in zip(found.texts, pairs, strict=True)]
+    translated, counts = inspection.translated(model, pairs, [Gold(link, link) for link in links])
+    assert translated.references == [pair.target for pair in pairs]
+    right = [text == pair.target for text, pair in zip(translated.texts, pairs, strict=True)]
     assert any(right)
-    for example, gold, good in zip(found.examples, links, right, strict=True):
+    for example, gold, good in zip(translated.examples, links, right, strict=True):
         assert example.gold == (sorted(gold) if good else None)
         assert 1 <= len(example.n_best) <= 3
         assert example.n_best[0][1] == example.score
@@ -123,8 +125,8 @@ def test_a_translation_is_its_reference_in_any_form_of_unicode(run: Run, monkeyp
     monkeypatch.setattr(type(model), "explain", explain)
     gold = read_pharaoh("0-0")
     for reference, same in (("e\u0301te\u0301", True), ("\u00e9t\u00e9", True), ("ete", False)):
-        found, _ = inspection.translated(model, [("one", reference)], [gold], explain=True)
-        assert found.examples[0].gold == ([(0, 0)] if same else None)
+        translated, _ = inspection.translated(model, [("one", reference)], [gold], explain=True)
+        assert translated.examples[0].gold == ([(0, 0)] if same else None)
     assert asked == [None, None, "ete"]
 
 
@@ -134,8 +136,8 @@ def test_an_alignment_is_between_columns_and_words(sentinel: Any) -> None:
     text = SourceAttention("en", "a dog", ["a", "dog"], np.eye(2), np.ones(2))
     regions = text._replace(name="img", text="dog.npy", words=["1", "2"], regions=True)
     for sources in ((text,), (text, regions), (regions,), (regions, text)):
-        found = Translation(sources, "un chien", ["un", "chien"], -1.0, -1.0, (), sentinel)
-        shown = inspection.example(Result(found, None), [(0, 0), (1, 1)])
+        translation = Translation(sources, "un chien", ["un", "chien"], -1.0, -1.0, (), sentinel)
+        shown = inspection.example(Result(translation, None), [(0, 0), (1, 1)])
         linked = [(shown.source[source], shown.target[target]) for source, target in sorted(shown.alignment)]
         assert linked == ([("a", "un"), ("dog", "chien")] if sources[0] is text else [])
         assert shown.gold == sorted(shown.alignment)
@@ -143,21 +145,21 @@ def test_an_alignment_is_between_columns_and_words(sentinel: Any) -> None:
 
 def test_translations_are_explained_if_asked(run: Run) -> None:
     model = loading.load(run.folder.path)
-    found, _ = inspection.translated(model, [("one two", None), ("", None)], explain=True)
+    translated, _ = inspection.translated(model, [("one two", None), ("", None)], explain=True)
     (maps,) = model.translate(["one two"])[0].explain().sources
-    assert {name: np.asarray(each).tolist() for name, each in found.examples[0].maps.items()} == {
+    assert {name: np.asarray(each).tolist() for name, each in translated.examples[0].maps.items()} == {
         "gradient": maps.gradient.tolist(),
         "erasure": maps.erasure.tolist(),
     }
-    assert found.examples[1].maps == {}
+    assert translated.examples[1].maps == {}
     plain, _ = inspection.translated(model, [("one two", None)])
     assert (plain.examples[0].maps, plain.examples[0].confidence) == ({}, None)
 
 
 def test_an_explained_translation_has_its_search_what_is_similar_and_why_it_is_not_the_reference(run: Run) -> None:
     model = loading.load(run.folder.path)
-    found, _ = inspection.translated(model, [("one two", "deux un"), ("one two", "six un")], explain=True)
-    right, wrong = found.examples
+    translated, _ = inspection.translated(model, [("one two", "deux un"), ("one two", "six un")], explain=True)
+    right, wrong = translated.examples
     assert (right.target_text, wrong.target_text) == ("deux un", "deux un")
     assert right.contrast == []
     n_best = 1 + len(wrong.n_best[1:])
@@ -206,24 +208,24 @@ def test_all_translations_are_explained_together_and_each_is_searched_once_more_
 def test_confidence_is_shown_where_a_run_is_calibrated(run: Run) -> None:
     model = loading.load(run.folder.path)
     model.processor.transforms += (Confidence(2.0),)
-    found, _ = inspection.translated(model, [("one two", None)])
+    translated, _ = inspection.translated(model, [("one two", None)])
     sure = model.translate(["one two"])[0].confidence
     assert sure is not None
-    assert found.examples[0].confidence == sure.words.tolist()
+    assert translated.examples[0].confidence == sure.words.tolist()
 
 
 def test_agreement_is_that_of_forced_decoding(run: Run) -> None:
     model = loading.load(run.folder.path)
     for line, rate in (("0-2 1-1 2-0", 0.0), ("0-0 1-2 2-1", 1.0)):
-        found = inspection.agreement(model, ["one two three"], ["trois deux un"], [read_pharaoh(line)])
-        assert found.error_rate == rate
+        score = inspection.agreement(model, ["one two three"], ["trois deux un"], [read_pharaoh(line)])
+        assert score.error_rate == rate
 
 
 def test_translated_sentences_read_as_they_were_written(run: Run) -> None:
-    found, _ = inspection.translated(loading.load(run.folder.path), [("One,  two.", None)])
-    assert found.examples[0].texts == [("en", "One,  two.")]
-    assert [found.examples[0].target_text] == found.texts
-    assert found.examples[0].source == ["One", ",", "two", "."]
+    translated, _ = inspection.translated(loading.load(run.folder.path), [("One,  two.", None)])
+    assert translated.examples[0].texts == [("en", "One,  two.")]
+    assert [translated.examples[0].target_text] == translated.texts
+    assert translated.examples[0].source == ["One", ",", "two", "."]
 
 
 def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Path, golden: Golden) -> None:
@@ -234,8 +236,8 @@ def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Pat
     first, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())
     row = {**first, "text": "Deux, un.", "sources": [{**first["sources"][0], "text": "One, two."}]}
     other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    (found,) = inspection.development(other)[0].examples
-    assert (found.texts, found.target_text) == ([("en", "One, two.")], "Deux, un.")
+    (shown,) = inspection.development(other)[0].examples
+    assert (shown.texts, shown.target_text) == ([("en", "One, two.")], "Deux, un.")
     del row["text"]
     other.folder.validation.write_text(json.dumps(row) + "\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"validation\.jsonl:1: text: ") as raised:

@@ -11,10 +11,10 @@ from tests import toy
 from tests.golden import Golden
 
 WRONG = [
-    *(f"translate(['one'], n_best={each})" for each in ("'4'", "2.5", "True", "0")),
-    *(f"translate(['one'], beam_size={each})" for each in ("'4'", "2.5", "0")),
-    *(f"translate(['one'], timeout={each})" for each in ("'soon'", "float('nan')", "[1]")),
-    *(f"translate(['one'], search={each})" for each in ("5", "['greedy']")),
+    *(f"translate(['one'], n_best={value})" for value in ("'4'", "2.5", "True", "0")),
+    *(f"translate(['one'], beam_size={value})" for value in ("'4'", "2.5", "0")),
+    *(f"translate(['one'], timeout={value})" for value in ("'soon'", "float('nan')", "[1]")),
+    *(f"translate(['one'], search={value})" for value in ("5", "['greedy']")),
     "translate(['one'], search={'size': 3})",
     "translate(['one'], search='beem')",
     "translate(['one'], search={'kind': 'beam', 'sise': 3})",
@@ -23,7 +23,7 @@ WRONG = [
     "translate(['one'], constraints=[])",
     "translate(['one'], risk='chrf')",
     "translate(['one'], rerank=True)",
-    *(f"simultaneous({each}, wait=1)" for each in ("'one two'", "3")),
+    *(f"simultaneous({value}, wait=1)" for value in ("'one two'", "3")),
     "list(translator.simultaneous(['one', 2], wait=1))",
     "simultaneous(['one'], wait=1.5)",
     "translation.explain(5)",
@@ -33,17 +33,17 @@ WRONG = [
     "explain(translator.score(['one'], ['un']))",
     "explain([translation], 'un')",
     "explain([translation], contrasts=['un', 'deux'])",
-    *(f"load(run, device={each})" for each in ("'tpu'", "1", "{'name': 'cpu'}")),
+    *(f"load(run, device={value})" for value in ("'tpu'", "1", "{'name': 'cpu'}")),
     "load(run, weights=1)",
-    *(f"load(run, candidates={each})" for each in ("300", "(300, '20')")),
+    *(f"load(run, candidates={value})" for value in ("300", "(300, '20')")),
     "load(run, memory=['more.tsv'])",
-    *(f"load(run, dictionary={each})" for each in ("5", "[5]")),
+    *(f"load(run, dictionary={value})" for value in ("5", "[5]")),
     "load(run, replace_unk='yes')",
-    *(f"load_config({each})" for each in ("None", "b'toy.yaml'")),
-    *(f"load_config('toy.yaml', overrides={each})" for each in ("'seed'", "{5: 5}")),
-    *(f"load_config(run + '/config.yaml', {{'seed': {each}}})" for each in ("object()", "[{1}]", "{1: 2}")),
-    *(f"train(config={each})" for each in ("{}", "None")),
-    *(f"train(load_config(run + '/config.yaml'), train={each})" for each in ("5", "'one un'", "[('one', 1)]")),
+    *(f"load_config({value})" for value in ("None", "b'toy.yaml'")),
+    *(f"load_config('toy.yaml', overrides={value})" for value in ("'seed'", "{5: 5}")),
+    *(f"load_config(run + '/config.yaml', {{'seed': {value}}})" for value in ("object()", "[{1}]", "{1: 2}")),
+    *(f"train(config={value})" for value in ("{}", "None")),
+    *(f"train(load_config(run + '/config.yaml'), train={value})" for value in ("5", "'one un'", "[('one', 1)]")),
     "RunFolder(path=5)",
 ]
 CALLS = """
@@ -65,7 +65,7 @@ for call in sys.argv[2:]:
 
 
 @pytest.fixture(scope="module")
-def told(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def call_errors(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return the message of each call."""
     run = str(toy.trained(tmp_path_factory.getbasetemp()))
     out = io.StringIO()
@@ -76,6 +76,6 @@ def told(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 @pytest.mark.parametrize("call", WRONG)
-def test_a_wrong_argument_is_told_by_its_name(call: str, told: dict[str, str], golden: Golden) -> None:
-    assert told[call].split(":")[0] in ("TypeError", "ValueError", "UserError", "ConfigError"), told[call]
-    golden(told[call], call)
+def test_a_wrong_argument_is_told_by_its_name(call: str, call_errors: dict[str, str], golden: Golden) -> None:
+    assert call_errors[call].split(":")[0] in ("TypeError", "ValueError", "UserError", "ConfigError"), call_errors[call]
+    golden(call_errors[call], call)

@@ -50,9 +50,9 @@ def test_what_the_documentation_imports_is_there(repository: Path) -> None:
     pages = [repository / "README.md", *(repository / "docs").glob("*.md"), *(repository / "configs").rglob("*.md")]
     text = "\n".join(path.read_text("utf-8") for path in pages)
     ours = r"(?:dragoman|phrasebook)[.\w]*"
-    found = re.findall(rf"^(?:from ({ours}) import (\w+)|import ({ours}))$", text, re.MULTILINE)
-    assert found
-    for package, name, module in found:
+    matches = re.findall(rf"^(?:from ({ours}) import (\w+)|import ({ours}))$", text, re.MULTILINE)
+    assert matches
+    for package, name, module in matches:
         if module:
             import_module(module)
         elif not hasattr(import_module(package), name):
@@ -73,9 +73,9 @@ def test_extras_are_installed_from_the_checkout(project: dict[str, Any], reposit
 def test_every_table_that_is_made_is_told_of(repository: Path) -> None:
     tables = re.findall(r"^([a-z0-9-]+-table):", (repository / "Makefile").read_text("utf-8"), re.MULTILINE)
     pages = [repository / "CHANGELOG.md", *(repository / "docs").glob("*.md")]
-    told = "\n".join(path.read_text("utf-8") for path in pages)
+    documentation = "\n".join(path.read_text("utf-8") for path in pages)
     assert tables
-    assert [table for table in tables if f"make {table}" not in told] == []
+    assert [table for table in tables if f"make {table}" not in documentation] == []
 
 
 def test_every_dependency_is_pinned_within_its_range(project: dict[str, Any], repository: Path) -> None:
@@ -116,8 +116,8 @@ def test_data_files_travel_with_the_package(repository: Path) -> None:
 
 def commands(repository: Path, target: str, environment: str = ".venv") -> list[str]:
     """What `make` would run, the environment's set-up left out."""
-    told = subprocess.run(["make", "-n", target], cwd=repository, capture_output=True, text=True, check=True)
-    lines = told.stdout.splitlines()
+    process = subprocess.run(["make", "-n", target], cwd=repository, capture_output=True, text=True, check=True)
+    lines = process.stdout.splitlines()
     return [line for line in lines if line.startswith(f"{environment}/bin/") and " pip " not in line]
 
 
@@ -158,8 +158,8 @@ def source(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def built(kind: str, source: Path, folder: Path) -> Path:
     """The file that is installed, made without a network."""
-    made = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
-    done = subprocess.run([sys.executable, "-c", made], cwd=source, capture_output=True, text=True, check=False)
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (found,) = folder.glob("*.whl")
     return found
@@ -219,8 +219,8 @@ def test_the_wheel_serves_without_the_repository(
     where = [sys.executable, "-c", "import dragoman; print(dragoman.__file__)"]
     assert subprocess.check_output(where, env=environment, text=True).startswith(str(tmp_path / "site"))
     with serving(run, environment=environment) as address:
-        asked = urlencode({"q": "one two", "source": "en", "target": "fr"}).encode()
-        with urlopen(f"{address}/translate", asked) as answer:
+        query = urlencode({"q": "one two", "source": "en", "target": "fr"}).encode()
+        with urlopen(f"{address}/translate", query) as answer:
             assert list(json.load(answer)) == ["translatedText"]
         for path in ("", *pages.FILES):
             with urlopen(f"{address}/{path.lstrip('/')}") as answer:
@@ -229,8 +229,12 @@ def test_the_wheel_serves_without_the_repository(
 
 def test_the_extra_of_the_service_brings_what_it_imports(wheel: ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-    every = message_from_bytes(wheel.read(name)).get_all("Requires-Dist", [])
-    brought = {name_of(each) for each in every if "extra ==" not in each or re.search("extra == .serve.", each)}
+    requirements = message_from_bytes(wheel.read(name)).get_all("Requires-Dist", [])
+    brought = {
+        name_of(requirement)
+        for requirement in requirements
+        if "extra ==" not in requirement or re.search("extra == .serve.", requirement)
+    }
     code = [wheel.read(name) for name in wheel.namelist() if re.match(r"dragoman/(serving|documents)/.*\.py", name)]
     modules = {module.partition(".")[0] for each in code for module in imported(ast.parse(each))}
     here = metadata.packages_distributions()
@@ -243,7 +247,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
     """The modules that code imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
 

@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def sentences(
-    said: Sequence[str], references: Sequence[str | None], sources: Sequence[str] = (), pair: str = ""
+    texts: Sequence[str], references: Sequence[str | None], sources: Sequence[str] = (), pair: str = ""
 ) -> Sentences:
     """Translations, one source word after another if no sources are given."""
     examples = [
@@ -43,10 +43,10 @@ def sentences(
             texts=[("en", source)],
             target_text=text,
         )
-        for text, reference, source in zip(said, references, sources or references, strict=True)
+        for text, reference, source in zip(texts, references, sources or references, strict=True)
         if isinstance(source, str)
     ]
-    return Sentences(list(said), examples)
+    return Sentences(list(texts), examples)
 
 
 REFERENCES = [f"un deux trois quatre {word}" for word in ["cinq", "six", "sept", "huit", "neuf"] * 8]
@@ -55,9 +55,9 @@ BAD = [line if number % 2 else "deux trois" for number, line in enumerate(REFERE
 
 
 def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> None:
-    found = reporting.contents([Translated(run, sentences(lines, REFERENCES)) for lines in (GOOD, BAD, GOOD)], {})
-    assert [(each.title, each.higher_is_better) for each in found.scores] == [("BLEU-2", True), ("chrF2", True)]
-    for metric, card in zip((Bleu(order=2), Chrf()), found.scores, strict=True):
+    report = reporting.contents([Translated(run, sentences(lines, REFERENCES)) for lines in (GOOD, BAD, GOOD)], {})
+    assert [(score.title, score.higher_is_better) for score in report.scores] == [("BLEU-2", True), ("chrF2", True)]
+    for metric, card in zip((Bleu(order=2), Chrf()), report.scores, strict=True):
         expected = compare(metric, [metric.counts(lines, [REFERENCES]) for lines in (GOOD, BAD, GOOD)], 1)
         assert [number for number, _ in card.runs] == [0, 1, 2]
         for (_, cell), judged in zip(card.runs, expected, strict=True):
@@ -78,8 +78,8 @@ def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> 
 
 
 def test_runs_with_other_references_are_judged_alone(run: Run) -> None:
-    others = [line.replace("un", "une") for line in REFERENCES]
-    translated = [sentences(GOOD, REFERENCES), sentences(BAD, others), sentences(BAD, REFERENCES)]
+    changed_lines = [line.replace("un", "une") for line in REFERENCES]
+    translated = [sentences(GOOD, REFERENCES), sentences(BAD, changed_lines), sentences(BAD, REFERENCES)]
     card = reporting.contents([Translated(run, each) for each in translated], {}).scores[0]
     first, alone, compared = (cell for _, cell in card.runs)
     assert (first.difference, alone.difference) == (None, None)
@@ -100,15 +100,15 @@ def test_too_few_sentences_have_values_alone(run: Run) -> None:
 def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> None:
     more = [Spec("chrf"), Spec("ter"), Spec("bleu", {"order": 2, "lowercase": True})]
     other = replace(run, config=run.config.model_copy(update={"metrics": more}))
-    given = sentences([*GOOD, "neuf"], [*REFERENCES, None], [*REFERENCES, "nine"])
-    found = reporting.contents([Translated(run, given), Translated(other, given)], {})
-    names = [each.name for each in found.measures]
+    translated = sentences([*GOOD, "neuf"], [*REFERENCES, None], [*REFERENCES, "nine"])
+    report = reporting.contents([Translated(run, translated), Translated(other, translated)], {})
+    names = [measure.name for measure in report.measures]
     assert names[:3] == ["BLEU-2", "chrF2", "TER"]
     assert names[3].startswith("BLEU-2 (nrefs:1|case:lc")
-    assert [each.higher_is_better for each in found.measures] == [True, True, False, True]
-    assert [each.title for each in found.scores] == names
-    assert all(len(each.runs) == 2 for each in found.scores)
-    first, *_, last = found.runs[0].examples
+    assert [measure.higher_is_better for measure in report.measures] == [True, True, False, True]
+    assert [score.title for score in report.scores] == names
+    assert all(len(score.runs) == 2 for score in report.scores)
+    first, *_, last = report.runs[0].examples
     assert [round(value) for value in first.values] == [
         round(metric.sentence(GOOD[0], [REFERENCES[0]]).value) for metric in reporting.measures([run, other]).values()
     ]
@@ -118,16 +118,16 @@ def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> 
 def test_language_pairs_have_scores_of_their_own(run: Run) -> None:
     french, german = sentences(GOOD, REFERENCES, pair="en-fr"), sentences(BAD, REFERENCES, pair="en-de")
     both = Sentences([*french.texts, *german.texts], [*french.examples, *german.examples])
-    found = reporting.contents([Translated(run, both)], {})
-    assert [each.title for each in found.scores] == ["BLEU-2 en-fr", "BLEU-2 en-de", "chrF2 en-fr", "chrF2 en-de"]
+    report = reporting.contents([Translated(run, both)], {})
+    assert [score.title for score in report.scores] == ["BLEU-2 en-fr", "BLEU-2 en-de", "chrF2 en-fr", "chrF2 en-de"]
     metric = Bleu(order=2)
-    assert [each.runs[0][1].value for each in found.scores[:2]] == [
+    assert [score.runs[0][1].value for score in report.scores[:2]] == [
         metric.corpus(lines, [REFERENCES]).value for lines in (GOOD, BAD)
     ]
 
 
-def told(groups: Sequence[Group]) -> list[tuple[str, int, list[int]]]:
-    return [(each.name, each.size, [round(cell.value) for _, cell in each.runs]) for each in groups]
+def group_rows(groups: Sequence[Group]) -> list[tuple[str, int, list[int]]]:
+    return [(group.name, group.size, [round(cell.value) for _, cell in group.runs]) for group in groups]
 
 
 @pytest.mark.spec("H12")
@@ -137,26 +137,30 @@ def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
     references = [" ".join(["mot"] * length) for length in lengths]
     said = [reference if right else "faux" for reference, right in zip(references, [1, 1, 1, 0, 0, 1], strict=True)]
     one, other = sentences(said, references), sentences(references, references, ["a"] * 6)
-    found = reporting.contents([Translated(run, one), Translated(run, other)], {})
-    assert [each.title for each in found.groups] == [
+    report = reporting.contents([Translated(run, one), Translated(run, other)], {})
+    assert [group.title for group in report.groups] == [
         *(f"{name} by length of the source" for name in ("BLEU-2", "chrF2")),
         "Edits by their type",
     ]
-    assert told(found.groups[0].groups) == [("3-5", 3, [100, 100]), ("6-10", 2, [0, 100]), ("26-30", 1, [100, 100])]
+    assert group_rows(report.groups[0].groups) == [
+        ("3-5", 3, [100, 100]),
+        ("6-10", 2, [0, 100]),
+        ("26-30", 1, [100, 100]),
+    ]
 
 
 @pytest.mark.spec("H12")
 def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> None:
     """As in `evaluate --by length`: not of a path of features, nor of what a memory recalls."""
-    given = sentences(["un deux"], ["un deux"])
+    translated = sentences(["un deux"], ["un deux"])
     texts = [("img", "/a/b-c/d.npy"), ("en", "one two three"), ("memory 0.50", "un deux trois quatre cinq six sept")]
-    seen = given._replace(examples=[replace(each, texts=texts) for each in given.examples])
+    seen = translated._replace(examples=[replace(example, texts=texts) for example in translated.examples])
     rows = dict[tuple[str, ...], list[str]]()
     for sources in (("img", "en"), ("img",)):
         data = run.config.data.model_copy(update={"source": sources, "features": ("img",), "memory": Spec("nearest")})
         other = replace(run, config=run.config.model_copy(update={"data": data}))
-        found = reporting.contents([Translated(other, seen)], {}).groups
-        rows[sources] = [row.name for each in found if "by length" in each.title for row in each.groups]
+        groups = reporting.contents([Translated(other, seen)], {}).groups
+        rows[sources] = [row.name for group in groups if "by length" in group.title for row in group.groups]
     assert rows == {("img", "en"): ["3-5", "3-5"], ("img",): []}
 
 
@@ -164,30 +168,36 @@ def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> No
 def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""
     few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)
-    found = reporting.contents([Translated(run, each) for each in (few, many, few)], {"un": 2, "six": 2}).groups
+    groups = reporting.contents([Translated(run, each) for each in (few, many, few)], {"un": 2, "six": 2}).groups
     titles = ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "Edits", "Edits", "F1", "F1"]
-    assert [each.title.partition(" ")[0] for each in found] == titles
-    rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in each.groups] for each in found]
+    assert [group.title.partition(" ")[0] for group in groups] == titles
+    rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in group.groups] for group in groups]
     assert rows[:4] == [[("1-2", 3, [0, 2])], [("1-2", 50, [1])]] * 2
     assert rows[6:] == [[("0", 3, [0, 2]), ("2-3", 3, [0, 2])], [("0", 50, [1]), ("2-3", 50, [1])]]
 
 
 def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
-    given = sentences(["un deux", "trois"], ["un deux", "six trois"])
+    translated = sentences(["un deux", "trois"], ["un deux", "six trois"])
     frequency = {"un": 5000, "deux": 2, "trois": 2}
-    found = reporting.contents([Translated(run, given)], frequency).groups[-1]
-    assert (found.title, found.by) == ("F1 of words by their frequency in training", "Times")
-    assert told(found.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
+    groups = reporting.contents([Translated(run, translated)], frequency).groups[-1]
+    assert (groups.title, groups.by) == ("F1 of words by their frequency in training", "Times")
+    assert group_rows(groups.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
 
 
 @pytest.mark.spec("H12")
 def test_edits_that_are_left_to_make_are_told_by_their_type(run: Run) -> None:
     references = ["un deux trois quatre"] * 30
-    given = [Translated(run, sentences([said] * 30, references)) for said in ("un trois cinq", "un deux trois quatre")]
-    found = reporting.contents(given, {}).groups[-1]
-    assert (found.title, found.by, found.higher_is_better) == ("Edits by their type", "Edit", False)
-    assert told(found.groups) == [("insert", 120, [25, 0]), ("delete", 120, [0, 0]), ("substitute", 120, [25, 0])]
-    assert found.groups[0].runs[1][1].mark == "**"
+    translated = [
+        Translated(run, sentences([text] * 30, references)) for text in ("un trois cinq", "un deux trois quatre")
+    ]
+    groups = reporting.contents(translated, {}).groups[-1]
+    assert (groups.title, groups.by, groups.higher_is_better) == ("Edits by their type", "Edit", False)
+    assert group_rows(groups.groups) == [
+        ("insert", 120, [25, 0]),
+        ("delete", 120, [0, 0]),
+        ("substitute", 120, [25, 0]),
+    ]
+    assert groups.groups[0].runs[1][1].mark == "**"
 
 
 @pytest.mark.spec("H12")
@@ -196,10 +206,10 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
     """However many other sentences there are, as in `evaluate --by frequency`."""
     references = ["le chat"] * 100 + ["le loup"] * times
     wrong = [line.replace("loup", "chat") for line in references]
-    given = [Translated(run, sentences(said, references)) for said in (wrong, references)]
-    rare, known = reporting.contents(given, {"le": 5, "chat": 5}).groups[-1].groups
-    assert (rare.name, known.name) == ("0", "4-9")
-    for group, expected in ((rare, judged), (known, True)):
+    translated = [Translated(run, sentences(said, references)) for said in (wrong, references)]
+    rare, frequent = reporting.contents(translated, {"le": 5, "chat": 5}).groups[-1].groups
+    assert (rare.name, frequent.name) == ("0", "4-9")
+    for group, expected in ((rare, judged), (frequent, True)):
         (_, first), (_, second) = group.runs
         assert (math.isfinite(first.low), second.p is not None) == (expected, expected)
         assert second.difference == second.value - first.value
@@ -208,33 +218,33 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
 @pytest.mark.spec("H12")
 def test_words_that_only_a_translation_has_are_shown(run: Run) -> None:
     references = ["le chat"] * 30
-    given = [Translated(run, sentences(said, references)) for said in (references, ["le loup"] * 30)]
-    found = reporting.contents(given, {"le": 5, "chat": 5}).groups[-1]
-    assert told(found.groups) == [("0", 0, [0, 0]), ("4-9", 60, [100, 67])]
+    translated = [Translated(run, sentences(said, references)) for said in (references, ["le loup"] * 30)]
+    groups = reporting.contents(translated, {"le": 5, "chat": 5}).groups[-1]
+    assert group_rows(groups.groups) == [("0", 0, [0, 0]), ("4-9", 60, [100, 67])]
 
 
 def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, tmp_path: Path) -> None:
     lines = Path(f"{run.config.data.train[0]}.fr").read_text("utf-8").split()
     words = reporting.training_words(run)
     assert words == {word: lines.count(word) for word in set(lines)}
-    sets = [each.title for each in reporting.contents([Translated(run, *development(run))]).groups]
+    sets = [group.title for group in reporting.contents([Translated(run, *development(run))]).groups]
     assert sets[-1] == "F1 of words by their frequency in training"
     data = run.config.data.model_copy(update={"train": (str(tmp_path / "gone"),)})
     moved = replace(run, config=run.config.model_copy(update={"data": data}))
     assert reporting.training_words(moved) == {}
-    sets = [each.title for each in reporting.contents([Translated(moved, *development(run))]).groups]
+    sets = [group.title for group in reporting.contents([Translated(moved, *development(run))]).groups]
     assert sets == ["BLEU-2 by length of the source", "chrF2 by length of the source", "Edits by their type"]
 
 
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
-    found = reporting.contents([Translated(run, *development(run))] * 2)
-    baselines, *_ = [[name for name, _ in each.others] for each in found.scores]
+    report = reporting.contents([Translated(run, *development(run))] * 2)
+    baselines, *_ = [[name for name, _ in score.others] for score in report.scores]
     assert baselines == ["copying en", "nearest neighbour"]
-    assert [(each.title, each.higher_is_better, len(each.runs)) for each in found.further] == [
+    assert [(scores.title, scores.higher_is_better, len(scores.runs)) for scores in report.further] == [
         ("Perplexity", False, 2),
         ("Accuracy", True, 2),
     ]
-    assert len(found.further[0].notes) == 1
+    assert len(report.further[0].notes) == 1
 
 
 def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run) -> None:
@@ -247,20 +257,20 @@ def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run)
         Score(f"{metric.name}, copying en", value, metric.signature(1)).against(references)
         for value, metric in metrics.items()
     ]
-    found = reporting.contents([translated._replace(run=every, more=others)])
-    assert [each.others for each in found.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
+    report = reporting.contents([translated._replace(run=every, more=others)])
+    assert [score.others for score in report.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
 
 
 @pytest.mark.spec("H13")
 def test_alignment_error_rates_of_runs_are_compared(run: Run) -> None:
     """With that of the first that has the same references; a run without gold links has none."""
     good, bad = (np.array([[2.0, 2.0, right, right]] * len(REFERENCES)) for right in (2, 1))
-    others = [line.replace("un", "une") for line in REFERENCES]
-    given = [
+    changed_lines = [line.replace("un", "une") for line in REFERENCES]
+    translated = [
         Translated(run, sentences(GOOD, references), links=links)
-        for references, links in ((REFERENCES, good), (REFERENCES, bad), (others, bad))
+        for references, links in ((REFERENCES, good), (REFERENCES, bad), (changed_lines, bad))
     ]
-    *_, card = reporting.contents(given, {}).scores
+    *_, card = reporting.contents(translated, {}).scores
     expected = compare(AlignmentErrorRate(), [good, bad], 1)
     (_, first), (_, worse), (_, alone) = card.runs
     assert (card.title, card.higher_is_better, [number for number, _ in card.runs]) == ("AER", False, [0, 1, 2])
@@ -269,17 +279,17 @@ def test_alignment_error_rates_of_runs_are_compared(run: Run) -> None:
     assert (alone.value, alone.p, alone.difference) == (50, None, None)
     assert len(card.notes) == 3  # two signatures and a warning
     assert card.notes[0].startswith(f"percent|forced decoding|nrefs:1|sentences:{len(REFERENCES)}|references:")
-    plain = [Translated(run, sentences(GOOD, REFERENCES)), given[1]]
-    assert [each.title for each in reporting.contents(plain, {}).scores] == ["BLEU-2", "chrF2"]
+    plain = [Translated(run, sentences(GOOD, REFERENCES)), translated[1]]
+    assert [score.title for score in reporting.contents(plain, {}).scores] == ["BLEU-2", "chrF2"]
 
 
 def test_a_run_without_translations_has_no_scores(run: Run, tmp_path: Path) -> None:
     shutil.copytree(run.folder.path, tmp_path / "run")
     begun = Run.load(tmp_path / "run")
     begun.folder.validation.unlink()
-    found = reporting.contents([Translated(begun, *development(begun))])
-    assert (found.groups, found.runs[0].examples) == ([], [])
-    assert all(not each.runs for each in found.scores)
+    report = reporting.contents([Translated(begun, *development(begun))])
+    assert (report.groups, report.runs[0].examples) == ([], [])
+    assert all(not score.runs for score in report.scores)
 
 
 def test_the_first_sentences_of_each_pair_are_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

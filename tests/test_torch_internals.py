@@ -51,9 +51,11 @@ def internals(module: ast.Module) -> Iterator[str]:
     origins = {"torch": "torch"}
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "torch":
-            origins |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+            origins |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            origins |= {each.asname: each.name for each in node.names if each.asname and each.name.startswith("torch")}
+            origins |= {
+                alias.asname: alias.name for alias in node.names if alias.asname and alias.name.startswith("torch")
+            }
     inner = {node.value for node in ast.walk(module) if isinstance(node, ast.Attribute)}
     for node in ast.walk(module):
         if node not in inner and (parts := dotted(node)) and parts[0] in origins:
@@ -124,15 +126,15 @@ def test_several_tensors_are_multiplied_and_moved_in_place() -> None:
 def test_products_of_small_integers_are_exact(width: int) -> None:
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.randint(-63, 64, (32, width), dtype=torch.int8, generator=generator) for _ in range(2))
-    found = int8_product(a, b.t())
-    assert found.dtype is torch.int32
-    assert torch.equal(found, a.int() @ b.t().int())
+    product = int8_product(a, b.t())
+    assert product.dtype is torch.int32
+    assert torch.equal(product, a.int() @ b.t().int())
 
 
 def test_a_processor_has_no_instructions_that_torch_does_not_know() -> None:
-    known = capabilities()
-    assert set(CAPABILITIES) <= known.keys()
-    assert not known["avx512_bf16"] or torch.backends.cpu.get_cpu_capability() in ("AVX512", "AMX")
+    features = capabilities()
+    assert set(CAPABILITIES) <= features.keys()
+    assert not features["avx512_bf16"] or torch.backends.cpu.get_cpu_capability() in ("AVX512", "AMX")
 
 
 def test_a_scan_is_a_loop() -> None:

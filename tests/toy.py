@@ -78,8 +78,8 @@ def languages(folder: Path, train: int = 60, longest: int = 3) -> list[dict[str,
         lines = pairs(count, seed, longest)
         german = [" ".join(GERMAN[word] for word in source.split()) for source, _ in lines]
         texts = {"en": [source for source, _ in lines], "fr": [target for _, target in lines], "de": german}
-        for language, found in texts.items():
-            (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+        for language, text in texts.items():
+            (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
     (folder / "toy.yaml").write_text(CONFIG.replace("data: {source: en, target: fr}\n", ""), encoding="utf-8")
     dev = str(folder / "dev")
     trained = [

@@ -67,9 +67,9 @@ def _example(name: str, body: str) -> Example:
 
 
 def _matched(pattern: re.Pattern[str], text: str) -> re.Match[str]:
-    found = pattern.search(text)
-    assert found is not None, f"{pattern.pattern} is not in {text}"
-    return found
+    match = pattern.search(text)
+    assert match is not None, f"{pattern.pattern} is not in {text}"
+    return match
 
 
 def costs(root: Path = ROOT) -> list[Cost]:

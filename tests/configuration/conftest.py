@@ -29,9 +29,9 @@ SCORES: dict[str, Callable[..., Any]] = {"additive": Additive, "dot": Dot}
 DECODERS: dict[str, Callable[..., Any]] = {"rnn": Rnn}
 
 
-def parts(found: Config) -> list[Problem]:
+def parts(config: Config) -> list[Problem]:
     """A check as the model makes it."""
-    model = found.model
+    model = config.model
     return [
         *components.problems(SCORES, model.attention.score, ("model", "attention", "score")),
         *components.problems(DECODERS, model.decoder, ("model", "decoder")),
@@ -54,9 +54,9 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Confi
 def faults(load: Callable[..., Config]) -> Callable[..., list[str]]:
     """The lines of the error that loading a text with the arguments of `load` ends with."""
 
-    def told(text: str, **given: Any) -> list[str]:
+    def error_lines(text: str, **options: Any) -> list[str]:
         with pytest.raises(ConfigError) as error:
-            load(text, **given)
+            load(text, **options)
         return str(error.value).split("\n")
 
-    return told
+    return error_lines

@@ -9,8 +9,8 @@ from dragoman.configuration import arguments
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    found = [arguments.whole(np.int64(3), "n"), arguments.number(np.float32(0.5), "n"), arguments.number(2, "n")]
-    assert [(type(each), each) for each in found] == [(int, 3), (float, 0.5), (float, 2.0)]
+    numbers = [arguments.whole(np.int64(3), "n"), arguments.number(np.float32(0.5), "n"), arguments.number(2, "n")]
+    assert [(type(number), number) for number in numbers] == [(int, 3), (float, 0.5), (float, 2.0)]
 
 
 def test_the_least_is_large_enough() -> None:
@@ -26,8 +26,8 @@ def test_true_is_no_number() -> None:
 
 
 def test_what_is_found_is_told_in_one_short_line() -> None:
-    for value, found in (("a\n" * 99, r"'a\\na.{1,40}'"), (np.zeros((9, 9)), "ndarray"), (None, "None")):
-        with pytest.raises(TypeError, match=rf"^n: expected bool or dict, found {found}$"):
+    for value, pattern in (("a\n" * 99, r"'a\\na.{1,40}'"), (np.zeros((9, 9)), "ndarray"), (None, "None")):
+        with pytest.raises(TypeError, match=rf"^n: expected bool or dict, found {pattern}$"):
             arguments.checked(value, "n", bool, dict)
 
 

@@ -57,8 +57,8 @@ class Tent:
 TABLE: dict[str, Callable[..., Any]] = {"tower": Tower, "taller": Taller, "hut": hut, "tent": Tent}
 
 
-def messages(kind: str, **given: Any) -> list[str]:
-    return [str(problem) for problem in problems(TABLE, Spec(kind, given), ("model", "part"))]
+def messages(kind: str, **options: Any) -> list[str]:
+    return [str(problem) for problem in problems(TABLE, Spec(kind, options), ("model", "part"))]
 
 
 CELLS = {"gru": 1, "lstm": 2}
@@ -76,15 +76,15 @@ class Cellar:
 def test_an_option_may_be_any_name_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     cellars = {"cellar": Cellar}
 
-    def told(**given: Any) -> list[str]:
-        return [str(problem) for problem in problems(cellars, Spec("cellar", {"second": None, **given}), ())]
+    def messages_of(**options: Any) -> list[str]:
+        return [str(problem) for problem in problems(cellars, Spec("cellar", {"second": None, **options}), ())]
 
     assert build(cellars, Spec("cellar", {"second": "lstm"})).cells == ("gru", "lstm")
-    assert told(cell="gur") == ["cell: expected one of gru, lstm, found \"gur\" (did you mean 'gru'?)"]
-    assert told(second=1) == ["second: expected one of gru, lstm or null, found 1"]
-    assert told(cell="elman") == ['cell: expected one of gru, lstm, found "elman"']
+    assert messages_of(cell="gur") == ["cell: expected one of gru, lstm, found \"gur\" (did you mean 'gru'?)"]
+    assert messages_of(second=1) == ["second: expected one of gru, lstm or null, found 1"]
+    assert messages_of(cell="elman") == ['cell: expected one of gru, lstm, found "elman"']
     monkeypatch.setitem(CELLS, "elman", 3)
-    assert told(cell="elman") == []
+    assert messages_of(cell="elman") == []
 
 
 def test_build_passes_parts_by_position_and_options_by_name() -> None:
@@ -95,10 +95,10 @@ def test_build_passes_parts_by_position_and_options_by_name() -> None:
 
 def test_build_gives_each_option_the_type_of_the_signature() -> None:
     spec = Spec("tower", {"rate": 1, "betas": [1, 0.5], "names": ["x", "y"], "inner": {"kind": "steep"}})
-    found = build(TABLE, spec, 7)
-    assert found.width == 7
-    assert found.options == (3, 1, 1, (1.0, 0.5), "gru", True, None, 1.0, 0.0, ["x", "y"], Spec("steep"))
-    assert isinstance(found.options[7], float)
+    part = build(TABLE, spec, 7)
+    assert part.width == 7
+    assert part.options == (3, 1, 1, (1.0, 0.5), "gru", True, None, 1.0, 0.0, ["x", "y"], Spec("steep"))
+    assert isinstance(part.options[7], float)
 
 
 def test_a_part_is_read_from_a_text_a_mapping_or_a_spec() -> None:
@@ -165,10 +165,10 @@ def test_a_wrong_option_is_told(name: str, value: Any, message: str) -> None:
 
 
 def test_all_problems_come_at_once_and_each_has_its_path() -> None:
-    found = problems(TABLE, Spec("tower", {"size": "x", "colour": 1}), ("a", 0))
-    assert [problem.path for problem in found] == [("a", 0, "size"), ("a", 0, "colour"), ("a", 0, "rate")]
-    assert found[2] == Problem(("a", 0, "rate"), "required: a number")
-    assert found[1].message.startswith("unknown key, expected one of betas, bias, cell, dropout")
+    problem_list = problems(TABLE, Spec("tower", {"size": "x", "colour": 1}), ("a", 0))
+    assert [problem.path for problem in problem_list] == [("a", 0, "size"), ("a", 0, "colour"), ("a", 0, "rate")]
+    assert problem_list[2] == Problem(("a", 0, "rate"), "required: a number")
+    assert problem_list[1].message.startswith("unknown key, expected one of betas, bias, cell, dropout")
 
 
 def test_an_unknown_kind_names_the_nearest_or_all() -> None:
@@ -212,9 +212,9 @@ def test_specs_are_values() -> None:
 
 
 def test_specs_do_not_change() -> None:
-    given = {"x": [1]}
-    spec = Spec("a", given)
-    given["x"].append(2)
+    options = {"x": [1]}
+    spec = Spec("a", options)
+    options["x"].append(2)
     assert spec.options == {"x": (1,)}
     with pytest.raises(TypeError):
         spec.options["x"] = 2  # type: ignore[index]

@@ -67,10 +67,10 @@ Faults = Callable[..., list[str]]
     ],
 )
 def test_a_fault_has_its_line_and_key(faults: Faults, text: str, key: str, golden: Golden) -> None:
-    (found,) = faults(DATA + text)
+    (message,) = faults(DATA + text)
     number = 3 if "\n" in text else 2
-    assert found.startswith(f"run.yaml:{number}: {key}: ")
-    golden(found, text)
+    assert message.startswith(f"run.yaml:{number}: {key}: ")
+    golden(message, text)
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,17 @@ def test_a_fault_has_its_line_and_key(faults: Faults, text: str, key: str, golde
 def test_a_fault_of_a_mixture_has_its_line_and_key(
     faults: Faults, train: str, mixture: str, key: str, golden: Golden
 ) -> None:
-    given = mixture.strip("{}").replace("], ", "]\n  ")
-    (found,) = faults(f"data:\n  source: en\n  target: de\n  dev: dev\n  train: {train}\n  {given}\n")
-    assert found.startswith(f"run.yaml:6: {key}: ")
-    golden(found, f"{train} {mixture}")
+    lines = mixture.strip("{}").replace("], ", "]\n  ")
+    (message,) = faults(f"data:\n  source: en\n  target: de\n  dev: dev\n  train: {train}\n  {lines}\n")
+    assert message.startswith(f"run.yaml:6: {key}: ")
+    golden(message, f"{train} {mixture}")
 
 
 @pytest.mark.parametrize("mixture", ["temperature: 5", "weights: [1]"])
 def test_a_mixture_of_one_pair_has_nothing_to_draw_from(faults: Faults, mixture: str, golden: Golden) -> None:
     trained, zero_shot = "{source: en, target: de, train: [a, b], dev: c}", "{source: fr, target: de, dev: c}"
-    (found,) = faults(f"data:\n  pairs: [{trained}, {zero_shot}]\n  {mixture}\n")
-    golden(found)
+    (message,) = faults(f"data:\n  pairs: [{trained}, {zero_shot}]\n  {mixture}\n")
+    golden(message)
 
 
 def test_all_faults_come_at_once_in_the_order_of_the_file(faults: Faults, golden: Golden) -> None:
@@ -123,7 +123,7 @@ training:
   clip_norm: -1
   patience: .nan
 """
-    found = faults(text)
+    messages = faults(text)
     places = [
         "1: run",
         "2: data.dev",
@@ -138,9 +138,9 @@ training:
         "19: training.clip_norm",
         "20: training.patience",
     ]
-    for line, place in zip(found, places, strict=True):
+    for line, place in zip(messages, places, strict=True):
         assert line.startswith(f"run.yaml:{place}: ")
-    golden("\n".join(found))
+    golden("\n".join(messages))
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ training:
     ],
 )
 def test_broken_yaml_is_one_line(faults: Faults, text: str, place: str, golden: Golden) -> None:
-    (found,) = faults(DATA + text)
-    assert found.startswith(f"{place}: ")
-    golden(found, text)
+    (message,) = faults(DATA + text)
+    assert message.startswith(f"{place}: ")
+    golden(message, text)
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_files_that_cannot_be_read(tmp_path: Path, golden: Golden) -> None:
     ],
 )
 def test_contradictions(faults: Faults, text: str, place: str, golden: Golden) -> None:
-    (found,) = faults(DATA + text)
-    assert found.startswith(f"{place}: ")
-    golden(found, text)
+    (message,) = faults(DATA + text)
+    assert message.startswith(f"{place}: ")
+    golden(message, text)
 
 
 def test_one_language_on_both_sides_is_one_file_unless_a_table_has_both(load: Load, faults: Faults) -> None:
@@ -227,7 +227,7 @@ def test_a_wrong_value_makes_no_contradiction_but_parts_are_still_checked(faults
 
 
 def test_problems_of_parts_that_the_user_did_not_write_are_at_the_nearest_key(faults: Faults) -> None:
-    def check(found: Config) -> list[Problem]:
+    def check(config: Config) -> list[Problem]:
         return [Problem(("model", "bridge", "kind"), "does not fit"), Problem((), "too slow")]
 
     assert faults(DATA + "model: {}", checks=[check]) == [

@@ -18,7 +18,7 @@ Faults = Callable[..., list[str]]
 
 def test_overrides_reach_sections_and_specs(load: Load) -> None:
     text = DATA + "model:\n  attention: {score: {kind: additive, size: 64}}\ntraining: {steps: 10}\n"
-    found = load(
+    config = load(
         text,
         overrides={
             "model.decoder.size": "128",
@@ -30,16 +30,16 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
             "text.target.unit": "{kind: word, size: 9}",
         },
     )
-    assert found.model.decoder == Spec("rnn", {"size": 128})
-    assert found.model.attention.score == Spec("dot")
-    assert found.training.steps is None
-    assert found.training.clip_norm == 0.001
-    assert found.data.source == ("no",)
-    assert found.text.target.unit == Spec("word", {"size": 9})
+    assert config.model.decoder == Spec("rnn", {"size": 128})
+    assert config.model.attention.score == Spec("dot")
+    assert config.training.steps is None
+    assert config.training.clip_norm == 0.001
+    assert config.data.source == ("no",)
+    assert config.text.target.unit == Spec("word", {"size": 9})
 
 
 def test_overrides_may_be_values_of_python(load: Load) -> None:
-    found = load(
+    config = load(
         DATA,
         overrides={
             "seed": np.int64(7),
@@ -56,14 +56,14 @@ def test_overrides_may_be_values_of_python(load: Load) -> None:
             "metrics": ("bleu", Spec("chrf", {"order": 2})),
         },
     )
-    assert (found.seed, found.run, found.text.shared_vocabulary) == (7, "yes", False)
-    assert found.device == DeviceConfig(name="cpu", threads=2)
-    assert found.data.train == ("a", "no", "1", "b: c")
-    assert found.model.attention.terms == (Spec("coverage"),)
-    assert found.model.attention.score == Spec("additive", {"size": 3})
-    assert found.model.decoder == Spec("rnn", {"size": 9})
-    assert (found.training.steps, found.training.epochs, found.training.clip_norm) == (10, None, 1e-05)
-    assert found.metrics == (Spec("bleu"), Spec("chrf", {"order": 2}))
+    assert (config.seed, config.run, config.text.shared_vocabulary) == (7, "yes", False)
+    assert config.device == DeviceConfig(name="cpu", threads=2)
+    assert config.data.train == ("a", "no", "1", "b: c")
+    assert config.model.attention.terms == (Spec("coverage"),)
+    assert config.model.attention.score == Spec("additive", {"size": 3})
+    assert config.model.decoder == Spec("rnn", {"size": 9})
+    assert (config.training.steps, config.training.epochs, config.training.clip_norm) == (10, None, 1e-05)
+    assert config.metrics == (Spec("bleu"), Spec("chrf", {"order": 2}))
 
 
 @pytest.mark.parametrize("value", [b"3", {3}, 3j, [b"3"], {"size": b"3"}, {3: 3}], ids=str)
@@ -75,19 +75,19 @@ def test_an_override_that_yaml_cannot_write_is_told_by_its_key(load: Load, value
 @pytest.mark.parametrize("written", ["score: additive", "score: {kind: additive, size: 3}", "score: {}", ""])
 def test_an_option_of_a_spec_however_it_is_written(load: Load, written: str) -> None:
     text = DATA + f"model: {{attention: {{{written}}}}}"
-    found = load(text, overrides={"model.attention.score.size": "7"})
-    assert found.model.attention.score == Spec("additive", {"size": 7})
+    config = load(text, overrides={"model.attention.score.size": "7"})
+    assert config.model.attention.score == Spec("additive", {"size": 7})
 
 
 def test_overrides_do_not_depend_on_their_order(load: Load) -> None:
-    given = {"model.decoder.size": "7", "model.decoder": "rnn", "model.decoder.cell": "lstm"}
-    for order in itertools.permutations(given.items()):
+    options = {"model.decoder.size": "7", "model.decoder": "rnn", "model.decoder.cell": "lstm"}
+    for order in itertools.permutations(options.items()):
         assert load(DATA, overrides=dict(order)).model.decoder == Spec("rnn", {"size": 7, "cell": "lstm"})
 
 
 def test_everything_by_overrides(load: Load) -> None:
-    given = {"data.source": "en", "data.target": "fr", "data.train": "[a, b]", "data.dev": "d", "run": "r"}
-    assert load("", overrides=given).data.train == ("a", "b")
+    options = {"data.source": "en", "data.target": "fr", "data.train": "[a, b]", "data.dev": "d", "run": "r"}
+    assert load("", overrides=options).data.train == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,17 @@ def test_a_fault_of_an_override_names_the_option(faults: Faults, key: str, value
 
 
 def test_an_override_below_a_text_tells_both(faults: Faults) -> None:
-    found = faults(DATA + "run: here", overrides={"run.x": "3"})
-    assert found == ['--run.x: run: expected text, found {"kind": "here", "x": 3}']
+    messages = faults(DATA + "run: here", overrides={"run.x": "3"})
+    assert messages == ['--run.x: run: expected text, found {"kind": "here", "x": 3}']
 
 
 def test_faults_of_the_file_come_before_those_of_overrides(faults: Faults) -> None:
-    found = faults(DATA + "seed: x", overrides={"run": "3", "training.average_checkpoints.count": "0"})
-    assert [line.split(" ")[0] for line in found] == ["run.yaml:2:", "--run:", "--training.average_checkpoints.count:"]
+    message = faults(DATA + "seed: x", overrides={"run": "3", "training.average_checkpoints.count": "0"})
+    assert [line.split(" ")[0] for line in message] == [
+        "run.yaml:2:",
+        "--run:",
+        "--training.average_checkpoints.count:",
+    ]
 
 
 def test_an_override_repairs_a_fault_of_the_file(load: Load) -> None:

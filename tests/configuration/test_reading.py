@@ -16,27 +16,27 @@ Faults = Callable[..., list[str]]
 
 
 def test_only_the_data_must_be_given(load: Load) -> None:
-    found = load(DATA)
-    assert found.data.train == ("corpus/train",)
-    assert found.model.decoder == Spec("rnn")
-    assert found.training.epochs == 30
-    assert found.training.steps is None
-    assert found == Config(data=found.data)
+    config = load(DATA)
+    assert config.data.train == ("corpus/train",)
+    assert config.model.decoder == Spec("rnn")
+    assert config.training.epochs == 30
+    assert config.training.steps is None
+    assert config == Config(data=config.data)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "data:\n", "run: runs/x\n"])
 def test_missing_data_are_told_key_by_key(faults: Faults, text: str) -> None:
-    found = faults(text)
-    assert [line.split(" ")[1] for line in found] == [f"data.{key}:" for key in ("source", "target", "train", "dev")]
+    messages = faults(text)
+    assert [line.split(" ")[1] for line in messages] == [f"data.{key}:" for key in ("source", "target", "train", "dev")]
     description = "language translated from = suffix of its files: PREFIX.en; or a list of several"
-    assert found[0] == f"run.yaml:1: data.source: required: {description}"
+    assert messages[0] == f"run.yaml:1: data.source: required: {description}"
 
 
 def test_norwegian_and_small_numbers(load: Load) -> None:
     text = "data: {source: no, target: en, train: t, dev: d}\ntraining: {optimizer: {learning_rate: 1e-3}}\n"
-    found = load(text)
-    assert found.data.source == ("no",)
-    assert found.training.optimizer == Spec("adam", {"learning_rate": 0.001})
+    config = load(text)
+    assert config.data.source == ("no",)
+    assert config.training.optimizer == Spec("adam", {"learning_rate": 0.001})
 
 
 def test_sections_of_nothing_but_comments_are_the_default(load: Load) -> None:
@@ -51,17 +51,17 @@ def test_a_component_is_a_kind_or_a_mapping_with_or_without_it(load: Load) -> No
 
 def test_one_or_several_corpora_and_metrics(load: Load) -> None:
     text = DATA.replace("corpus/train", "[a, b.tsv]") + "metrics: [bleu, {kind: chrf, word_order: 2}]\n"
-    found = load(text)
-    assert found.data.train == ("a", "b.tsv")
-    assert found.metrics == (Spec("bleu"), Spec("chrf", {"word_order": 2}))
+    config = load(text)
+    assert config.data.train == ("a", "b.tsv")
+    assert config.metrics == (Spec("bleu"), Spec("chrf", {"word_order": 2}))
     assert load(DATA + "metrics: bleu").metrics == (Spec("bleu"),)
     assert load(DATA + "metrics: {kind: bleu, order: 2}").metrics == (Spec("bleu", {"order": 2}),)
 
 
 def test_whole_numbers_do_for_fractions(load: Load) -> None:
-    found = load(DATA + "training: {clip_norm: 5}")
-    assert found.training.clip_norm == 5.0
-    assert isinstance(found.training.clip_norm, float)
+    config = load(DATA + "training: {clip_norm: 5}")
+    assert config.training.clip_norm == 5.0
+    assert isinstance(config.training.clip_norm, float)
 
 
 def test_reading_from_standard_input(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ DATA = {"source": "en", "target": "de", "train": "corpus/train", "dev": "corpus/
 def schema() -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = document.schema(checks.PARTS)
-    assert found.endswith("}\n")
-    assert json.loads(found) == dragoman.schema()
+        json_schema = document.schema(checks.PARTS)
+    assert json_schema.endswith("}\n")
+    assert json.loads(json_schema) == dragoman.schema()
     return dragoman.schema()
 
 
@@ -59,10 +59,10 @@ def test_a_ready_configuration_fits(schema: dict[str, Any], path: Path) -> None:
     ],
 )
 def test_it_takes_what_loads_and_nothing_else(schema: dict[str, Any], values: dict[str, Any], fit: bool) -> None:
-    given = {"data": DATA, **values}
-    _, found, _ = sections.validate(Config, given)
-    assert (not found) == fit
-    assert fits(given, schema) == fit
+    options = {"data": DATA, **values}
+    _, errors, _ = sections.validate(Config, options)
+    assert (not errors) == fit
+    assert fits(options, schema) == fit
 
 
 def test_each_key_has_its_description_and_default(schema: dict[str, Any]) -> None:

@@ -67,13 +67,13 @@ def test_what_is_dumped_loads_equal(load: Load, found: Config) -> None:
 
 @pytest.mark.parametrize("tables", [{}, checks.PARTS], ids=["plain", "with kinds"])
 def test_the_commented_file_explains_every_key(load: Load, tables: sections.Tables) -> None:
-    found = load(DATA)
-    text = document.commented(found, tables)
+    loaded = load(DATA)
+    text = document.commented(loaded, tables)
     lines = text.rstrip("\n").split("\n")
     assert max(map(len, lines)) <= 110
     for number, line in enumerate(lines):
         assert not line or "#" in line or lines[number - 1].lstrip().startswith("#"), line
-    assert document.dump(load(text)) == document.dump(found)
+    assert document.dump(load(text)) == document.dump(loaded)
     assert "None" not in text
 
 
@@ -85,10 +85,10 @@ def test_differences_name_the_innermost_keys(load: Load) -> None:
 
 
 def test_a_configuration_does_not_change(load: Load) -> None:
-    found = load(DATA)
+    loaded = load(DATA)
     with pytest.raises(ValidationError):
-        found.seed = 2  # type: ignore[misc]
-    assert hash(found) == hash(load(DATA))
+        loaded.seed = 2  # type: ignore[misc]
+    assert hash(loaded) == hash(load(DATA))
 
 
 def test_reading_a_configuration_needs_no_torch() -> None:

@@ -79,10 +79,12 @@ def refusal(folder: Path, **options: Any) -> str:
 def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
     n_best = 1 if search.kind == "greedy" else 2
     plain = dragoman.load(run).translate(TEXTS, n_best=n_best, search=search)
-    found = dragoman.load(run, engine="onnx").translate(TEXTS, n_best=n_best, search=search)
-    for one, other in zip(plain, found, strict=True):
-        assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
-        assert [each.score for each in one.n_best] == pytest.approx([each.score for each in other.n_best], abs=1e-4)
+    translations = dragoman.load(run, engine="onnx").translate(TEXTS, n_best=n_best, search=search)
+    for one, other in zip(plain, translations, strict=True):
+        assert [alternative.text for alternative in one.n_best] == [alternative.text for alternative in other.n_best]
+        assert [alternative.score for alternative in one.n_best] == pytest.approx(
+            [alternative.score for alternative in other.n_best], abs=1e-4
+        )
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
 
 
@@ -91,13 +93,13 @@ def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
 def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
     """One translation of each source symbol, and no more."""
     lexicon(copied)
-    plain, found = (
+    plain, exported = (
         dragoman.load(copied, engine=engine, candidates=(0, 1)).translate(TEXTS, search=search)
         for engine in ("torch", "onnx")
     )
     whole = dragoman.load(copied, engine="onnx").translate(TEXTS, search=search)
-    assert [each.text for each in found] == [each.text for each in plain]
-    for one, other, free in zip(plain, found, whole, strict=True):
+    assert [alternative.text for alternative in exported] == [alternative.text for alternative in plain]
+    for one, other, free in zip(plain, exported, whole, strict=True):
         assert one.score == pytest.approx(other.score, abs=1e-4)
         assert other.score != free.score
 
@@ -110,19 +112,21 @@ def test_graphs_of_several_runs_are_an_ensemble(run: Path, copied: Path, tmp_pat
     with pytest.raises(UserError, match="has changed since the export"):
         dragoman.load([run, copied], engine="onnx")
     export.write(Run.load(copied))
-    plain, found = dragoman.load([run, copied]), dragoman.load([run, copied], engine="onnx")
+    plain, exported = dragoman.load([run, copied]), dragoman.load([run, copied], engine="onnx")
     alone = dragoman.load(run, engine="onnx").translate(TEXTS, n_best=2)
     for one, other, single in zip(
-        plain.translate(TEXTS, n_best=2), found.translate(TEXTS, n_best=2), alone, strict=True
+        plain.translate(TEXTS, n_best=2), exported.translate(TEXTS, n_best=2), alone, strict=True
     ):
-        assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
-        assert [each.score for each in one.n_best] == pytest.approx([each.score for each in other.n_best], abs=1e-4)
+        assert [alternative.text for alternative in one.n_best] == [alternative.text for alternative in other.n_best]
+        assert [alternative.score for alternative in one.n_best] == pytest.approx(
+            [alternative.score for alternative in other.n_best], abs=1e-4
+        )
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
         assert other.score != single.score
     pairs = list(map(list, zip(*toy.pairs(4, 5), strict=True)))
-    assert [each.log_prob for each in found.score(*pairs)] == [each.log_prob for each in plain.score(*pairs)]
+    assert [scored.log_prob for scored in exported.score(*pairs)] == [scored.log_prob for scored in plain.score(*pairs)]
     with pytest.raises(UserError) as raised:
-        found.translate(TEXTS, search=Spec("beam", {"coverage_penalty": 0.2}))
+        exported.translate(TEXTS, search=Spec("beam", {"coverage_penalty": 0.2}))
     golden(str(raised.value))
     folders = [shutil.copytree(run, tmp_path / "first"), copied]
     for folder in folders:
@@ -137,7 +141,7 @@ def test_scores_are_those_of_torch_and_read_its_weights_only_then(copied: Path, 
     pairs = list(zip(*toy.pairs(4, 5), strict=True))
     wanted = dragoman.load(copied).score(*map(list, pairs))
     translator = dragoman.load(copied, engine="onnx")
-    assert [each.log_prob for each in translator.score(*map(list, pairs))] == [each.log_prob for each in wanted]
+    assert [scored.log_prob for scored in translator.score(*map(list, pairs))] == [scored.log_prob for scored in wanted]
     for path in copied.glob("model*.safetensors"):
         path.unlink()
     alone = dragoman.load(copied, engine="onnx")
@@ -180,10 +184,10 @@ def test_an_export_without_its_weights_is_as_sure_and_serves_or_not(copied: Path
     wanted = dragoman.load(copied).translate(["one two"])[0].confidence
     for path in copied.glob("model*.safetensors"):
         path.unlink()
-    found = dragoman.load(copied, engine="onnx").translate(["one two"])[0].confidence
+    confidence = dragoman.load(copied, engine="onnx").translate(["one two"])[0].confidence
     assert wanted
-    assert found
-    assert found.sentence == pytest.approx(wanted.sentence, abs=1e-4)
+    assert confidence
+    assert confidence.sentence == pytest.approx(wanted.sentence, abs=1e-4)
     pytest.importorskip("sentencex")
     for worse in (False, True):
         figures = Figures(metric="bleu", signature="", before=2, after=1, low=-2, high=0, p=0.01, worse=worse)
@@ -208,8 +212,8 @@ def test_an_export_goes_with_the_weights_that_it_was_made_from(copied: Path) -> 
     exported = dragoman.load(copied, engine="onnx")
     assert exported.translate(["one two"])[0].text == "deux un"
     scores = [
-        each.score(["one two"], ["deux un"])[0].log_prob
-        for each in (exported, dragoman.load(copied, weights="model-best"), dragoman.load(copied))
+        translator.score(["one two"], ["deux un"])[0].log_prob
+        for translator in (exported, dragoman.load(copied, weights="model-best"), dragoman.load(copied))
     ]
     assert scores[0] == scores[1] != scores[2], "given pairs are scored with the weights that translate"
 
@@ -262,7 +266,7 @@ def test_a_model_that_onnx_has_no_words_for_is_refused(
     import torch
 
     plain = Additive.forward
-    monkeypatch.setattr(Additive, "forward", lambda *given: torch.special.bessel_j0(plain(*given)))
+    monkeypatch.setattr(Additive, "forward", lambda *inputs: torch.special.bessel_j0(plain(*inputs)))
     with pytest.raises(UserError) as raised:
         export.write(Run.load(copied))
     golden(str(raised.value))

@@ -126,7 +126,7 @@ def kind_of(part: Any) -> str:
     return part["kind"] if isinstance(part, dict) else part
 
 
-HAVE = {kind_of(each["score"]) for each in MODELS.values() if "score" in each} | {"additive"}
+HAVE = {kind_of(options["score"]) for options in MODELS.values() if "score" in options} | {"additive"}
 MODELS |= {kind: {"score": kind} for kind in SCORES if kind not in HAVE}
 
 
@@ -196,14 +196,14 @@ def test_trees_are_refused_as_onnx_has_no_inverse_of_a_matrix() -> None:
 
 
 def test_the_sample_has_every_entry_of_the_tables() -> None:
-    decoders = [each.get("decoder", {}) for each in MODELS.values()]
+    decoders = [options.get("decoder", {}) for options in MODELS.values()]
     assert {decoder.get("cell", "gru") for decoder in decoders} == set(CELLS)
     assert {decoder.get("attend", "after") for decoder in decoders} == set(TIMINGS)
     assert {decoder.get("input_feeding", "none") for decoder in decoders} == {"none", "context", "attentional"}
     assert {decoder.get("readout", "tanh") for decoder in decoders} == set(FEATURES)
-    assert {kind_of(each.get("bridge", "final")) for each in MODELS.values()} == set(BRIDGES)
-    assert {kind_of(each.get("normalizer", "softmax")) for each in MODELS.values()} == set(NORMALIZERS)
-    terms = [term for each in MODELS.values() for term in each.get("attention", {}).get("terms", ())]
+    assert {kind_of(options.get("bridge", "final")) for options in MODELS.values()} == set(BRIDGES)
+    assert {kind_of(options.get("normalizer", "softmax")) for options in MODELS.values()} == set(NORMALIZERS)
+    terms = [term for options in MODELS.values() for term in options.get("attention", {}).get("terms", ())]
     assert set(map(kind_of, terms)) == set(TERMS)
 
 
@@ -220,6 +220,6 @@ def test_a_state_holds_only_what_a_step_reads_and_integers_come_close(tmp_path: 
 
     for name in ("start", "step", "output"):
         graph = load(tmp_path / f"{name}.onnx").graph
-        large = [each for each in graph.initializer if len(each.dims) == 2 and min(each.dims) > 1]
-        names = [each.name for each in large if each.data_type == TensorProto.FLOAT]
-        assert all("embedding" in each for each in names), names
+        large = [tensor for tensor in graph.initializer if len(tensor.dims) == 2 and min(tensor.dims) > 1]
+        names = [tensor.name for tensor in large if tensor.data_type == TensorProto.FLOAT]
+        assert all("embedding" in tensor for tensor in names), names

@@ -58,8 +58,8 @@ def plain(phrases: Path) -> float:
 @pytest.mark.spec("B13")
 def test_supervised_attention_aligns_better(phrases: Path, plain: float) -> None:
     options: dict[str, Any] = {"training.penalties": "supervised", "data.alignments": "true"}
-    found = error_rate(phrases, trained(phrases, "supervised", options))
-    assert found < plain - 0.2
+    error = error_rate(phrases, trained(phrases, "supervised", options))
+    assert error < plain - 0.2
 
 
 @pytest.mark.spec("B20")
@@ -75,11 +75,11 @@ def test_directions_that_agree_align_better_both_of_them(tmp_path: Path) -> None
         sources, targets = zip(*((y, x) if reverse else (x, y) for x, y in pairs), strict=True)
         return inspection.agreement(loading.load(run), sources, targets, gold).error_rate
 
-    def made(name: str, options: Mapping[str, Any]) -> Path:
+    def train_run(name: str, options: Mapping[str, Any]) -> Path:
         return session.train(toy.config(corpora, tmp_path / name, {**steps, **options}), quiet=True).path
 
-    both = made("both", {"training.objective": "agreement"})
-    assert rate(both) < rate(made("forward", {})) - 0.05
+    both = train_run("both", {"training.objective": "agreement"})
+    assert rate(both) < rate(train_run("forward", {})) - 0.05
     assert rate(both / "reverse", reverse=True) < (
-        rate(made("backward", {"data.source": "fr", "data.target": "en"}), reverse=True) - 0.05
+        rate(train_run("backward", {"data.source": "fr", "data.target": "en"}), reverse=True) - 0.05
     )

@@ -27,12 +27,12 @@ CNN = {"kind": "character_cnn", "characters": 8, "widths": [1, 2, 3], "filters":
 
 def lines(count: int, seed: int) -> list[tuple[str, str]]:
     """Sentences with a word whose stem is met once."""
-    generator, found = random.Random(seed), list[tuple[str, str]]()
+    generator, pairs = random.Random(seed), list[tuple[str, str]]()
     for _ in range(count):
         end = generator.choice(list(TENSES))
         stem = "".join(generator.choices("abkmotu", k=5))
-        found.append((f"we {stem}{end}", f"wir {TENSES[end]} es"))
-    return found
+        pairs.append((f"we {stem}{end}", f"wir {TENSES[end]} es"))
+    return pairs
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,11 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def right(folder: Path, name: str, options: dict[str, Any]) -> float:
     """The share of the development sentences that such a model translates to the last word."""
     run = session.train(toy.config(folder, folder / name, {**OPTIONS, **options}), quiet=True).path
-    found = dragoman.load(run).translate([source for source, _ in lines(60, 2)])
-    return sum(each.text == target for each, (_, target) in zip(found, lines(60, 2), strict=True)) / 60
+    translations = dragoman.load(run).translate([source for source, _ in lines(60, 2)])
+    return (
+        sum(translation.text == target for translation, (_, target) in zip(translations, lines(60, 2), strict=True))
+        / 60
+    )
 
 
 @pytest.mark.spec("D14")
@@ -65,9 +68,9 @@ def test_a_new_word_is_known_by_its_end(source: Any, target: Any, words: Path) -
 
 
 def test_a_table_knows_no_new_word(words: Path) -> None:
-    known = {word for source, _ in lines(240, 1) for word in source.split()}
+    vocabulary = {word for source, _ in lines(240, 1) for word in source.split()}
     new = [word for source, _ in lines(60, 2) for word in source.split() if word != "we"]
-    assert sum(word in known for word in new) <= 0.1 * len(new)
+    assert sum(word in vocabulary for word in new) <= 0.1 * len(new)
     assert right(words, "lookup", {}) < 0.4
 
 
@@ -103,8 +106,10 @@ def test_words_outside_the_vocabulary_are_spelled(tmp_path: Path) -> None:
         translator = dragoman.load(session.train(toy.config(tmp_path, tmp_path / name, options), quiet=True).path)
         assert translator.target.vocabulary.symbols([4, 5]) == ["es", "hier"]
         for search in ("greedy", "beam"):
-            found = translator.translate([source for source, _ in new], search=Spec(search))
-            shares.append(sum(each.text == target for each, (_, target) in zip(found, new, strict=True)) / 40)
-            assert name == "words" or not any("<unk>" in each.text for each in found)
+            translations = translator.translate([source for source, _ in new], search=Spec(search))
+            shares.append(
+                sum(translation.text == target for translation, (_, target) in zip(translations, new, strict=True)) / 40
+            )
+            assert name == "words" or not any("<unk>" in translation.text for translation in translations)
     assert min(shares[:2]) > 0.9
     assert max(shares[2:]) == 0.0

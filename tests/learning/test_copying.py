@@ -28,12 +28,12 @@ OPTIONS: dict[str, Any] = {
 
 def lines(count: int, seed: int) -> list[tuple[str, str]]:
     """Sentences about people who are met once."""
-    generator, found = random.Random(seed), list[tuple[str, str]]()
+    generator, pairs = random.Random(seed), list[tuple[str, str]]()
     for number in range(count):
         names = ["".join(generator.choices("abcdefgh", k=5)) for _ in range(2)]
         source, target = (text.format(*names) for text in FRAMES[number % len(FRAMES)])
-        found.append((source, target))
-    return found
+        pairs.append((source, target))
+    return pairs
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +48,18 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exact(names: Path, name: str, output: Any) -> float:
     """The share of the development sentences that a model with this output translates to the last word."""
     folder = session.train(toy.config(names, names / name, {**OPTIONS, "model.output": output}), quiet=True).path
-    found = dragoman.load(folder, replace_unk=False).translate([source for source, _ in lines(60, 2)])
-    return sum(each.text == target for each, (_, target) in zip(found, lines(60, 2), strict=True)) / 60
+    translations = dragoman.load(folder, replace_unk=False).translate([source for source, _ in lines(60, 2)])
+    return (
+        sum(translation.text == target for translation, (_, target) in zip(translations, lines(60, 2), strict=True))
+        / 60
+    )
 
 
 @pytest.mark.spec("D5")
 def test_half_of_the_words_are_new_and_are_copied(names: Path) -> None:
-    known = {word for _, target in lines(240, 1) for word in target.split()}
+    vocabulary = {word for _, target in lines(240, 1) for word in target.split()}
     words = [word for _, target in lines(60, 2) for word in target.split()]
-    assert sum(word not in known for word in words) >= 0.45 * len(words)
+    assert sum(word not in vocabulary for word in words) >= 0.45 * len(words)
     assert exact(names, "mixture", "pointer_generator") > 0.9
     assert exact(names, "switch", {"kind": "pointer", "supervised": True}) > 0.9
     assert exact(names, "plain", "softmax") == 0.0

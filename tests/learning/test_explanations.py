@@ -40,13 +40,13 @@ def german(words: list[str]) -> str:
 
 def minimal_pairs() -> list[Minimal]:
     """Sentences of three or four different words."""
-    generator, found = random.Random(7), list[Minimal]()
+    generator, pairs = random.Random(7), list[Minimal]()
     for _ in range(PAIRS):
         *words, instead = generator.sample(list(toy.WORDS), generator.randint(4, 5))
         place = generator.randrange(len(words))
         other = [*words[:place], instead, *words[place + 1 :]]
-        found.append(Minimal(" ".join(words), german(words), german(other), place))
-    return found
+        pairs.append(Minimal(" ".join(words), german(words), german(other), place))
+    return pairs
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +57,18 @@ def explanations(tmp_path_factory: pytest.TempPathFactory) -> list[Explanation]:
         lines = [source for source, _ in toy.pairs(count, seed)]
         toy.write(folder, name, [(line, german(line.split())) for line in lines])
     model = dragoman.load(session.train(toy.config(folder, folder / "run", OPTIONS), quiet=True).path)
-    sources, translations, others, _ = zip(*minimal_pairs(), strict=True)
-    found = model.translate(sources)
-    assert [each.text for each in found] == list(translations)
-    return model.explain(found, others)
+    sources, translations, alternatives, _ = zip(*minimal_pairs(), strict=True)
+    outputs = model.translate(sources)
+    assert [output.text for output in outputs] == list(translations)
+    return model.explain(outputs, alternatives)
 
 
 @pytest.mark.parametrize("method", ["gradient", "erasure"])
 def test_a_contrast_names_the_word_that_differs(explanations: list[Explanation], method: str) -> None:
-    named = [int(np.argmax(getattr(each.contrast.sources[0], method))) for each in explanations if each.contrast]
+    named = [
+        int(np.argmax(getattr(explanation.contrast.sources[0], method)))
+        for explanation in explanations
+        if explanation.contrast
+    ]
     right = sum(place == pair.place for place, pair in zip(named, minimal_pairs(), strict=True))
     assert right >= 0.9 * PAIRS

@@ -41,14 +41,14 @@ Pairs = list[tuple[str, str]]
 
 def pairs(count: int, seed: int, words: dict[str, str], rare: float) -> Pairs:
     """Sentences of which a share has the word `four`."""
-    generator, found = random.Random(seed), Pairs()
-    others = [word for word in words if word != "four"]
+    generator, lines = random.Random(seed), Pairs()
+    other_words = [word for word in words if word != "four"]
     for _ in range(count):
-        source = generator.choices(others, k=generator.randint(3, 6))
+        source = generator.choices(other_words, k=generator.randint(3, 6))
         if generator.random() < rare:
             source[generator.randrange(len(source))] = "four"
-        found.append((" ".join(source), " ".join(words[word] for word in reversed(source))))
-    return found
+        lines.append((" ".join(source), " ".join(words[word] for word in reversed(source))))
+    return lines
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +76,8 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         limits = Limits()
         with TestClient(create(Backend(service, limits, AccessControl(limits), Metrics()))) as client:
             for source, target in pairs(200, 3, RIGHT, 1.0):
-                given = {"q": source, "s": target, "source": "en", "target": "fr"}
-                assert client.post("/suggest", json=given).json() == {"success": True}
+                suggestion = {"q": source, "s": target, "source": "en", "target": "fr"}
+                assert client.post("/suggest", json=suggestion).json() == {"success": True}
         words = ["train", "--corrections", "db", "--finetune", "old", "--run", "new"]
         outcome = CliRunner().invoke(app, words)
         assert outcome.exit_code == 0, (outcome.output, outcome.exception)
@@ -85,16 +85,17 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def bleu(run: Path, asked: Pairs) -> float:
-    found = [each.text for each in dragoman.load(run).translate([source for source, _ in asked])]
-    return METRICS["bleu"]().corpus(found, [[target for _, target in asked]]).value
+def bleu(run: Path, test_pairs: Pairs) -> float:
+    texts = [translation.text for translation in dragoman.load(run).translate([source for source, _ in test_pairs])]
+    return METRICS["bleu"]().corpus(texts, [[target for _, target in test_pairs]]).value
 
 
 def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learnt: Path) -> None:
-    with_error, others = pairs(100, 4, RIGHT, 1.0), pairs(200, 5, RIGHT, 0.0)
+    with_error, without_error = pairs(100, 4, RIGHT, 1.0), pairs(200, 5, RIGHT, 0.0)
     old, new = learnt / "old", learnt / "new"
     texts = {
-        run: [each.text for each in dragoman.load(run).translate([s for s, _ in with_error])] for run in (old, new)
+        run: [translation.text for translation in dragoman.load(run).translate([s for s, _ in with_error])]
+        for run in (old, new)
     }
     right = {
         run: np.mean([text == target for text, (_, target) in zip(texts[run], with_error, strict=True)])
@@ -102,23 +103,23 @@ def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learnt: Path) -> No
     }
     assert right[old] < 0.1
     assert right[new] > 0.9
-    assert bleu(new, others) > bleu(old, others) - 0.5
+    assert bleu(new, without_error) > bleu(old, without_error) - 0.5
 
 
 def test_the_figures_are_kept_and_what_is_held_out_was_not_learnt(learnt: Path) -> None:
     verdict = Gate.read(learnt / "new" / "gate.json")
     assert verdict.passed
     assert (verdict.sentences, verdict.against) == (60, "old")
-    assert [each.metric for each in verdict.figures] == ["BLEU-2", "chrF2"]
+    assert [figure.metric for figure in verdict.figures] == ["BLEU-2", "chrF2"]
     config = Run.load(learnt / "new").config
     assert config.training.require_gate
     assert config.data.train == ("new-data/train", "train")
     with chdir(learnt):
         parts = {part: list(read_texts(f"new-data/{part}", ("en", "fr"))) for part in ("train", "dev", "held")}
-        known = list(read_texts("dev", ("en", "fr")))
+        dev_rows = list(read_texts("dev", ("en", "fr")))
     assert [len(parts[part]) for part in ("dev", "held")] == [60 + 18, 60]
-    assert parts["held"] == known[1::2]
-    assert parts["dev"][:60] == known[::2]
+    assert parts["held"] == dev_rows[1::2]
+    assert parts["dev"][:60] == dev_rows[::2]
     assert not {source for source, _ in parts["train"]} & {source for source, _ in parts["dev"][60:]}
 
 
@@ -132,12 +133,12 @@ def test_a_worse_run_does_not_serve(learnt: Path, tmp_path: Path) -> None:
     write_tensors(path, tensors, note)
     with pytest.raises(UserError, match="was not compared"):
         Model.load(worse)
-    given = ["--source", "new-data/held.en", "--reference", "new-data/held.fr"]
+    options = ["--source", "new-data/held.en", "--reference", "new-data/held.fr"]
     with chdir(learnt):
-        outcome = CliRunner().invoke(app, ["gate", str(worse), "--against", "old", *given])
+        outcome = CliRunner().invoke(app, ["gate", str(worse), "--against", "old", *options])
     assert outcome.exit_code == 1
     verdict = Gate.read(worse / "gate.json")
-    assert all(each.worse and each.after < each.before and each.p < 0.05 for each in verdict.figures)
+    assert all(figure.worse and figure.after < figure.before and figure.p < 0.05 for figure in verdict.figures)
     with pytest.raises(UserError, match="is worse than old"):
         Model.load(worse)
     Model.load(learnt / "new")

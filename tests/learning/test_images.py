@@ -76,10 +76,10 @@ def shape_of(images: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 
 def train(folder: Path, options: dict[str, str], *, vectors: bool = False) -> dragoman.Translator:
     for number, part in enumerate(("train", "dev")):
-        made = corpus(COUNTS[part], number)
-        for name, lines in (("en", made.sources), ("de", made.captions)):
+        sample = corpus(COUNTS[part], number)
+        for name, lines in (("en", sample.sources), ("de", sample.captions)):
             (folder / f"{part}.{name}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-        np.save(folder / f"{part}.image.npy", shape_of(made.images) if vectors else made.images)
+        np.save(folder / f"{part}.image.npy", shape_of(sample.images) if vectors else sample.images)
     (folder / "config.yaml").write_text(CONFIG, "utf-8")
     places = {"run": str(folder / "run"), "data.train": str(folder / "train"), "data.dev": str(folder / "dev")}
     config = checks.load_config(folder / "config.yaml", {**places, **options})
@@ -88,8 +88,8 @@ def train(folder: Path, options: dict[str, str], *, vectors: bool = False) -> dr
 
 def right(translator: dragoman.Translator, texts: list[Any], captions: list[str]) -> float:
     """The share of captions that are right from the first to the last word."""
-    found = [each.text for each in translator.translate(texts)]
-    return sum(one == other for one, other in zip(found, captions, strict=True)) / len(captions)
+    outputs = [translation.text for translation in translator.translate(texts)]
+    return sum(one == other for one, other in zip(outputs, captions, strict=True)) / len(captions)
 
 
 @pytest.mark.slow
@@ -100,10 +100,12 @@ def test_a_picture_decides_and_is_looked_at_where_something_is(tmp_path: Path, c
     test = corpus(COUNTS["test"], 2)
     pairs = list(zip(test.sources, test.images, strict=True))
     assert right(translator, pairs, test.captions) >= 0.95
-    others = list(zip(test.sources, np.roll(test.images, 1, 0), strict=True))
-    assert right(translator, others, test.captions) <= CHANCE + 0.12
+    sentence_pairs = list(zip(test.sources, np.roll(test.images, 1, 0), strict=True))
+    assert right(translator, sentence_pairs, test.captions) <= CHANCE + 0.12
     cells = np.abs(test.images).sum(2).argmax(1)
-    named = [each.sources[1].attention[0].argmax() for each in translator.translate(pairs)]  # by the word for the shape
+    named = [
+        translation.sources[1].attention[0].argmax() for translation in translator.translate(pairs)
+    ]  # by the word for the shape
     assert np.mean(named == cells) >= 0.9
 
 
@@ -123,7 +125,7 @@ def test_a_vector_of_the_picture_starts_the_decoder(tmp_path: Path) -> None:
     test = corpus(COUNTS["test"], 2)
     vectors = shape_of(test.images)
     assert right(translator, list(zip(test.sources, vectors, strict=True)), test.captions) >= 0.95
-    others = list(zip(test.sources, np.roll(vectors, 1, 0), strict=True))
-    assert right(translator, others, test.captions) <= CHANCE + 0.12
-    (found,) = translator.translate([(test.sources[0], vectors[0])])
-    assert found.shares["image"].tolist() == [0.0] * len(found.words)  # it is not attended to
+    pairs = list(zip(test.sources, np.roll(vectors, 1, 0), strict=True))
+    assert right(translator, pairs, test.captions) <= CHANCE + 0.12
+    (translation,) = translator.translate([(test.sources[0], vectors[0])])
+    assert translation.shares["image"].tolist() == [0.0] * len(translation.words)  # it is not attended to

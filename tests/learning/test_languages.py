@@ -28,8 +28,8 @@ OPTIONS: dict[str, Any] = {
 @pytest.mark.spec("E2")
 def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> None:
     pairs = toy.languages(tmp_path, train=320, longest=4)
-    given = {"run": str(tmp_path / "run"), "data": {"pairs": pairs, "filter_target_vocabulary": False}, **OPTIONS}
-    config = checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in given.items()})
+    options = {"run": str(tmp_path / "run"), "data": {"pairs": pairs, "filter_target_vocabulary": False}, **OPTIONS}
+    config = checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in options.items()})
     translator = dragoman.load(session.train(config, quiet=True).path)
     lines = {name: (tmp_path / f"test.{name}").read_text("utf-8").splitlines() for name in ("en", "de", "fr")}
     words = {name: {word for line in found for word in line.split()} for name, found in lines.items()}
@@ -42,5 +42,5 @@ def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> Non
         assert right >= 25, (source, target)
     said = [word for text in found("de", "fr") for word in text.split()]
     assert sum(word in words["fr"] for word in said) >= 0.95 * len(said)
-    pivoted = [each.text for each in translator.translate(found("de", "en"), to="fr")]
+    pivoted = [sentence.text for sentence in translator.translate(found("de", "en"), to="fr")]
     assert sum(text == line for text, line in zip(pivoted, lines["fr"], strict=True)) >= 25

@@ -70,8 +70,8 @@ def learn(
 def accuracy(model: Seq2Seq, task: Task, lengths: tuple[int, int]) -> float:
     """The share of 200 new sentences that greedy search gets right to the last word."""
     sources = draw(np.random.default_rng(2), 200, lengths)
-    found = Greedy()(model, (sentences(*sources),))
-    right = [list(best.symbols) == task(source) for source, (best,) in zip(sources, found, strict=True)]
+    results = Greedy()(model, (sentences(*sources),))
+    right = [list(best.symbols) == task(source) for source, (best,) in zip(sources, results, strict=True)]
     return sum(right) / len(right)
 
 
@@ -142,8 +142,8 @@ def test_with_a_coverage_penalty_a_model_that_drops_words_drops_fewer() -> None:
     sources = draw(np.random.default_rng(2), 50, (4, 6))
 
     def dropped(**options: Any) -> float:
-        found = Beam(size=3, normalisation="none", **options)(model, (sentences(*sources),))
-        said = sum(len(best.symbols) for (best,) in found)
+        results = Beam(size=3, normalisation="none", **options)(model, (sentences(*sources),))
+        said = sum(len(best.symbols) for (best,) in results)
         return 1 - said / sum(map(len, sources))
 
     assert dropped() > 0.5
@@ -175,6 +175,6 @@ def test_segments_copy_a_source_while_it_arrives() -> None:
     lagging = []
     for source in draw(np.random.default_rng(4), 20, (5, 5)):
         parts = [[word] for word in source]
-        read = [each.read for each in stream(Adaptive(model, parts, Greedy().limit, torch.device("cpu")))]
+        read = [step.read for step in stream(Adaptive(model, parts, Greedy().limit, torch.device("cpu")))]
         lagging.append(average_lagging(read, len(source)))
     assert sum(lagging) / len(lagging) <= 2.0

@@ -26,7 +26,7 @@ def test_a_network_aligns_better_than_a_hidden_markov_model(tmp_path: Path) -> N
 
     def wrong(method: Method) -> float:
         find = aligning.find if method is Method.mask_align else None
-        found = aligners.links(test, train, method=method, symmetrisation=joined, processes=1, find=find)
-        return error_rate(list(found), gold).error_rate
+        links = aligners.links(test, train, method=method, symmetrisation=joined, processes=1, find=find)
+        return error_rate(list(links), gold).error_rate
 
     assert wrong(Method.mask_align) < wrong(Method.hmm) - 0.005

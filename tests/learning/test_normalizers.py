@@ -51,6 +51,8 @@ def test_a_chain_learns_that_words_are_meant_in_stretches() -> None:
         functional.binary_cross_entropy(chain(energies), meant).backward()
         optimizer.step()
     meant, energies = stretches(100)
-    wrong, wrong_alone = (((each(energies) > 0.5) != meant.bool()).float().mean() for each in (chain, alone))
+    wrong, wrong_alone = (
+        ((normalizer(energies) > 0.5) != meant.bool()).float().mean() for normalizer in (chain, alone)
+    )
     assert wrong < 0.75 * wrong_alone
     assert chain.theta[0, 0] + chain.theta[1, 1] > chain.theta[0, 1] + chain.theta[1, 0] + 1

@@ -24,11 +24,11 @@ def weight_behind_the_mark(score: Score) -> float:
         place = torch.randint(PLACES - 1, (ROWS, 1), generator=random)
         attended = attention.prepare(Memory(words[source.scatter(1, place, MARK)], mask))
         weights, _ = attention.look(query, attended)
-        found = weights.squeeze(1).gather(1, place + 1)
+        shifted = weights.squeeze(1).gather(1, place + 1)
         optimizer.zero_grad()
-        (-found.log().mean()).backward()
+        (-shifted.log().mean()).backward()
         optimizer.step()
-    return found.mean().item()
+    return shifted.mean().item()
 
 
 @pytest.mark.spec("A8")

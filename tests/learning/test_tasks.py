@@ -21,7 +21,8 @@ def commands() -> list[tuple[str, str]]:
         words = [word for word in (verb, side, times) if word]
         simple.append((" ".join(words), " ".join([side.upper(), verb.upper()] * TIMES[times]).strip()))
     pairs = [
-        (f"{one} then {other}", f"{said} {after}") for (one, said), (other, after) in itertools.product(simple, simple)
+        (f"{one} then {other}", f"{phrase} {after}")
+        for (one, phrase), (other, after) in itertools.product(simple, simple)
     ]
     tidy = [(read, " ".join(written.split())) for read, written in (*simple, *pairs)]
     random.Random(1).shuffle(tidy)
@@ -30,8 +31,8 @@ def commands() -> list[tuple[str, str]]:
 
 @pytest.mark.spec("E4")
 def test_commands_are_learnt_from_the_configuration_of_their_task(tmp_path: Path) -> None:
-    every = commands()
-    parts = {"train": every[:600], "dev": every[600:650], "test": every[650:]}
+    sentence_pairs = commands()
+    parts = {"train": sentence_pairs[:600], "dev": sentence_pairs[600:650], "test": sentence_pairs[650:]}
     for name, pairs in parts.items():
         (tmp_path / f"{name}.tsv").write_text("".join(f"{read}\t{written}\n" for read, written in pairs), "utf-8")
     changed = {
@@ -45,5 +46,5 @@ def test_commands_are_learnt_from_the_configuration_of_their_task(tmp_path: Path
     }
     run = session.train(checks.load_config(CONFIG, changed), quiet=True).path
     sources, references = zip(*parts["test"], strict=True)
-    found = [each.text for each in dragoman.load(run).translate(sources)]
-    assert ExactMatch().corpus(found, [list(references)]).value >= 95
+    texts = [translation.text for translation in dragoman.load(run).translate(sources)]
+    assert ExactMatch().corpus(texts, [list(references)]).value >= 95

@@ -39,11 +39,11 @@ def learnt(*terms: str, task: Task = copy, lengths: tuple[int, int] = LONG, step
 
 def faults(model: Seq2Seq) -> Faults:
     sources = draw(np.random.default_rng(2), 200, LONG)
-    found = [Counter(best.symbols) for (best,) in Greedy()(model, (sentences(*sources),))]
+    counts = [Counter(best.symbols) for (best,) in Greedy()(model, (sentences(*sources),))]
     wanted = list(map(Counter, sources))
     return Faults(
-        sum((said - words).total() for said, words in zip(found, wanted, strict=True)),
-        sum((words - said).total() for said, words in zip(found, wanted, strict=True)),
+        sum((count - words).total() for count, words in zip(counts, wanted, strict=True)),
+        sum((words - count).total() for count, words in zip(counts, wanted, strict=True)),
     )
 
 
@@ -68,9 +68,9 @@ def near(model: Seq2Seq) -> float:
     ],
 )
 def test_the_past_of_attention_saves_words_from_being_repeated_and_dropped(term: str) -> None:
-    plain, found = faults(learnt()), faults(learnt(term))
-    assert found.repeated < 0.6 * plain.repeated
-    assert found.dropped < 0.6 * plain.dropped
+    plain, with_term = faults(learnt()), faults(learnt(term))
+    assert with_term.repeated < 0.6 * plain.repeated
+    assert with_term.dropped < 0.6 * plain.dropped
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_options_that_are_on_are_told_in_words(run: Run) -> None:
-    found = dict(facts(run))
-    assert found["languages"] == "en to fr"
-    assert found["encoder"] == "rnn, cell gru, size 12, layers 1, direction bidirectional, variational"
-    assert found["bridge"] == "final, layers all"
-    assert found["attention"] == "additive"
+    labels = dict(facts(run))
+    assert labels["languages"] == "en to fr"
+    assert labels["encoder"] == "rnn, cell gru, size 12, layers 1, direction bidirectional, variational"
+    assert labels["bridge"] == "final, layers all"
+    assert labels["attention"] == "additive"
     other = {"size": 1, "residual": True, "dropout": 0.0, "layer_norm": False, "readout_size": None}
     model = run.config.model.model_copy(update={"decoder": Spec("rnn", {**run.config.model.decoder.options, **other})})
     config = run.config.model_copy(update={"model": model})
-    told = dict(facts(replace(run, config=config)))["decoder"]
-    assert told == "rnn, cell gru, size 1, layers 1, attend after, feed nothing, features deep, residual, variational"
+    decoder = dict(facts(replace(run, config=config)))["decoder"]
+    assert (
+        decoder == "rnn, cell gru, size 1, layers 1, attend after, feed nothing, features deep, residual, variational"
+    )
 
 
 def test_a_training_that_is_under_way_shows_how_far_it_has_come(run: Run, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def run(trained: Path, tmp_path: Path) -> Path:
     return shutil.copytree(trained, tmp_path / "run", ignore=shutil.ignore_patterns("data", "checkpoints"))
 
 
-def told(path: Path) -> str:
+def error_of(path: Path) -> str:
     with pytest.raises(UserError) as error:
         dragoman.load(path)
     assert "\n" not in str(error.value)
@@ -106,8 +106,8 @@ def test_weights_that_are_asked_for_must_be_there(run: Path, golden: Golden) -> 
 )
 def test_a_missing_file_is_named(name: str, run: Path) -> None:
     (run / name).unlink()
-    assert name in told(run)
-    assert str(run) in told(run)
+    assert name in error_of(run)
+    assert str(run) in error_of(run)
 
 
 @pytest.mark.parametrize(
@@ -126,28 +126,28 @@ def test_a_missing_file_is_named(name: str, run: Path) -> None:
 )
 def test_a_damaged_file_is_named(name: str, content: bytes, run: Path) -> None:
     (run / name).write_bytes(content)
-    assert told(run).startswith(f"{run / name}:")
+    assert error_of(run).startswith(f"{run / name}:")
 
 
 @pytest.mark.parametrize("size", [1, 100, -1])
 def test_truncated_weights_are_named(size: int, run: Path) -> None:
     path = run / "model.safetensors"
     path.write_bytes(path.read_bytes()[:size])
-    assert told(run).startswith(f"{path}: truncated")
+    assert error_of(run).startswith(f"{path}: truncated")
 
 
 def test_weights_of_another_model_are_refused(run: Path) -> None:
     text = (run / "config.yaml").read_text("utf-8")
     assert "size: 24" in text
     (run / "config.yaml").write_text(text.replace("size: 24", "size: 25"), encoding="utf-8")
-    assert "model.safetensors: weights of another model" in told(run)
+    assert "model.safetensors: weights of another model" in error_of(run)
 
 
 @pytest.mark.parametrize("size", ["25", "1048576"])  # of 2^20, one matrix would take 4 TB
 def test_a_wrong_size_is_told_before_a_model_of_that_size_is_made(size: str, run: Path) -> None:
     text = (run / "config.yaml").read_text("utf-8")
     (run / "config.yaml").write_text(text.replace("size: 24", f"size: {size}"), encoding="utf-8")
-    for message in (told(run), _told_of(lambda: Run.load(run).model("model-best"))):
+    for message in (error_of(run), _told_of(lambda: Run.load(run).model("model-best"))):
         assert "safetensors: weights of another model (" in message
         assert "expected (" in message
         assert size in message or str(2 * int(size)) in message or str(3 * int(size)) in message
@@ -162,13 +162,13 @@ def _told_of(call: Callable[[], object]) -> str:
 def test_a_vocabulary_that_does_not_fit_the_counts_is_refused(run: Path) -> None:
     path, symbols = run / "source.vocabulary", len(Run.load(run).source.vocabulary)
     path.write_text(path.read_text("utf-8") + '"seven"\n', encoding="utf-8")
-    assert told(run).startswith(f"{path} has {symbols + 1} symbols, and source.counts {symbols}: ")
+    assert error_of(run).startswith(f"{path} has {symbols + 1} symbols, and source.counts {symbols}: ")
 
 
 def test_a_vocabulary_that_does_not_fit_the_weights_is_refused(run: Path) -> None:
     for name, line in (("source.vocabulary", '"seven"\n'), ("source.counts", "7\n")):
         (run / name).write_text((run / name).read_text("utf-8") + line, encoding="utf-8")
-    assert "weights of another model" in told(run)
+    assert "weights of another model" in error_of(run)
 
 
 def a_file(path: Path) -> None:
@@ -195,11 +195,11 @@ def of_a_project(path: Path) -> None:
 def test_what_is_not_a_run_is_said_so(make: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "other"
     make(path)
-    assert told(path).startswith(f"{path}: ")
-    assert message in told(path)
+    assert error_of(path).startswith(f"{path}: ")
+    assert message in error_of(path)
 
 
 def test_a_run_without_weights_says_how_to_get_them(run: Path) -> None:
     for name in WEIGHTS:
         RunFolder(run).weights(name).unlink()
-    assert told(run) == f"{run}: this run has no weights yet; `dragoman train` makes them"
+    assert error_of(run) == f"{run}: this run has no weights yet; `dragoman train` makes them"

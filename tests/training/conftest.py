@@ -32,12 +32,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def assembled() -> Callable[[Config], Training]:
     """All parts of a new run, or of one that is to go on."""
 
-    def made(config: Config) -> Training:
+    def assemble(config: Config) -> Training:
         folder = RunFolder(Path(config.run))
         journal = TrainingLog(folder, quiet=True)
         return session.assemble(checks.complete(config), folder, Workers(), journal, SignalHandler())
 
-    return made
+    return assemble
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def meddle(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Act]], None]:
 
 
 @pytest.fixture
-def made(corpus: Path, tmp_path: Path) -> Callable[..., Config]:
+def make_config(corpus: Path, tmp_path: Path) -> Callable[..., Config]:
     def configured(options: Mapping[str, Any] = {}) -> Config:
         return toy.config(corpus, tmp_path / "run", {"training.steps": 1, **options})
 

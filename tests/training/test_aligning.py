@@ -25,10 +25,10 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def links(pairs: list[Words], symmetrisation: Symmetrisation, **options: Any) -> list[Links]:
-    every = aligners.links(
+    link_sets = aligners.links(
         pairs, method=Method.mask_align, symmetrisation=symmetrisation, processes=1, find=aligning.find, **options
     )
-    return list(every)
+    return list(link_sets)
 
 
 @pytest.mark.usefixtures("_short")
@@ -70,7 +70,8 @@ def test_order_is_learnt_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy language turns sentences round, against the preference for the diagonal."""
     monkeypatch.setattr(aligning, "LEAST_STEPS", 200)
     wanted = [
-        frozenset((place, size - 1 - place) for place in range(size)) for size, _ in (each.counts for each in PAIRS)
+        frozenset((place, size - 1 - place) for place in range(size))
+        for size, _ in (link_set.counts for link_set in PAIRS)
     ]
-    gold = [Gold(each, frozenset()) for each in wanted]
+    gold = [Gold(link_set, frozenset()) for link_set in wanted]
     assert error_rate(links(PAIRS, Symmetrisation.forward), gold).error_rate < 0.05

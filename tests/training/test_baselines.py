@@ -23,9 +23,9 @@ Make = Callable[..., Config]
 
 
 def kept(run: RunFolder) -> Baselines:
-    found = baselines.from_json(run.proof["baselines"])
-    assert found
-    return found
+    kept_baselines = baselines.from_json(run.proof["baselines"])
+    assert kept_baselines
+    return kept_baselines
 
 
 @pytest.fixture
@@ -41,82 +41,82 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def test_a_run_keeps_them_and_does_not_measure_them_again(made: Make, measured: list[Any]) -> None:
-    run = session.train(made(), quiet=True)
+def test_a_run_keeps_them_and_does_not_measure_them_again(make_config: Make, measured: list[Any]) -> None:
+    run = session.train(make_config(), quiet=True)
     before = run.mark.read_bytes()
     sources = [source for source, _ in toy.pairs(8, 2, 3)]
     references = [target for _, target in toy.pairs(8, 2, 3)]
     copied = kept(run).baselines[0].scores["chrf"]
     assert copied.value == Chrf().corpus(sources, [references]).value
-    session.train(made({"training.steps": 3}), quiet=True)
+    session.train(make_config({"training.steps": 3}), quiet=True)
     assert (len(measured), run.mark.read_bytes()) == (1, before)
 
 
 def test_other_development_data_are_told_and_measured(
-    made: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_config: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy.write(tmp_path, "mine", toy.pairs(8, 2, 3))
     own = {"data.dev": str(tmp_path / "mine")}
-    run = session.train(made(own))
+    run = session.train(make_config(own))
     toy.write(tmp_path, "mine", toy.pairs(8, 5, 3))
-    session.train(made({**own, "training.steps": 3}))
-    told = f"{run.path}: data.dev has changed, so validations from now on cannot be compared with those before\n"
-    assert capsys.readouterr().err.count(told) == 1
-    session.train(made({**own, "training.steps": 4}))
-    assert (told in capsys.readouterr().err, len(measured)) == (False, 2)
-    known = run.proof
-    run.mark.write_text(json.dumps({key: value for key, value in known.items() if key != "dev"}), "utf-8")
-    session.train(made({**own, "training.steps": 5}))  # as an earlier version left it
-    assert (run.proof, len(measured)) == (known, 2)
+    session.train(make_config({**own, "training.steps": 3}))
+    message = f"{run.path}: data.dev has changed, so validations from now on cannot be compared with those before\n"
+    assert capsys.readouterr().err.count(message) == 1
+    session.train(make_config({**own, "training.steps": 4}))
+    assert (message in capsys.readouterr().err, len(measured)) == (False, 2)
+    proof = run.proof
+    run.mark.write_text(json.dumps({key: value for key, value in proof.items() if key != "dev"}), "utf-8")
+    session.train(make_config({**own, "training.steps": 5}))  # as an earlier version left it
+    assert (run.proof, len(measured)) == (proof, 2)
 
 
 def test_other_training_data_are_told_and_measured(
-    made: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_config: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A file that was only touched has the same."""
     toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
     own = {"data.train": str(tmp_path / "mine")}
-    run = session.train(made(own))
+    run = session.train(make_config(own))
     toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
-    session.train(made({**own, "training.steps": 3}))
+    session.train(make_config({**own, "training.steps": 3}))
     assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 1)
     toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
-    session.train(made({**own, "training.steps": 4}))
-    told = "data.train has changed, so training goes on with other pairs, and no run from the start would give this"
-    assert f"{run.path}: {told} model\n" in capsys.readouterr().err
-    session.train(made({**own, "training.steps": 5}))
+    session.train(make_config({**own, "training.steps": 4}))
+    message = "data.train has changed, so training goes on with other pairs, and no run from the start would give this"
+    assert f"{run.path}: {message} model\n" in capsys.readouterr().err
+    session.train(make_config({**own, "training.steps": 5}))
     assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 2)
 
 
 def test_development_data_that_are_trained_on_are_told(
-    made: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_config: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
-    session.train(made({"data.train": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine")}))
-    told = capsys.readouterr().err
-    assert "data.dev is trained on, so its scores say nothing of other texts" in told
-    assert "no better than" in told
-    assert "data.memory" not in told
+    session.train(make_config({"data.train": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine")}))
+    messages = capsys.readouterr().err
+    assert "data.dev is trained on, so its scores say nothing of other texts" in messages
+    assert "no better than" in messages
+    assert "data.memory" not in messages
 
 
-def test_a_run_that_begins_anew_measures_them_anew(made: Make, tmp_path: Path) -> None:
+def test_a_run_that_begins_anew_measures_them_anew(make_config: Make, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    session.train(made({"run": str(tmp_path / "other")}), quiet=True)
+    session.train(make_config({"run": str(tmp_path / "other")}), quiet=True)
     (tmp_path / "run" / "run.json").write_bytes((tmp_path / "other" / "run.json").read_bytes())
-    session.train(made({"metrics": ["chrf"], "training.metric": "chrf"}), quiet=True)
+    session.train(make_config({"metrics": ["chrf"], "training.metric": "chrf"}), quiet=True)
     assert list(kept(RunFolder(tmp_path / "run")).baselines[0].scores) == ["chrf"]
 
 
-def test_a_run_of_before_measures_them_when_it_goes_on(made: Make) -> None:
-    run = session.train(made(), quiet=True)
+def test_a_run_of_before_measures_them_when_it_goes_on(make_config: Make) -> None:
+    run = session.train(make_config(), quiet=True)
     found = kept(run)
     run.mark.write_text(json.dumps({key: value for key, value in run.proof.items() if key != "baselines"}), "utf-8")
-    session.train(made({"training.steps": 2}), quiet=True)
+    session.train(make_config({"training.steps": 2}), quiet=True)
     assert kept(run) == found
 
 
-def test_each_direction_has_its_own(made: Make) -> None:
-    run = session.train(made({"training.objective": "agreement"}), quiet=True)
+def test_each_direction_has_its_own(make_config: Make) -> None:
+    run = session.train(make_config({"training.objective": "agreement"}), quiet=True)
     assert kept(run).baselines[0].name == "copying en"
     assert kept(run.reverse).baselines[0].name == "copying fr"
     assert "- BLEU-2, copying fr = " in run.reverse.card.read_text("utf-8")
@@ -137,8 +137,8 @@ def test_several_language_pairs_have_none(tmp_path: Path, capfd: pytest.CaptureF
     session.train(toy.config(tmp_path, tmp_path / "run", {**options, "training.steps": 2}), quiet=True)
 
 
-def test_card_and_report_show_them_beside_the_model(made: Make) -> None:
-    run = session.train(made(), quiet=True)
+def test_card_and_report_show_them_beside_the_model(make_config: Make) -> None:
+    run = session.train(make_config(), quiet=True)
     lines = [str(score) for score in kept(run).scores]
     assert len(lines) == 4
     assert all(f"- {line}\n" in run.card.read_text("utf-8") for line in lines)
@@ -157,7 +157,7 @@ def test_card_and_report_show_them_beside_the_model(made: Make) -> None:
 def test_a_model_that_is_no_better_says_so(
     values: tuple[float, float],
     memory: bool,
-    made: Make,
+    make_config: Make,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     golden: Golden,
@@ -176,21 +176,21 @@ def test_a_model_that_is_no_better_says_so(
     monkeypatch.setattr(baselines, "measure", found)
     search = {"kind": "greedy", "length_ratio": 0.01, "length_margin": 1}  # of one word: a BLEU of 0
     options = {"data.memory": "nearest"} if memory else {}
-    session.train(made({**options, "training.search": search}))
-    told = [line for line in capfd.readouterr().err.splitlines() if ": on the development data the model has " in line]
-    assert len(told) == (values != (-1.0, -2.0))
-    if told:
-        assert told[0].startswith(f"{tmp_path / 'run'}: no better than ")
-        golden(told[0])
+    session.train(make_config({**options, "training.search": search}))
+    lines = [line for line in capfd.readouterr().err.splitlines() if ": on the development data the model has " in line]
+    assert len(lines) == (values != (-1.0, -2.0))
+    if lines:
+        assert lines[0].startswith(f"{tmp_path / 'run'}: no better than ")
+        golden(lines[0])
 
 
 def test_the_metric_that_decides_compares(
-    made: Make, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    make_config: Make, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """By another metric than the first the model is better, or loss decides, and the first metric compares."""
     only = {"bleu": Score("BLEU", 99.0, ""), "ter": Score("TER", 1e6, "")}
     monkeypatch.setattr(baselines, "measure", lambda *_: Baselines((baselines.Baseline("copying en", only),), ""))
     for metric, count in (("ter", 0), ("bleu", 1), ("loss", 1)):
         options = {"metrics": ["bleu", "ter"], "training.metric": metric}
-        session.train(made({**options, "run": f"{made().run}-{metric}"}))
+        session.train(make_config({**options, "run": f"{make_config().run}-{metric}"}))
         assert capfd.readouterr().err.count(": on the development data the model has ") == count

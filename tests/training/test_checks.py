@@ -37,9 +37,9 @@ BPE = {"text.source.unit": "bpe", "text.target.unit": "bpe"}
 
 
 @pytest.mark.parametrize("key", FAULTS)
-def test_each_faulty_part_is_named(key: str, made: Callable[..., Config]) -> None:
+def test_each_faulty_part_is_named(key: str, make_config: Callable[..., Config]) -> None:
     with pytest.raises(ConfigError) as error:
-        made({key: FAULTS[key]})
+        make_config({key: FAULTS[key]})
     (line,) = str(error.value).split("\n")
     assert line.startswith(f"--{key}")
 
@@ -57,7 +57,7 @@ def test_each_faulty_part_is_named(key: str, made: Callable[..., Config]) -> Non
     ],
 )
 def test_a_joint_inventory_needs_one_way_to_make_it(
-    source: dict[str, Any], target: dict[str, Any], key: str, made: Callable[..., Config], golden: Golden
+    source: dict[str, Any], target: dict[str, Any], key: str, make_config: Callable[..., Config], golden: Golden
 ) -> None:
     options = {
         f"text.{side}.{name}": value
@@ -65,9 +65,9 @@ def test_a_joint_inventory_needs_one_way_to_make_it(
         for name, value in given.items()
     }
     with pytest.raises(ConfigError, match=f"text.target.{key}:") as raised:
-        made({"text.shared_vocabulary": True, **options})
+        make_config({"text.shared_vocabulary": True, **options})
     golden(str(raised.value))
-    made({"text.shared_vocabulary": False, "model.embedding.tie": "none", **options})
+    make_config({"text.shared_vocabulary": False, "model.embedding.tie": "none", **options})
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_a_joint_inventory_needs_one_way_to_make_it(
     ],
 )
 def test_what_makes_no_other_symbols_may_differ(
-    source: dict[str, Any], target: dict[str, Any], made: Callable[..., Config]
+    source: dict[str, Any], target: dict[str, Any], make_config: Callable[..., Config]
 ) -> None:
     options = {
         f"text.{side}.{name}": value
         for side, given in (("source", source), ("target", target))
         for name, value in given.items()
     }
-    text = made({"text.shared_vocabulary": True, **options}).text
+    text = make_config({"text.shared_vocabulary": True, **options}).text
     assert text.shared_vocabulary
     assert text.source != text.target
 
@@ -130,10 +130,10 @@ def test_what_makes_no_other_symbols_may_differ(
     ],
 )
 def test_penalties_need_what_they_score_targets(
-    made: Callable[..., Config], options: dict[str, Any], message: str
+    make_config: Callable[..., Config], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        made(options)
+        make_config(options)
     assert str(error.value).endswith(message)
     assert "\n" not in str(error.value)
 
@@ -151,24 +151,26 @@ def test_penalties_need_what_they_score_targets(
     ],
 )
 def test_agreement_needs_two_sides_that_look_at_each_other(
-    made: Callable[..., Config], options: dict[str, Any], message: str
+    make_config: Callable[..., Config], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        made({"training.objective": "agreement", **options})
+        make_config({"training.objective": "agreement", **options})
     assert str(error.value).endswith(f"training.objective: {message}")
     assert "\n" not in str(error.value)
 
 
-def test_the_names_of_several_sources_are_parts_of_file_names(made: Callable[..., Config], golden: Golden) -> None:
-    assert made({"data.source": "x/en"}).data.source == ("x/en",)
+def test_the_names_of_several_sources_are_parts_of_file_names(
+    make_config: Callable[..., Config], golden: Golden
+) -> None:
+    assert make_config({"data.source": "x/en"}).data.source == ("x/en",)
     with pytest.raises(ConfigError, match=r"data\.source\.1: 'x/en'") as raised:
-        made({"data.source": ["mt", "x/en"]})
+        make_config({"data.source": ["mt", "x/en"]})
     golden(str(raised.value))
 
 
-def test_agreement_takes_no_penalties(made: Callable[..., Config], golden: Golden) -> None:
+def test_agreement_takes_no_penalties(make_config: Callable[..., Config], golden: Golden) -> None:
     with pytest.raises(ConfigError, match=r"training\.penalties:") as raised:
-        made({"training.objective": "agreement", "training.penalties": "coverage"})
+        make_config({"training.objective": "agreement", "training.penalties": "coverage"})
     golden(str(raised.value))
 
 
@@ -180,40 +182,40 @@ def test_agreement_takes_no_penalties(made: Callable[..., Config], golden: Golde
     ],
 )
 def test_penalties_are_of_attention_to_one_source(
-    options: dict[str, Any], found: str, made: Callable[..., Config]
+    options: dict[str, Any], found: str, make_config: Callable[..., Config]
 ) -> None:
     with pytest.raises(ConfigError, match=rf"training\.penalties: are of .*, and {found}$"):
-        made({"training.penalties": "coverage", **options})
+        make_config({"training.penalties": "coverage", **options})
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(("key", "side"), [("model.output", "target"), ("model.embedding.source", "source")])
 def test_a_hybrid_needs_words_outside_the_vocabulary(
-    key: str, side: str, unit: str, made: Callable[..., Config], golden: Golden
+    key: str, side: str, unit: str, make_config: Callable[..., Config], golden: Golden
 ) -> None:
     options = {key: "hybrid", f"text.{side}.unit": unit}
     if not UNITS[unit].complete:
-        made(options)
+        make_config(options)
         return
     with pytest.raises(ConfigError, match=rf"{key}: .*text\.{side}\.unit") as raised:
-        made(options)
+        make_config(options)
     golden(str(raised.value))
-    made({key: "hybrid", f"text.{'source' if side == 'target' else 'target'}.unit": unit})
+    make_config({key: "hybrid", f"text.{'source' if side == 'target' else 'target'}.unit": unit})
 
 
-def test_a_hybrid_of_several_pairs_needs_such_words_too(made: Callable[..., Config]) -> None:
+def test_a_hybrid_of_several_pairs_needs_such_words_too(make_config: Callable[..., Config]) -> None:
     pairs = [{"source": "en", "target": "fr", "train": "x", "dev": "y"}]
     options = {"data.pairs": pairs, "data.source": [], "data.target": "", "data.train": [], "data.dev": ""}
     with pytest.raises(ConfigError, match=r"model\.embedding\.source: .*outside the vocabulary"):
-        made({**options, "text.shared_vocabulary": True, **BPE, "model.embedding.source": "hybrid"})
+        make_config({**options, "text.shared_vocabulary": True, **BPE, "model.embedding.source": "hybrid"})
 
 
-def test_a_hybrid_reads_what_a_memory_recalls(made: Callable[..., Config]) -> None:
+def test_a_hybrid_reads_what_a_memory_recalls(make_config: Callable[..., Config]) -> None:
     """Its texts are in the unit of the target."""
     options = {"model.embedding.source": "hybrid", "data.memory": "nearest"}
-    assert made({**options, "text.source.unit": "bpe"}).data.recalled
+    assert make_config({**options, "text.source.unit": "bpe"}).data.recalled
     with pytest.raises(ConfigError, match=r"model\.embedding\.source: "):
-        made({**options, "text.source.unit": "bpe", "text.target.unit": "unigram"})
+        make_config({**options, "text.source.unit": "bpe", "text.target.unit": "unigram"})
 
 
 @pytest.mark.parametrize("path", checks.PARTS, ids=".".join)
@@ -229,23 +231,23 @@ def test_a_hybrid_reads_what_a_memory_recalls(made: Callable[..., Config]) -> No
     ids=["alone", "supervised", "hard", "shared_vocabulary", "tied"],
 )
 def test_an_unknown_kind_is_told_whatever_asks_for_it(
-    path: tuple[str, ...], more: dict[str, Any], made: Callable[..., Config]
+    path: tuple[str, ...], more: dict[str, Any], make_config: Callable[..., Config]
 ) -> None:
     key = ".".join(path)
     listed = isinstance(sections.at(Config(data=DataConfig()), path), tuple)
     with pytest.raises(ConfigError) as error:
-        made({**more, key: ["igloo"] if listed else "igloo"})
+        make_config({**more, key: ["igloo"] if listed else "igloo"})
     assert "unknown kind 'igloo'" in str(error.value)
 
 
-def test_all_faults_are_told_at_once(made: Callable[..., Config]) -> None:
+def test_all_faults_are_told_at_once(make_config: Callable[..., Config]) -> None:
     with pytest.raises(ConfigError) as error:
-        made({**FAULTS, "training.schedule": {"kind": "cosine", "steps": 0}})
+        make_config({**FAULTS, "training.schedule": {"kind": "cosine", "steps": 0}})
     assert {line.removeprefix("--").partition(":")[0] for line in str(error.value).split("\n")} == set(FAULTS)
 
 
-def test_a_configuration_made_in_python_is_checked_too(made: Callable[..., Config], tmp_path: Path) -> None:
-    sound = made()
+def test_a_configuration_made_in_python_is_checked_too(make_config: Callable[..., Config], tmp_path: Path) -> None:
+    sound = make_config()
     training = sound.training.model_copy(
         update={"metric": "ter", "epochs": None, "steps": None, "optimizer": Spec("adamm")}
     )
@@ -294,8 +296,8 @@ def test_what_is_wrong_whatever_else_is_mended_is_told(text: str, count: int, tm
     assert len(str(error.value).split("\n")) == count
 
 
-def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[..., Config]) -> None:
-    full = checks.complete(made({"training.schedule": {"kind": "cosine", "steps": 9}}))
+def test_a_complete_configuration_has_every_option_of_every_part(make_config: Callable[..., Config]) -> None:
+    full = checks.complete(make_config({"training.schedule": {"kind": "cosine", "steps": 9}}))
     parts: list[tuple[Any, Spec]] = [
         (UNITS, full.text.source.unit),
         (UNITS, full.text.target.unit),
@@ -308,7 +310,9 @@ def test_a_complete_configuration_has_every_option_of_every_part(made: Callable[
     ]
     for table, spec in parts:
         parameters = inspect.signature(table[spec.kind]).parameters.values()
-        assert list(spec.options) == [each.name for each in parameters if each.kind is each.KEYWORD_ONLY], spec
+        assert list(spec.options) == [
+            parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+        ], spec
     assert full.model.encoder.options["direction"] == "bidirectional"
     assert full.model.attention.score.options == {"size": None}
     assert checks.complete(full) == full

@@ -133,9 +133,9 @@ def test_an_embedding_knows_how_its_symbols_are_spelt(train: Train, monkeypatch:
 def test_only_embeddings_with_a_table_are_tied(side: str, tie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
     model = settings(embedding={"tie": tie, side: "lengths"})
-    told = f"model.embedding.tie: '{tie}' needs a table, and model.embedding.{side}: lengths has none"
-    assert [str(problem) for problem in build.problems(whole(model))] == [told]
-    with pytest.raises(UserError, match=f"^{told}$"):
+    message = f"model.embedding.tie: '{tie}' needs a table, and model.embedding.{side}: lengths has none"
+    assert [str(problem) for problem in build.problems(whole(model))] == [message]
+    with pytest.raises(UserError, match=f"^{message}$"):
         build.build(model, (SYMBOLS,), SYMBOLS)
 
 
@@ -148,12 +148,12 @@ def test_an_objective_knows_the_target_language_and_the_metrics(
         "training.epochs": 1,
         "metrics": [{"kind": "bleu", "order": 2, "tokenise": "none"}, "chrf"],
     }
-    made = assembled(toy.config(corpus, tmp_path / "run", options))
-    assert isinstance(made.objective, Rewarded)
-    trainer.train(made)
+    training = assembled(toy.config(corpus, tmp_path / "run", options))
+    assert isinstance(training.objective, Rewarded)
+    trainer.train(training)
     references = (corpus / "train.fr").read_text("utf-8").splitlines()
-    assert Counter(reference for _, reference, _ in made.objective.seen) == Counter(references)
-    for text, reference, score in made.objective.seen:
+    assert Counter(reference for _, reference, _ in training.objective.seen) == Counter(references)
+    for text, reference, score in training.objective.seen:
         assert set(text.split()) <= {*toy.WORDS.values(), "<pad>", "<s>", "<unk>"}
         assert score == Bleu(order=2, tokenise="none").sentence(text, [reference])
 
@@ -169,12 +169,12 @@ def test_an_objective_knows_the_model_and_makes_one_in_the_other_direction(
             told.append(context)
 
     monkeypatch.setitem(OBJECTIVES, "listening", Listening)
-    made = assembled(toy.config(corpus, tmp_path / "run", {"training.objective": "listening"}))
+    training = assembled(toy.config(corpus, tmp_path / "run", {"training.objective": "listening"}))
     (context,) = told
-    assert context.model is made.model
-    assert (context.sources, context.target) == (made.data.sources, made.data.target)
+    assert context.model is training.model
+    assert (context.sources, context.target) == (training.data.sources, training.data.target)
     other = context.reversed_model()
-    sizes = [len(each.vocabulary) for each in (made.data.target, *made.data.sources)]
+    sizes = [len(each.vocabulary) for each in (training.data.target, *training.data.sources)]
     assert [len(other.readers[0].embedding.get_parameter("table")), other.output.get_parameter("bias").numel()] == sizes
 
 

@@ -40,7 +40,10 @@ def gradients(
     told = context(model, forward_passes=forward_passes, consistency=consistency or NoConsistency())
     loss: Loss = TeacherForcing(told)(model, batch)
     loss.total.backward()
-    return [loss.total.detach(), *(each.grad.clone() for each in model.parameters() if each.grad is not None)]
+    return [
+        loss.total.detach(),
+        *(parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None),
+    ]
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)

@@ -31,9 +31,9 @@ Made = Callable[..., Config]
 ALONE = {"data.source": "fr", "data.noise": {"kind": "infilling", "share": 0.4, "length": 2}}
 
 
-def test_the_loss_is_that_of_the_text_given_the_masked_one(made: Made, assembled: Assembled) -> None:
+def test_the_loss_is_that_of_the_text_given_the_masked_one(make_config: Made, assembled: Assembled) -> None:
     """`- sum_t log P(y_t | y_<t, noisy y)`, and its gradient reaches the vector of the mask."""
-    run = assembled(made(ALONE))
+    run = assembled(make_config(ALONE))
     hides, rows = noise(run.config.data), np.arange(7)
     assert hides
     (mask,) = run.data.target.vocabulary.ids([MASK])
@@ -61,8 +61,8 @@ def test_the_loss_is_that_of_the_text_given_the_masked_one(made: Made, assembled
     assert above[mask].abs().sum() == 0, "which is never written"
 
 
-def test_development_texts_have_masks_too_and_always_the_same(made: Made, assembled: Assembled) -> None:
-    run = assembled(made(ALONE))
+def test_development_texts_have_masks_too_and_always_the_same(make_config: Made, assembled: Assembled) -> None:
+    run = assembled(make_config(ALONE))
     first, again = run.validator(run.model), run.validator(run.model)
     assert first.values == again.values
     hides, language = noise(run.config.data), run.data.target
@@ -81,18 +81,18 @@ def test_development_texts_have_masks_too_and_always_the_same(made: Made, assemb
 
 
 @pytest.mark.slow
-def test_it_resumes_to_the_same_weights(made: Made, tmp_path: Path) -> None:
+def test_it_resumes_to_the_same_weights(make_config: Made, tmp_path: Path) -> None:
     options = {**ALONE, "training.epochs": 3, "training.steps": None}
-    whole = session.train(made({**options, "run": str(tmp_path / "whole")}), quiet=True)
-    session.train(made({**options, "training.steps": 6}), quiet=True)
-    parts = session.train(made(options), quiet=True)
+    whole = session.train(make_config({**options, "run": str(tmp_path / "whole")}), quiet=True)
+    session.train(make_config({**options, "training.steps": 6}), quiet=True)
+    parts = session.train(make_config(options), quiet=True)
     last = "model-last.safetensors"
     assert (whole.path / last).read_bytes() == (parts.path / last).read_bytes()
     assert dragoman.load(parts.path).translate(["un deux"])[0].source_words == ["un", "deux"], "a user's text has none"
 
 
 @pytest.mark.parametrize("symbols", [False, True])
-def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path: Path, symbols: bool) -> None:
+def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tmp_path: Path, symbols: bool) -> None:
     """From texts of both languages, each its own pair; the translator has neither marks nor masks."""
     words = {"unit": "word", "pretokenizer": "whitespace"}
     text = {"text.shared_vocabulary": True, "text.source": words, "text.target": words}
@@ -109,7 +109,7 @@ def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path:
     both = checks.load_config(folder / "both.yaml", {key: toy._yaml(value) for key, value in options.items()})
     old = Run.load(session.train(both, quiet=True).path)
     start = {**text, "training.init_from": str(old.folder.path), "data.train": str(folder / "train")}
-    run = assembled(made({**start, "text.vocabulary_from": str(old.folder.path) if symbols else None}))
+    run = assembled(make_config({**start, "text.vocabulary_from": str(old.folder.path) if symbols else None}))
     source = run.data.sources[0]
     assert isinstance(source, Language)
     assert len(source.vocabulary) == len(old.target.vocabulary) - 3, "two languages and a mask"
@@ -133,14 +133,16 @@ def test_a_translator_starts_from_it(made: Made, assembled: Assembled, tmp_path:
         {"data.source": "fr"},
     ],
 )
-def test_noise_that_cannot_work_is_told(made: Made, options: dict[str, Any], golden: Golden) -> None:
+def test_noise_that_cannot_work_is_told(make_config: Made, options: dict[str, Any], golden: Golden) -> None:
     with pytest.raises(UserError) as raised:
-        made(options)
+        make_config(options)
     golden(str(raised.value))
 
 
-def test_words_that_are_hidden_cannot_be_said(made: Made, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+def test_words_that_are_hidden_cannot_be_said(
+    make_config: Made, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
     monkeypatch.setattr("dragoman.model.build.surfaces", lambda model: Surfaces(extended=True))
     with pytest.raises(UserError) as raised:
-        made(ALONE)
+        make_config(ALONE)
     golden(str(raised.value))

@@ -89,9 +89,9 @@ def test_commands_work_on_the_other_direction(
     load(run.reverse.path, weights=str(target))
     lexicon(run.reverse.path)
     english, french = Run.load(run.path).source.vocabulary, Run.load(run.path).target.vocabulary
-    found = candidates.read(run.reverse.path / candidates.FILE, (len(french), len(english)))
+    contents = candidates.read(run.reverse.path / candidates.FILE, (len(french), len(english)))
     (three,) = french.ids(["trois"])
-    assert english.symbols([int(found.translations[three, 0])]) == ["three"]
+    assert english.symbols([int(contents.translations[three, 0])]) == ["three"]
     (run.reverse.path / candidates.FILE).unlink()
     capsys.readouterr()
 

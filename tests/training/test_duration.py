@@ -55,9 +55,9 @@ def _slow(monkeypatch: pytest.MonkeyPatch) -> None:
     def steps(run: Training, most: int) -> Iterator[list[Batch]]:
         nonlocal now
         rows = np.array_split(np.arange(len(run.data.train)), 12)
-        for number, some in enumerate(itertools.islice(rows, most)):
-            batch = run.data.batch(some, 0)
-            now += 0.002 * sum(int(each.mask.sum()) for each in (*batch.sources, batch.target)) + (number < 3)
+        for number, row in enumerate(itertools.islice(rows, most)):
+            batch = run.data.batch(row, 0)
+            now += 0.002 * sum(int(source.mask.sum()) for source in (*batch.sources, batch.target)) + (number < 3)
             yield [batch]
 
     monkeypatch.setattr(duration, "first_steps", steps)
@@ -81,17 +81,17 @@ def symbols(config: Config, folder: Path) -> int:
     ],
 )
 def test_a_pass_takes_as_long_as_its_symbols(
-    options: dict[str, Any], passes: float, made: Make, tmp_path: Path
+    options: dict[str, Any], passes: float, make_config: Make, tmp_path: Path
 ) -> None:
-    config = made(options)
+    config = make_config(options)
     found = duration.measure(config)
     assert found.passes == passes
     assert found.a_pass == pytest.approx(0.002 * symbols(config, tmp_path))
 
 
 @pytest.mark.usefixtures("_slow")
-def test_of_many_pairs_some_are_measured(made: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = made({"training.steps": None, "training.epochs": 3})
+def test_of_many_pairs_some_are_measured(make_config: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = make_config({"training.steps": None, "training.epochs": 3})
     whole = duration.measure(config)
     monkeypatch.setattr(duration, "PAIRS", 30)
     part = duration.measure(config)
@@ -100,10 +100,10 @@ def test_of_many_pairs_some_are_measured(made: Make, tmp_path: Path, monkeypatch
 
 
 def test_the_steps_are_those_of_the_training(
-    made: Make, place: Path, prepared: list[Training], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    make_config: Make, place: Path, prepared: list[Training], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(duration, "STEPS", 1)
-    config = made({"training.epochs": 1, "training.steps": None, "training.save_every": 1})
+    config = make_config({"training.epochs": 1, "training.steps": None, "training.save_every": 1})
     duration.measure(config)
     run = session.train(config, quiet=True)
     assert prepared[0].progress.step == 4
@@ -118,10 +118,10 @@ def _last(folder: Path) -> Seq2Seq:
     return Run.load(folder).model("model-last")
 
 
-def test_nothing_of_a_run_is_touched(made: Make, place: Path, tmp_path: Path) -> None:
-    session.train(made(), quiet=True)
+def test_nothing_of_a_run_is_touched(make_config: Make, place: Path, tmp_path: Path) -> None:
+    session.train(make_config(), quiet=True)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    duration.measure(made({"training.init_from": str(tmp_path / "run")}))
+    duration.measure(make_config({"training.init_from": str(tmp_path / "run")}))
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert not list(place.iterdir())
 
@@ -137,11 +137,11 @@ def test_nothing_of_a_run_is_touched(made: Make, place: Path, tmp_path: Path) ->
     ids=["memory", "both directions", "one batch", "symbols"],
 )
 def test_every_training_can_be_measured(
-    options: dict[str, Any], made: Make, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], make_config: Make, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PAIRS", "REMEMBERED"):
         monkeypatch.setattr(duration, name, 30)
-    found = duration.measure(made({**options, "training.epochs": 2, "training.steps": None}))
+    found = duration.measure(make_config({**options, "training.epochs": 2, "training.steps": None}))
     assert found.a_pass > 0
     assert found.passes == 2
     assert len(prepared[0].data.train) == 30
@@ -164,11 +164,11 @@ def test_a_sample_is_looked_up_in_all_pairs(
 
 
 def test_weighted_corpora_are_sampled_as_one(
-    made: Make, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
+    make_config: Make, prepared: list[Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duration, "PAIRS", 30)
-    (train,) = made().data.train
-    found = duration.measure(made({"data.train": [train, train], "data.weights": [1, 3]}))
+    (train,) = make_config().data.train
+    found = duration.measure(make_config({"data.train": [train, train], "data.weights": [1, 3]}))
     assert found.a_pass > 0
     assert 0 < len(prepared[0].data.train) <= 30
 
@@ -184,9 +184,9 @@ def test_several_language_pairs_are_sampled_each(
     assert prepared[0].data.train.notes["parts"] == [15, 15, 15, 15, 15]
 
 
-def test_a_training_that_cannot_begin_is_told(made: Make, place: Path, tmp_path: Path) -> None:
+def test_a_training_that_cannot_begin_is_told(make_config: Make, place: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nowhere"):
-        duration.measure(made({"data.dev": str(tmp_path / "nowhere")}))
+        duration.measure(make_config({"data.dev": str(tmp_path / "nowhere")}))
     assert not list(place.iterdir())
 
 

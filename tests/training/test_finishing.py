@@ -30,43 +30,43 @@ class Killed(BaseException):
 
 def files(folder: RunFolder) -> dict[Path, tuple[bytes, int]]:
     """All that is there, with when it was written, but for the configuration, which may change."""
-    found = [path for path in folder.path.rglob("*") if path.is_file() and path != folder.config]
-    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+    paths = [path for path in folder.path.rglob("*") if path.is_file() and path != folder.config]
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [SIX, {"training.objective": "agreement"}])
 def test_a_finished_run_is_left_alone_and_told(
-    options: dict[str, Any], made: Made, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], make_config: Made, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = session.train(made(options), quiet=True)
+    folder = session.train(make_config(options), quiet=True)
     before = files(folder)
     monkeypatch.delattr(Validator, "__call__")  # nothing is measured again
-    session.train(made({**options, "search": {"kind": "beam", "size": 2}}))
+    session.train(make_config({**options, "search": {"kind": "beam", "size": 2}}))
     assert files(folder) == before
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"{folder.path}: is finished, by training.steps: ")
     assert "(--training.steps N)" in line
     stays = f". search stays as it was; change it in {folder.config}"
     assert line.endswith(stays)
-    session.train(made(options))
+    session.train(make_config(options))
     assert capsys.readouterr().err == f"{line.removesuffix(stays)}\n"
 
 
 @pytest.mark.parametrize("key", ["training.steps", "training.average_checkpoints.count"])
-def test_a_finished_run_with_more_to_do_does_it(key: str, made: Made) -> None:
+def test_a_finished_run_with_more_to_do_does_it(key: str, make_config: Made) -> None:
     more = {**SIX, key: {"training.steps": 9, "training.average_checkpoints.count": 1}[key]}
-    folder = session.train(made(SIX), quiet=True)
-    assert finished(made(SIX), folder)
-    assert not finished(made(more), folder)
-    session.train(made(more), quiet=True)
-    assert finished(made(more), folder)
+    folder = session.train(make_config(SIX), quiet=True)
+    assert finished(make_config(SIX), folder)
+    assert not finished(make_config(more), folder)
+    session.train(make_config(more), quiet=True)
+    assert finished(make_config(more), folder)
 
 
-def test_says_every_limit_that_has_to_be_raised(made: Made) -> None:
+def test_says_every_limit_that_has_to_be_raised(make_config: Made) -> None:
     still = {"training.optimizer": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
     options = {**SIX, **still, "training.patience": 1}
-    config = made(options)
+    config = make_config(options)
     line = finished(config, session.train(config, quiet=True))
     assert "--training.patience N --training.steps N" in line
 
@@ -84,11 +84,11 @@ def test_says_every_limit_that_has_to_be_raised(made: Made) -> None:
     ],
 )
 def test_a_run_killed_while_it_is_finished_is_finished_by_the_same_command(
-    owner: Any, name: str, call: int, before: dict[str, Any], made: Made, monkeypatch: pytest.MonkeyPatch
+    owner: Any, name: str, call: int, before: dict[str, Any], make_config: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = made({**SIX, "training.steps": 9 if before else 6})
+    config = make_config({**SIX, "training.steps": 9 if before else 6})
     if before:
-        session.train(made(before), quiet=True)
+        session.train(make_config(before), quiet=True)
         call = max(1, call - 1)  # there is one validation more, and not two
     whole, calls = getattr(owner, name), []
 
@@ -112,17 +112,17 @@ def test_a_run_killed_while_it_is_finished_is_finished_by_the_same_command(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "README.md", "validation.jsonl"])
-def test_what_is_missing_of_a_finished_run_is_made_again(name: str, made: Made) -> None:
-    folder = session.train(made(), quiet=True)
+def test_what_is_missing_of_a_finished_run_is_made_again(name: str, make_config: Made) -> None:
+    folder = session.train(make_config(), quiet=True)
     before = (folder.path / name).read_bytes()
     (folder.path / name).unlink()
-    session.train(made(), quiet=True)
+    session.train(make_config(), quiet=True)
     if name != "README.md":  # which tells of memory
         assert (folder.path / name).read_bytes() == before
 
 
-def test_a_model_worse_than_a_guess_is_told(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    session.train(made({"training.optimizer": {"kind": "adam", "learning_rate": 1}, "training.clip_norm": None}))
+def test_a_model_worse_than_a_guess_is_told(make_config: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    session.train(make_config({"training.optimizer": {"kind": "adam", "learning_rate": 1}, "training.clip_norm": None}))
     assert "the model's probabilities are worse than a guess among 1" in capsys.readouterr().err
 
 

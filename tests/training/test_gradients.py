@@ -31,16 +31,18 @@ Made = Callable[..., Config]
     ],
 )
 def test_of_several_batches_it_is_that_of_all_their_pairs(
-    options: dict[str, Any], made: Made, assembled: Assembled
+    options: dict[str, Any], make_config: Made, assembled: Assembled
 ) -> None:
     """Sentences differ in length, so that the mean of means would be another."""
-    run = assembled(made(options))
+    run = assembled(make_config(options))
     run.learner.double()
     rows = np.arange(12)
     found = []
     for parts in ([rows], [rows[:3], rows[3:4], rows[4:]]):
         summed = gradients(run, [run.data.batch(numbers, 0) for numbers in parts])
-        found.append((summed, [each.grad.clone() for each in run.learner.parameters() if each.grad is not None]))
+        found.append(
+            (summed, [parameter.grad.clone() for parameter in run.learner.parameters() if parameter.grad is not None])
+        )
     (whole, wanted), (summed, gradient) = found
     assert summed.symbols == whole.symbols
     wanted_symbols = int(run.data.batch(rows, 0).target.mask.sum())  # whatever the loss is divided by
@@ -54,13 +56,15 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
 
 
 @pytest.mark.parametrize("replays", [False, True])
-def test_gradients_in_memory_that_is_used_again_are_added_up(replays: bool, made: Made, assembled: Assembled) -> None:
+def test_gradients_in_memory_that_is_used_again_are_added_up(
+    replays: bool, make_config: Made, assembled: Assembled
+) -> None:
     """A replay has the gradients of a batch where those of the one before are, if that has the same shape."""
-    run = assembled(made({"training.batch.accumulate": 2}))
+    run = assembled(make_config({"training.batch.accumulate": 2}))
     run.graphs = CudaGraphs(pytest.fail) if replays else None
     batches = [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3)]
     gradients(run, batches)
-    name, parameter = next((name, each) for name, each in run.learner.named_parameters() if each.grad is not None)
+    name, parameter = next((name, weight) for name, weight in run.learner.named_parameters() if weight.grad is not None)
     assert parameter.grad is not None
     before = parameter.grad.clone()
     kept = torch.empty_like(before)
@@ -74,9 +78,9 @@ def test_gradients_in_memory_that_is_used_again_are_added_up(replays: bool, made
     assert torch.allclose(parameter.grad, before) is replays, name
 
 
-def test_what_an_objective_counts_is_of_all_batches_of_a_step(made: Made, assembled: Assembled) -> None:
+def test_what_an_objective_counts_is_of_all_batches_of_a_step(make_config: Made, assembled: Assembled) -> None:
     reinforce = {"model.attention.normalizer": "hard", "training.objective": "reinforce"}
-    run = assembled(made(reinforce))
+    run = assembled(make_config(reinforce))
     summed = gradients(run, [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3, 6)])
     (tally,) = run.objective.batch_statistics()
     assert int(tally[1]) == summed.symbols
@@ -85,10 +89,10 @@ def test_what_an_objective_counts_is_of_all_batches_of_a_step(made: Made, assemb
 
 
 @pytest.mark.parametrize("accumulate", [1, 3, 4, 7])
-def test_an_epoch_is_read_in_steps_of_so_many_batches(accumulate: int, made: Made, assembled: Assembled) -> None:
+def test_an_epoch_is_read_in_steps_of_so_many_batches(accumulate: int, make_config: Made, assembled: Assembled) -> None:
     """Eight batches; the last step has what is left."""
     options = {"training.batch": {"size": 8, "accumulate": accumulate}, "training.epochs": 2, "training.steps": None}
-    run = assembled(made(options))
+    run = assembled(make_config(options))
     batches = [sorted(rows.tolist()) for rows in epoch_plan(run.config, run.data, 0).batches()]
     assert len(batches) == 8
     steps = list(first_steps(run, 100))
@@ -106,6 +110,6 @@ def test_sixteen_pairs_at_once_or_in_parts_train_the_same(corpus: Path, tmp_path
     for name, batch in (("whole", {"size": 60}), ("parts", {"size": 15, "accumulate": 4})):
         options = {"training.batch": batch, "training.steps": 2, "training.epochs": None}
         folder = session.train(toy.config(corpus, tmp_path / name, options), quiet=True)
-        found.append({key: each for key, each in read_tensors(folder.last_state)[0].items() if "exp_avg" in key})
+        found.append({key: tensor for key, tensor in read_tensors(folder.last_state)[0].items() if "exp_avg" in key})
     for key, each in found[0].items():
         torch.testing.assert_close(each, found[1][key], rtol=1e-3, atol=1e-6)

@@ -62,18 +62,18 @@ def test_in_its_place_the_module_has_the_average_and_afterwards_its_own_weights(
         part.weight.add_(1)
         part.steps += 1
     average.update(1)
-    before = {name: each.clone() for name, each in weights(part).items()}
+    before = {name: tensor.clone() for name, tensor in weights(part).items()}
     with suppress(KeyboardInterrupt), average.swapped_in():
         assert torch.equal(part.weight, average.tensors["weight"])
         assert int(part.steps) == 1
         raise KeyboardInterrupt
-    assert all(torch.equal(each, before[name]) for name, each in weights(part).items())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights(part).items())
     assert not torch.equal(part.weight, average.tensors["weight"])
 
 
 @pytest.mark.parametrize("objective", ["teacher_forcing", "agreement"])
-def test_what_is_validated_and_kept_is_the_average(objective: str, made: Made) -> None:
-    folder = session.train(made({**MOVING, "training.objective": objective}), quiet=True)
+def test_what_is_validated_and_kept_is_the_average(objective: str, make_config: Made) -> None:
+    folder = session.train(make_config({**MOVING, "training.objective": objective}), quiet=True)
     state, _ = read_tensors(folder.last_state)
     kept, _ = read_tensors(folder.weights("model-last"))
     for name, each in kept.items():
@@ -84,53 +84,55 @@ def test_what_is_validated_and_kept_is_the_average(objective: str, made: Made) -
         assert all(torch.equal(each, state[f"{AVERAGE}objective.reverse.{name}"]) for name, each in back.items())
 
 
-def test_training_itself_goes_its_way_as_without(made: Made, tmp_path: Path) -> None:
+def test_training_itself_goes_its_way_as_without(make_config: Made, tmp_path: Path) -> None:
     states = []
     for name, options in (("with", MOVING), ("without", {"training.steps": 6})):
-        config = made({**options, "training.patience": None}).model_copy(update={"run": str(tmp_path / name)})
-        found, _ = read_tensors(session.train(config, quiet=True).last_state)
-        states.append({key: each for key, each in found.items() if not key.startswith(AVERAGE)})
+        config = make_config({**options, "training.patience": None}).model_copy(update={"run": str(tmp_path / name)})
+        tensors, _ = read_tensors(session.train(config, quiet=True).last_state)
+        states.append({key: tensor for key, tensor in tensors.items() if not key.startswith(AVERAGE)})
     assert states[0].keys() == states[1].keys()
-    assert all(torch.equal(each, states[1][key]) for key, each in states[0].items())
+    assert all(torch.equal(state, states[1][key]) for key, state in states[0].items())
 
 
 def test_a_share_of_the_start_is_mixed_into_the_average(
-    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_config: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    start = session.train(made(), quiet=True)
+    start = session.train(make_config(), quiet=True)
     options = {
         **MOVING,
         "training.init_from": str(start.path),
         "training.init_interpolation": 0.25,
         "training.average_checkpoints.count": 1,
     }
-    config = made({**options, "training.metric": "loss"}).model_copy(update={"run": str(tmp_path / "next")})
+    config = make_config({**options, "training.metric": "loss"}).model_copy(update={"run": str(tmp_path / "next")})
     folder = session.train(config, quiet=True)
-    found, note = read_tensors(folder.weights())
+    tensors, note = read_tensors(folder.weights())
     best, began = (read_tensors(folder.weights(name))[0] for name in ("model-best", "model-start"))
     assert note["init_interpolation"] == 0.25
-    for name, each in found.items():
-        torch.testing.assert_close(each, 0.75 * best[name] + 0.25 * began[name])
+    for name, tensor in tensors.items():
+        torch.testing.assert_close(tensor, 0.75 * best[name] + 0.25 * began[name])
     for name, each in began.items():
         assert torch.equal(each, read_tensors(start.weights())[0][name])
 
 
 def test_it_begins_with_the_weights_of_the_start(
-    made: Made, tmp_path: Path, assembled: Callable[..., Training]
+    make_config: Made, tmp_path: Path, assembled: Callable[..., Training]
 ) -> None:
-    start = session.train(made(), quiet=True)
-    config = made({**MOVING, "training.init_from": str(start.path)}).model_copy(update={"run": str(tmp_path / "next")})
+    start = session.train(make_config(), quiet=True)
+    config = make_config({**MOVING, "training.init_from": str(start.path)}).model_copy(
+        update={"run": str(tmp_path / "next")}
+    )
     run = assembled(config)
     assert run.average
-    for name, each in weights(run.model).items():
-        assert torch.equal(run.average.tensors[f"model.{name}"], each)
+    for name, tensor in weights(run.model).items():
+        assert torch.equal(run.average.tensors[f"model.{name}"], tensor)
 
 
 def test_a_skipped_step_does_not_count(
-    made: Made, assembled: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
+    make_config: Made, assembled: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = assembled(made(MOVING))
+    run = assembled(make_config(MOVING))
     assert run.average
     run.progress.step, run.progress.skipped = 5, 2
     steps = list[int]()
@@ -139,10 +141,10 @@ def test_a_skipped_step_does_not_count(
     assert steps == [4, 5]
 
 
-def test_a_state_without_the_average_is_told(made: Made) -> None:
-    folder = session.train(made(MOVING), quiet=True)
+def test_a_state_without_the_average_is_told(make_config: Made) -> None:
+    folder = session.train(make_config(MOVING), quiet=True)
     tensors, note = read_tensors(folder.last_state)
     gone = next(name for name in tensors if name.startswith(AVERAGE))
-    write_tensors(folder.last_state, {name: each for name, each in tensors.items() if name != gone}, note)
+    write_tensors(folder.last_state, {name: tensor for name, tensor in tensors.items() if name != gone}, note)
     with pytest.raises(UserError, match=r"last\.safetensors: the moving average belongs to another model"):
-        session.train(made({**MOVING, "training.steps": 7}), quiet=True)
+        session.train(make_config({**MOVING, "training.steps": 7}), quiet=True)

@@ -27,15 +27,15 @@ def rates(run: Training) -> list[float]:
     ("epochs", "steps", "wanted"), [(2, None, 8), (None, 5, 5), (2, 5, 5), (1, 50, 4), (1_000_000, 7, 7)]
 )
 def test_the_length_is_that_of_the_first_limit(
-    epochs: int | None, steps: int | None, wanted: int, made: Made, assembled: Assembled
+    epochs: int | None, steps: int | None, wanted: int, make_config: Made, assembled: Assembled
 ) -> None:
-    run = assembled(made({**WHOLE, "training.epochs": epochs, "training.steps": steps}))
+    run = assembled(make_config({**WHOLE, "training.epochs": epochs, "training.steps": steps}))
     assert length(run.config, run.data) == run.schedule.length == wanted
     assert rates(run)[-1] == pytest.approx(0)
     assert rates(run)[-2] > 0
 
 
-def said(config: Config, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def log_lines(config: Config, capsys: pytest.CaptureFixture[str]) -> list[str]:
     capsys.readouterr()
     session.train(config)
     return [line for line in capsys.readouterr().err.splitlines() if line.startswith("training.")]
@@ -48,13 +48,13 @@ def test_a_schedule_that_does_not_fit_is_told_at_the_start(
         options = {**WHOLE, "training.epochs": 1, "training.schedule": {"kind": "cosine", **schedule}}
         return toy.config(corpus, tmp_path / name, options)
 
-    (line,) = said(config("short", {"steps": 3}), capsys)
+    (line,) = log_lines(config("short", {"steps": 3}), capsys)
     assert line.startswith("training.schedule.steps: 3, and training takes 4: ")
-    (line,) = said(config("long", {"steps": 9}), capsys)
+    (line,) = log_lines(config("long", {"steps": 9}), capsys)
     assert line.startswith("training.schedule.steps: 9, and training takes 4: ")
-    (line,) = said(config("warm", {"warmup": 5}), capsys)
+    (line,) = log_lines(config("warm", {"warmup": 5}), capsys)
     assert line.startswith("training.schedule.warmup: 5, and training takes 4 steps: ")
-    assert not said(config("fits", {"steps": 4}), capsys)
+    assert not log_lines(config("fits", {"steps": 4}), capsys)
 
 
 def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
@@ -65,10 +65,10 @@ def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
     def config(epochs: int) -> Config:
         return toy.config(corpus, tmp_path / "run", {**WHOLE, "training.epochs": epochs})
 
-    assert not said(config(1), capsys)
-    (line,) = said(config(2), capsys)
+    assert not log_lines(config(1), capsys)
+    (line,) = log_lines(config(2), capsys)
     assert line.startswith("training.schedule.steps: the cosine ends at step 8 now, and was to end at 4")
-    assert not said(config(2), capsys)
+    assert not log_lines(config(2), capsys)
 
 
 def test_a_penalty_that_began_says_so_when_it_begins_later(
@@ -78,11 +78,11 @@ def test_a_penalty_that_began_says_so_when_it_begins_later(
         late = {"training.penalties": {"kind": "coverage", "begin": 0.1}, "training.schedule": "constant"}
         return toy.config(corpus, tmp_path / "run", {**WHOLE, **late, "training.epochs": epochs})
 
-    assert not said(config(1), capsys)
-    (line,) = said(config(2), capsys)
+    assert not log_lines(config(1), capsys)
+    (line,) = log_lines(config(2), capsys)
     wanted = "begin: 0.1 of the training are 1 updates now, and were 0; the penalty counts from there"
     assert line == f"training.penalties.coverage.{wanted}"
-    assert not said(config(2), capsys)
+    assert not log_lines(config(2), capsys)
 
 
 @pytest.fixture
@@ -97,15 +97,20 @@ def two(corpus: Path, tmp_path: Path) -> dict[str, Any]:
     ("option", "quotas"), [({}, [60, 12]), ({"data.temperature": 2}, [50, 22]), ({"data.weights": [1, 3]}, [18, 54])]
 )
 def test_corpora_are_mixed_as_configured(
-    two: dict[str, Any], option: dict[str, Any], quotas: list[int], made: Made, assembled: Assembled, tmp_path: Path
+    two: dict[str, Any],
+    option: dict[str, Any],
+    quotas: list[int],
+    make_config: Made,
+    assembled: Assembled,
+    tmp_path: Path,
 ) -> None:
-    run = assembled(made({**two, **option}))
+    run = assembled(make_config({**two, **option}))
     for epoch in range(2):
         rows = np.concatenate(list(epoch_plan(run.config, run.data, epoch).batches()))
         assert [int((rows < 60).sum()), int((rows >= 60).sum())] == quotas
     (first, second) = run.config.data.train
-    told = f"{quotas[0]} of {first} (of 60), {quotas[1]} of {second} (of 12)" if option else ""
-    assert drawn(run.config.data, run.data) == told
+    expected_line = f"{quotas[0]} of {first} (of 60), {quotas[1]} of {second} (of 12)" if option else ""
+    assert drawn(run.config.data, run.data) == expected_line
 
 
 def test_the_shares_are_told(
@@ -119,12 +124,12 @@ def test_the_shares_are_told(
 
 
 def test_an_empty_corpus_cannot_be_drawn_from(
-    two: dict[str, Any], made: Made, assembled: Assembled, tmp_path: Path
+    two: dict[str, Any], make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     train = [*two["data.train"], str(tmp_path / "blank")]
-    assert assembled(made({"data.train": train, "data.temperature": 5})).data.train.notes["parts"] == [60, 12, 0]
+    assert assembled(make_config({"data.train": train, "data.temperature": 5})).data.train.notes["parts"] == [60, 12, 0]
     with pytest.raises(UserError, match=r"data\.weights: .*blank has no pair to draw"):
-        assembled(made({"data.train": train, "data.weights": [1, 1, 1]}))
+        assembled(make_config({"data.train": train, "data.weights": [1, 1, 1]}))
 
 
 @pytest.mark.slow
@@ -139,9 +144,11 @@ def test_a_mixture_resumes_to_the_same_weights(two: dict[str, Any], corpus: Path
 
 @pytest.mark.spec("D8")
 @pytest.mark.parametrize("symbols", [{}, toy.SUBWORDS])
-def test_portions_cover_the_targets_of_every_epoch(symbols: dict[str, Any], made: Made, assembled: Assembled) -> None:
+def test_portions_cover_the_targets_of_every_epoch(
+    symbols: dict[str, Any], make_config: Made, assembled: Assembled
+) -> None:
     options = {"training.batch": {"size": 4}, "model.output": {"kind": "partitioned", "portion": 25}}
-    run = assembled(made({**symbols, **options}))
+    run = assembled(make_config({**symbols, **options}))
     batches = [rows.tolist() for rows in epoch_plan(run.config, run.data, 1).batches()]
     every = list(planned(run.config, run.data, 1, 0, run.model.output.portion))
     assert [rows.tolist() for rows, _ in every] == batches
@@ -163,6 +170,6 @@ def test_portions_cover_the_targets_of_every_epoch(symbols: dict[str, Any], made
             assert np.array_equal(portion, wanted)
 
 
-def test_other_outputs_have_no_portions(made: Made, assembled: Assembled) -> None:
-    run = assembled(made({}))
+def test_other_outputs_have_no_portions(make_config: Made, assembled: Assembled) -> None:
+    run = assembled(make_config({}))
     assert {portion for _, portion in planned(run.config, run.data, 0, 0, run.model.output.portion)} == {None}

@@ -50,10 +50,10 @@ def rows(table: Tensor, language: Language, *symbols: str) -> list[float]:
 
 
 def test_words_begin_with_their_vectors_and_the_rest_at_random_in_their_scale(
-    made: Made, assembled: Assembled, tmp_path: Path
+    make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
-    plain = assembled(made({"run": str(tmp_path / "plain")}))
-    run = assembled(made(of(write(tmp_path / "words.vec"))))
+    plain = assembled(make_config({"run": str(tmp_path / "plain")}))
+    run = assembled(make_config(of(write(tmp_path / "words.vec"))))
     (source, target), (random, other) = tables(run), tables(plain)
     language = run.data.sources[0]
     assert isinstance(language, Language)
@@ -78,7 +78,7 @@ def test_what_is_found_is_told(
 
 
 def test_the_first_of_several_spellings_counts_and_words_beyond_the_limit_do_not(
-    made: Made, assembled: Assembled, tmp_path: Path
+    make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "words.vec")
     lower = {"text.source": {"unit": "word", "lowercase": True}}
@@ -88,13 +88,13 @@ def test_the_first_of_several_spellings_counts_and_words_beyond_the_limit_do_not
         ("beyond", {"zebra": 5.0, "One": 9.0, "one": 1.0}, 2, 9),
     ):
         write(path, vectors)
-        run = assembled(made({**of(path, pretrained_words=words), **lower, "run": str(tmp_path / name)}))
+        run = assembled(make_config({**of(path, pretrained_words=words), **lower, "run": str(tmp_path / name)}))
         assert isinstance(language := run.data.sources[0], Language)
         assert rows(tables(run)[0], language, "one") == [found]
 
 
 def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
-    made: Made, assembled: Assembled, tmp_path: Path
+    make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     unit = {"kind": "bpe", "size": 325}
     text = {
@@ -106,7 +106,7 @@ def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
     deep = {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}, "model.embedding.size": SIZE}
     words = {"one": 1.0, "ones": 2.0, "sosses": 5.0, "trois": 4.0}
     path, other = write(tmp_path / "words.vec", words), write(tmp_path / "mots.vec", {"one": 100.0, "un": 3.0})
-    run = assembled(made({**text, **deep, **of(path), **of(other, "target")}))
+    run = assembled(make_config({**text, **deep, **of(path), **of(other, "target")}))
     language, (table, shared) = run.data.target, tables(run)
     assert table.data_ptr() == shared.data_ptr()
     cut = {word: language.text.encode(word) for word in (*words, "un")}
@@ -119,23 +119,25 @@ def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
 
 
 @pytest.mark.parametrize("size", [11, 300])
-def test_another_size_is_told_with_both_numbers(made: Made, assembled: Assembled, tmp_path: Path, size: int) -> None:
+def test_another_size_is_told_with_both_numbers(
+    make_config: Made, assembled: Assembled, tmp_path: Path, size: int
+) -> None:
     with pytest.raises(UserError, match=rf":1: vectors of 12 numbers, and model\.embedding\.size is {size}$"):
-        assembled(made({**of(write(tmp_path / "words.vec")), "model.embedding.size": size}))
+        assembled(make_config({**of(write(tmp_path / "words.vec")), "model.embedding.size": size}))
 
 
 @pytest.mark.slow
-def test_the_file_is_read_before_the_first_step_alone(made: Made, corpus: Path, tmp_path: Path) -> None:
+def test_the_file_is_read_before_the_first_step_alone(make_config: Made, corpus: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "words.vec")
-    whole = session.train(made({**of(path), "training.steps": 6, "run": str(tmp_path / "whole")}), quiet=True)
-    session.train(made({**of(path), "training.steps": 3}), quiet=True)
+    whole = session.train(make_config({**of(path), "training.steps": 6, "run": str(tmp_path / "whole")}), quiet=True)
+    session.train(make_config({**of(path), "training.steps": 3}), quiet=True)
     path.unlink()
-    parts = session.train(made({**of(path), "training.steps": 6}), quiet=True)
+    parts = session.train(make_config({**of(path), "training.steps": 6}), quiet=True)
     last = "model-last.safetensors"
     assert (whole.path / last).read_bytes() == (parts.path / last).read_bytes()
     assert dragoman.load(parts.path).translate(["one two"])
     with pytest.raises(UserError, match=r"words\.vec: no such file"):
-        session.train(made({**of(path), "run": str(tmp_path / "new")}), quiet=True)
+        session.train(make_config({**of(path), "run": str(tmp_path / "new")}), quiet=True)
 
 
 @pytest.mark.parametrize("option", [{"training.init_from": "run"}, {"training.objective": "agreement"}])

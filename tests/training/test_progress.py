@@ -24,7 +24,7 @@ def after(values: list[float], *, higher: bool, keep: int = 3, losses: list[floa
 
 
 def ranked(progress: Progress) -> list[tuple[float, int]]:
-    return [(each.value, each.step) for each in progress.best]
+    return [(validation.value, validation.step) for validation in progress.best]
 
 
 def test_keeps_the_best_few_the_best_first() -> None:

@@ -11,20 +11,20 @@ ENDLESS = 10**9  # steps that training takes
 YES, NO = True, False
 
 
-def made(kind: str, **options: float) -> Schedule:
+def make_schedule(kind: str, **options: float) -> Schedule:
     return build(SCHEDULES, Spec(kind, options), 100)
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_rises_linearly_while_it_warms_up(kind: str) -> None:
-    schedule = made(kind, warmup=10)
+    schedule = make_schedule(kind, warmup=10)
     assert [schedule(step, []) for step in (1, 5, 9)] == pytest.approx([0.1, 0.5, 0.9])
     assert schedule(10, []) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_is_a_function_of_its_arguments_alone(kind: str) -> None:
-    schedule = made(kind, warmup=3)
+    schedule = make_schedule(kind, warmup=3)
     history = [True, False, False, False, True]
     points = [(step, history[:known]) for step in (1, 2, 3, 50, 7) for known in (0, 3, 5)]
     first = [schedule(*point) for point in points]
@@ -79,8 +79,8 @@ def test_says_what_does_not_fit_the_length_of_training(
 
 @pytest.mark.parametrize("kind", SCHEDULES)
 def test_says_nothing_where_all_fits(kind: str) -> None:
-    assert not list(made(kind, warmup=10).warnings(0))
-    assert not list(made(kind, warmup=10).warnings(100))
+    assert not list(make_schedule(kind, warmup=10).warnings(0))
+    assert not list(make_schedule(kind, warmup=10).warnings(100))
     assert not list(Cosine(1000, steps=1010).warnings(0))  # symbols make batches whose number is not known exactly
 
 

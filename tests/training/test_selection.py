@@ -70,7 +70,7 @@ def kept(folder: RunFolder) -> set[str]:
 
 
 def best(folder: RunFolder) -> list[tuple[float, int]]:
-    return [(each.value, each.step) for each in checkpoint.progress(folder.last_state).best]
+    return [(validation.value, validation.step) for validation in checkpoint.progress(folder.last_state).best]
 
 
 def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +79,9 @@ def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], m
     steps = [step for _, step in best(folder)]
     assert len(steps) == 3
     files = [arrays(folder.checkpoint(step)) for step in steps]
-    for name, found in arrays(folder.weights()).items():
+    for name, array in arrays(folder.weights()).items():
         wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
-        np.testing.assert_array_equal(found, wanted.astype(np.float32))
+        np.testing.assert_array_equal(array, wanted.astype(np.float32))
     assert read_note(folder.weights()) == {"mean of steps": sorted(steps), "of": "best"}
     told_alike(folder, "the mean of the best 3")
 
@@ -96,9 +96,9 @@ def test_the_model_may_be_the_mean_of_the_last(
     steps = [validated.step for validated in checkpoint.progress(folder.last_state).validations][-3:]
     assert steps[0] > 4
     files = [arrays(folder.checkpoint(step)) for step in steps]
-    for name, found in arrays(folder.weights()).items():
+    for name, array in arrays(folder.weights()).items():
         wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
-        np.testing.assert_array_equal(found, wanted.astype(np.float32))
+        np.testing.assert_array_equal(array, wanted.astype(np.float32))
     assert read_note(folder.weights()) == {"mean of steps": steps, "of": "last"}
     assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
     assert describe_weights(read_note(folder.weights())) == "the mean of the last 3"
@@ -158,14 +158,14 @@ def test_the_best_is_used_where_the_mean_is_worse(
 def told_alike(folder: RunFolder, weights: str) -> None:
     """That the row, the card and `info` say of which validations the weights are, with figures of these weights."""
     run = Run.load(folder.path)
-    found = facts(run)
-    assert ("weights", weights) in found
+    labels = facts(run)
+    assert ("weights", weights) in labels
     assert f"| weights | {weights}; chosen on bleu" in folder.card.read_text("utf-8")
     row = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
     assert row["final/weights"] == weights
     assert row["final/memory_gb"] > 0.01
     memory = f"{row['final/memory_gb']:.2f} GB at most"
-    assert ("memory of the process", memory) in found
+    assert ("memory of the process", memory) in labels
     assert f"| memory of the process | {memory} |" in folder.card.read_text("utf-8")
     measured = {score.name: score.value for score in inspection.scores(run, inspection.development(run)[0])}
     assert measured["BLEU-2"] == pytest.approx(row["final/bleu"])
@@ -217,11 +217,11 @@ def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFo
     folder = finished(count=1)
     (step,) = kept(folder) - {"last.safetensors"}
     tensors, note = read_tensors(folder.checkpoint(int(step[5:13])))
-    write_tensors(folder.weights("model-best"), {name: each + 1 for name, each in tensors.items()}, {"step": 999})
+    write_tensors(folder.weights("model-best"), {name: tensor + 1 for name, tensor in tensors.items()}, {"step": 999})
     Selection(folder, TrainingConfig()).write_best(note["step"], {})
     assert read_note(folder.weights()) == note
-    found = read_tensors(folder.weights())[0]
-    assert all(torch.equal(found[name], each) for name, each in tensors.items())
+    loaded_tensors = read_tensors(folder.weights())[0]
+    assert all(torch.equal(loaded_tensors[name], tensor) for name, tensor in tensors.items())
     folder.checkpoint(int(step[5:13])).unlink()
     write_tensors(folder.weights("model-last"), tensors, note)
     Selection(folder, TrainingConfig()).write_best(note["step"], {"kept": True})

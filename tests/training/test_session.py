@@ -28,64 +28,66 @@ def refused(config: Config) -> str:
     return str(error.value)
 
 
-def test_missing_links_are_told_before_training(made: Callable[..., Config]) -> None:
-    config = made({"training.penalties": "supervised", "data.alignments": True})
+def test_missing_links_are_told_before_training(make_config: Callable[..., Config]) -> None:
+    config = make_config({"training.penalties": "supervised", "data.alignments": True})
     assert refused(config).endswith("train.en-fr.align: no such file (nor train.en-fr.align.gz)")
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(made: Callable[..., Config], tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_refused(make_config: Callable[..., Config], tmp_path: Path) -> None:
     (tmp_path / "run").write_text("mine", encoding="utf-8")
-    assert refused(made()) == f"{tmp_path / 'run'}: is a file; choose another folder with --run"
+    assert refused(make_config()) == f"{tmp_path / 'run'}: is a file; choose another folder with --run"
     assert (tmp_path / "run").read_text(encoding="utf-8") == "mine"
 
 
-def test_two_processes_cannot_train_one_run(made: Callable[..., Config], tmp_path: Path) -> None:
+def test_two_processes_cannot_train_one_run(make_config: Callable[..., Config], tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     with alone(tmp_path / "run", "busy"):
-        assert refused(made()) == f"{tmp_path / 'run'}: another process is training this run"
+        assert refused(make_config()) == f"{tmp_path / 'run'}: another process is training this run"
         assert not list((tmp_path / "run").iterdir()), "nothing was written"
-    session.train(made(), quiet=True)
+    session.train(make_config(), quiet=True)
 
 
 @pytest.mark.parametrize("name", ["thesis.tex", "model.safetensors", "README.md"])
-def test_a_folder_of_other_things_is_refused(name: str, made: Callable[..., Config], tmp_path: Path) -> None:
+def test_a_folder_of_other_things_is_refused(name: str, make_config: Callable[..., Config], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text("mine", encoding="utf-8")
-    assert name in refused(made())
+    assert name in refused(make_config())
     assert [path.name for path in (tmp_path / "run").iterdir()] == [name]
 
 
-def test_a_configuration_may_be_named_by_its_path(made: Callable[..., Config], tmp_path: Path) -> None:
+def test_a_configuration_may_be_named_by_its_path(make_config: Callable[..., Config], tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
-    path.write_text(document.dump(made()), "utf-8")
-    for given in (str(path), path):
-        assert session.train(given, quiet=True) == RunFolder(tmp_path / "run")
+    path.write_text(document.dump(make_config()), "utf-8")
+    for named in (str(path), path):
+        assert session.train(named, quiet=True) == RunFolder(tmp_path / "run")
     path.write_text("seed: x\n", "utf-8")
     with pytest.raises(UserError, match=r"small\.yaml:1: seed: expected a whole number"):
         session.train(path, quiet=True)
 
 
-def test_an_empty_folder_will_do(made: Callable[..., Config], tmp_path: Path) -> None:
+def test_an_empty_folder_will_do(make_config: Callable[..., Config], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    assert session.train(made(), quiet=True).card.is_file()
+    assert session.train(make_config(), quiet=True).card.is_file()
 
 
-def test_a_folder_with_the_names_of_a_run_is_refused(made: Callable[..., Config], corpus: Path, tmp_path: Path) -> None:
+def test_a_folder_with_the_names_of_a_run_is_refused(
+    make_config: Callable[..., Config], corpus: Path, tmp_path: Path
+) -> None:
     """A project of a user's own: a configuration and the corpus, as many people lay them out."""
     mine = tmp_path / "run"
     toy.write(mine / "data", "train", toy.pairs(20, 1))
     for name in ("config.yaml", "metrics.jsonl", "source.json", "events.of.mine"):
         (mine / name).write_text("# mine", encoding="utf-8")
     before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
-    assert "run.json" in refused(made({"data.train": str(mine / "data" / "train")}))
+    assert "run.json" in refused(make_config({"data.train": str(mine / "data" / "train")}))
     (mine / "run.json").write_text('{"mine": 1}', encoding="utf-8")
-    assert "run.json" in refused(made())
+    assert "run.json" in refused(make_config())
     (mine / "run.json").unlink()
     assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
 
 
-def test_what_killed_saves_left_behind_goes_and_nothing_else(made: Callable[..., Config]) -> None:
-    folder = session.train(made({"training.objective": "agreement"}), quiet=True)
+def test_what_killed_saves_left_behind_goes_and_nothing_else(make_config: Callable[..., Config]) -> None:
+    folder = session.train(make_config({"training.objective": "agreement"}), quiet=True)
     half = ["", "checkpoints/", "reverse/"]
     names = [".model-last.safetensors.0123abcd.part", ".target.json.0123abcd.part", ".last.safetensors.0123abcd.part"]
     remains = [folder.path / place / name for place, name in zip(half, (names[0], names[2], names[1]), strict=True)]
@@ -93,23 +95,23 @@ def test_what_killed_saves_left_behind_goes_and_nothing_else(made: Callable[...,
     mine += ["checkpoints/step-1.safetensors", ".report.html.0123abcd.part"]  # which `report` may be writing just now
     for path in (*remains, *(folder.path / name for name in mine)):
         path.write_bytes(b"half")
-    session.train(made({"training.objective": "agreement", "training.steps": 3}), quiet=True)
+    session.train(make_config({"training.objective": "agreement", "training.steps": 3}), quiet=True)
     assert not any(path.exists() for path in remains)
     assert all((folder.path / name).read_bytes() == b"half" for name in mine)
 
 
 def test_a_run_that_fails_takes_only_what_it_made_with_it(
-    made: Callable[..., Config], meddle: Meddle, tmp_path: Path
+    make_config: Callable[..., Config], meddle: Meddle, tmp_path: Path
 ) -> None:
     def fail(loss: Loss, model: Seq2Seq) -> Loss:
         (tmp_path / "run" / "notes.txt").write_text("mine", encoding="utf-8")
         raise UserError("no luck")
 
     meddle({1: fail})
-    assert refused(made()) == "no luck"
+    assert refused(make_config()) == "no luck"
     assert [path.name for path in sorted((tmp_path / "run").iterdir())] == ["notes.txt", "run.json"]
     meddle({})
-    assert session.train(made(), quiet=True).card.is_file()
+    assert session.train(make_config(), quiet=True).card.is_file()
     assert (tmp_path / "run" / "notes.txt").read_text("utf-8") == "mine"
 
 
@@ -123,48 +125,50 @@ def test_a_run_that_fails_takes_only_what_it_made_with_it(
     ],
 )
 def test_a_run_with_another_configuration_is_refused(
-    key: str, value: Any, made: Callable[..., Config], tmp_path: Path
+    key: str, value: Any, make_config: Callable[..., Config], tmp_path: Path
 ) -> None:
-    folder = session.train(made(), quiet=True)
+    folder = session.train(make_config(), quiet=True)
     before = folder.config.read_bytes(), folder.last_state.read_bytes()
-    assert f"{tmp_path / 'run'}: was begun with another {key};" in refused(made({key: value}))
-    assert "begun with another seed and 1 other option;" in refused(made({"seed": 77, "training.clip_norm": 3.0}))
+    assert f"{tmp_path / 'run'}: was begun with another {key};" in refused(make_config({key: value}))
+    assert "begun with another seed and 1 other option;" in refused(
+        make_config({"seed": 77, "training.clip_norm": 3.0})
+    )
     assert (folder.config.read_bytes(), folder.last_state.read_bytes()) == before
 
 
-def test_another_training_option_is_refused_with_the_way_to_train_on(made: Callable[..., Config]) -> None:
-    folder = session.train(made(), quiet=True)
+def test_another_training_option_is_refused_with_the_way_to_train_on(make_config: Callable[..., Config]) -> None:
+    folder = session.train(make_config(), quiet=True)
     way = f"(--training.init_from {folder.path} --run NEW)"
-    assert way in refused(made({"training.optimizer": {"kind": "adam", "learning_rate": 0.5}}))
-    assert way not in refused(made({"model.decoder": {"kind": "rnn", "size": 20}}))
+    assert way in refused(make_config({"training.optimizer": {"kind": "adam", "learning_rate": 0.5}}))
+    assert way not in refused(make_config({"model.decoder": {"kind": "rnn", "size": 20}}))
     folder.weights().unlink()
-    assert way not in refused(made({"training.clip_norm": 3.0}))
+    assert way not in refused(make_config({"training.clip_norm": 3.0}))
 
 
 def test_a_finished_run_says_that_its_training_files_were_written_again(
-    made: Callable[..., Config], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_config: Callable[..., Config], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
     own = {"data.train": str(tmp_path / "mine")}
-    session.train(made(own), quiet=True)
-    session.train(made(own))
-    told = capsys.readouterr().err
-    assert "is finished" in told
-    assert "data.train" not in told
+    session.train(make_config(own), quiet=True)
+    session.train(make_config(own))
+    messages = capsys.readouterr().err
+    assert "is finished" in messages
+    assert "data.train" not in messages
     toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
-    session.train(made(own))
+    session.train(make_config(own))
     assert "The files of data.train were written again since" in capsys.readouterr().err
     for path in tmp_path.glob("mine.*"):
         path.unlink()
-    session.train(made(own))
+    session.train(make_config(own))
     assert "data.train" not in capsys.readouterr().err
 
 
 PAIRS = [("a b", "b a"), ("c d", "d c"), ("a\nc", "c\ta"), ("b d", "d b"), ("a d c", "c d a")] * 8
 
 
-def test_pairs_may_come_from_memory(made: Callable[..., Config], tmp_path: Path) -> None:
-    config = made()
+def test_pairs_may_come_from_memory(make_config: Callable[..., Config], tmp_path: Path) -> None:
+    config = make_config()
     folder = session.train(config, train=iter(PAIRS), dev=[list(pair) for pair in PAIRS[:3]], quiet=True)
     kept = checks.load_config(folder.config).data
     (source,) = kept.source
@@ -190,9 +194,11 @@ def test_pairs_may_come_from_memory(made: Callable[..., Config], tmp_path: Path)
         ([("a", "b"), ("a\ud800", "b")], r"^train\[1\]: half of a surrogate pair \(U\+D800\), which UTF-8"),
     ],
 )
-def test_pairs_that_are_none_are_told(made: Callable[..., Config], pairs: Any, error: str, tmp_path: Path) -> None:
+def test_pairs_that_are_none_are_told(
+    make_config: Callable[..., Config], pairs: Any, error: str, tmp_path: Path
+) -> None:
     with pytest.raises((UserError, TypeError), match=error):
-        session.train(made(), train=pairs, quiet=True)
+        session.train(make_config(), train=pairs, quiet=True)
     assert not (tmp_path / "run-data").exists()
 
 
@@ -208,64 +214,64 @@ FREE = {
 }
 
 
-def test_what_makes_no_other_run_may_change(made: Callable[..., Config]) -> None:
-    before = session.train(made(), quiet=True).config.read_bytes()
-    assert session.train(made(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
-    folder = session.train(made({**FREE, "training.steps": 2}), quiet=True)
+def test_what_makes_no_other_run_may_change(make_config: Callable[..., Config]) -> None:
+    before = session.train(make_config(), quiet=True).config.read_bytes()
+    assert session.train(make_config(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
+    folder = session.train(make_config({**FREE, "training.steps": 2}), quiet=True)
     kept = document.load(folder.config)
     assert (kept.training.epochs, kept.search.options["size"], kept.training.average_checkpoints.count) == (7, 2, 1)
 
 
-def test_a_run_may_move(made: Callable[..., Config], tmp_path: Path) -> None:
-    folder = session.train(made(), quiet=True)
+def test_a_run_may_move(make_config: Callable[..., Config], tmp_path: Path) -> None:
+    folder = session.train(make_config(), quiet=True)
     folder.path.rename(tmp_path / "moved")
-    assert session.train(made({"run": str(tmp_path / "moved")}), quiet=True).card.is_file()
+    assert session.train(make_config({"run": str(tmp_path / "moved")}), quiet=True).card.is_file()
 
 
 def test_a_failure_before_anything_was_saved_leaves_no_folder(
-    made: Callable[..., Config], meddle: Meddle, tmp_path: Path
+    make_config: Callable[..., Config], meddle: Meddle, tmp_path: Path
 ) -> None:
     def fail(loss: Loss, model: Seq2Seq) -> Loss:
         raise UserError("no luck")
 
     meddle({1: fail})
-    assert refused(made()) == "no luck"
+    assert refused(make_config()) == "no luck"
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_that_was_there_stays_after_a_failure(made: Callable[..., Config], tmp_path: Path) -> None:
+def test_a_folder_that_was_there_stays_after_a_failure(make_config: Callable[..., Config], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    refused(made({"data.dev": str(tmp_path / "nowhere")}))
+    refused(make_config({"data.dev": str(tmp_path / "nowhere")}))
     assert (tmp_path / "run").is_dir()
 
 
 def test_a_begun_folder_without_a_state_begins_anew_with_any_configuration(
-    made: Callable[..., Config], meddle: Meddle, tmp_path: Path
+    make_config: Callable[..., Config], meddle: Meddle, tmp_path: Path
 ) -> None:
     def fail(loss: Loss, model: Seq2Seq) -> Loss:
         raise UserError("no luck")
 
     (tmp_path / "run").mkdir()
     meddle({1: fail})
-    refused(made())
+    refused(make_config())
     meddle({})
-    folder = session.train(made({"seed": 12}), quiet=True)
+    folder = session.train(make_config({"seed": 12}), quiet=True)
     assert document.load(folder.config).seed == 12
 
 
-def test_a_trained_folder_without_a_state_is_refused(made: Callable[..., Config]) -> None:
-    folder = session.train(made(), quiet=True)
+def test_a_trained_folder_without_a_state_is_refused(make_config: Callable[..., Config]) -> None:
+    folder = session.train(make_config(), quiet=True)
     shutil.rmtree(folder.last_state.parent)
     weights = folder.weights().read_bytes()
     wanted = f"{folder.path}: has a trained model, but no checkpoints/last.safetensors to go on from; "
-    assert refused(made({"seed": 12})) == f"{wanted}choose another folder with --run"
+    assert refused(make_config({"seed": 12})) == f"{wanted}choose another folder with --run"
     assert folder.weights().read_bytes() == weights
 
 
 def test_the_same_command_makes_the_run_and_says_what_it_does(
-    made: Callable[..., Config], capsys: pytest.CaptureFixture[str]
+    make_config: Callable[..., Config], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder: RunFolder = session.train(made())
+    folder: RunFolder = session.train(make_config())
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -278,11 +284,11 @@ def test_the_same_command_makes_the_run_and_says_what_it_does(
 
 
 def test_development_pairs_that_are_left_out_are_told(
-    made: Callable[..., Config], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make_config: Callable[..., Config], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, more in (("en", "one\n"), ("fr", "\n")):
         (tmp_path / f"mine.{name}").write_text((corpus / f"dev.{name}").read_text("utf-8") + more, "utf-8")
-    session.train(made({"data.dev": str(tmp_path / "mine")}))
+    session.train(make_config({"data.dev": str(tmp_path / "mine")}))
     count = len((corpus / "dev.en").read_text("utf-8").splitlines())
-    said = f"data.dev, en-fr: {count} of {count + 1} pairs (left out: 1 with an empty side)"
-    assert capsys.readouterr().err.splitlines()[1] == said
+    message = f"data.dev, en-fr: {count} of {count + 1} pairs (left out: 1 with an empty side)"
+    assert capsys.readouterr().err.splitlines()[1] == message

@@ -41,7 +41,7 @@ def test_killed_and_gone_on_with(model: str, corpus: Path, tmp_path: Path, meddl
 
     def train(name: str) -> dict[str, bytes]:
         folder: RunFolder = session.train(toy.config(corpus, tmp_path / name, options), quiet=True)
-        return {key: each.numpy().tobytes() for key, each in read_tensors(folder.last_state)[0].items()}
+        return {key: tensor.numpy().tobytes() for key, tensor in read_tensors(folder.last_state)[0].items()}
 
     def kill(loss: Loss, model: Seq2Seq) -> Loss:
         raise Killed

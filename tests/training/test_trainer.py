@@ -64,13 +64,13 @@ def steep(loss: Loss, model: Seq2Seq) -> Loss:
 
 
 def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Training]) -> None:
-    made = run(clip_norm=None)
-    batch = made.data.batch(next(epoch_plan(made.config, made.data, 0).batches()), 0)
-    loss = TeacherForcing(context())(made.model, batch)
-    wanted = torch.autograd.grad(loss.total / loss.symbols, list(made.model.parameters()))
-    train(made)
-    for found, right in zip(gradients(made), wanted, strict=True):
-        torch.testing.assert_close(found, right, rtol=1e-4, atol=1e-6)
+    training = run(clip_norm=None)
+    batch = training.data.batch(next(epoch_plan(training.config, training.data, 0).batches()), 0)
+    loss = TeacherForcing(context())(training.model, batch)
+    wanted = torch.autograd.grad(loss.total / loss.symbols, list(training.model.parameters()))
+    train(training)
+    for gradient, right in zip(gradients(training), wanted, strict=True):
+        torch.testing.assert_close(gradient, right, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.spec("E1")
@@ -84,10 +84,12 @@ def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled
         "data": {"pairs": pairs, "temperature": temperature},
         "text": {"shared_vocabulary": True, "source": words, "target": words},
     }
-    made = assembled(checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(each) for key, each in options.items()}))
-    sizes = made.data.train.notes["parts"]
+    training = assembled(
+        checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(option) for key, option in options.items()})
+    )
+    sizes = training.data.train.notes["parts"]
     assert sizes == [200, 100]
-    rows = np.concatenate(list(epoch_plan(made.config, made.data, 0).batches()))
+    rows = np.concatenate(list(epoch_plan(training.config, training.data, 0).batches()))
     found = np.bincount(np.searchsorted(np.cumsum(sizes), rows, side="right"))
     shares = np.array(sizes) ** (1 / temperature)
     assert found.tolist() == pytest.approx((300 * shares / shares.sum()).tolist(), abs=1)
@@ -114,29 +116,29 @@ def test_sources_are_hidden_in_training(tmp_path: Path, assembled: Assembled, jo
 
 def test_gradients_are_clipped_to_a_norm(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer, "LOG_EVERY", 1)
-    made = run(clip_norm=0.01)
-    train(made)
-    norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients(made)))
+    training = run(clip_norm=0.01)
+    train(training)
+    norm = math.sqrt(sum(float(gradient.square().sum()) for gradient in gradients(training)))
     assert norm == pytest.approx(0.01, rel=1e-3)
-    assert rows(made)[0]["train/gradient_norm"] > 0.1  # as it was before
+    assert rows(training)[0]["train/gradient_norm"] > 0.1  # as it was before
 
 
 def test_the_learning_rate_is_that_of_the_schedule(
     run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trainer, "LOG_EVERY", 1)
-    made = run(steps=5, schedule={"kind": "inverse_square_root", "warmup": 2})
-    train(made)
-    rates = [row["train/learning_rate"] for row in rows(made) if "train/learning_rate" in row]
+    training = run(steps=5, schedule={"kind": "inverse_square_root", "warmup": 2})
+    train(training)
+    rates = [row["train/learning_rate"] for row in rows(training) if "train/learning_rate" in row]
     assert rates == pytest.approx([0.01 * min(step / 2, math.sqrt(2 / step)) for step in range(1, 6)])
-    assert {group["lr"] for group in made.optimizer.param_groups} == {rates[-1]}
+    assert {group["lr"] for group in training.optimizer.param_groups} == {rates[-1]}
 
 
 def test_validations_without_improvement_lower_the_rate_of_a_plateau(run: Callable[..., Training]) -> None:
-    made = run(steps=3, schedule={"kind": "plateau", "patience": 1})
-    made.progress.validations = [Validated(value, 1.0, 1) for value in (2.0, 1.0, 1.0)]
-    train(made)
-    assert made.optimizer.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
+    training = run(steps=3, schedule={"kind": "plateau", "patience": 1})
+    training.progress.validations = [Validated(value, 1.0, 1) for value in (2.0, 1.0, 1.0)]
+    train(training)
+    assert training.optimizer.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
 
 
 def test_rows_of_metrics_tell_the_mean_loss_since_the_last(
@@ -150,9 +152,9 @@ def test_rows_of_metrics_tell_the_mean_loss_since_the_last(
         return loss
 
     meddle(dict.fromkeys(range(1, 6), note))
-    made = run(steps=5)
-    train(made)
-    logged = [row for row in rows(made) if "train/loss" in row]
+    training = run(steps=5)
+    train(training)
+    logged = [row for row in rows(training) if "train/loss" in row]
     assert [(row["step"], row["epoch"]) for row in logged] == [(2, 1), (4, 1)]
     for row, pair in zip(logged, (seen[:2], seen[2:4]), strict=True):
         total, symbols = sum(float(loss.total) for loss in pair), sum(loss.symbols for loss in pair)
@@ -169,7 +171,7 @@ def test_the_speed_is_that_of_target_symbols(
     monkeypatch.setattr(trainer, "LOG_EVERY", 2)
     monkeypatch.setattr(trainer, "_count_time", lambda run: setattr(run.progress, "updating", 2.0))
     meddle(dict.fromkeys(range(1, 3), lambda loss, model: loss._replace(symbols=1)))
-    made = run(steps=2)
+    training = run(steps=2)
     seen = list[int]()
 
     def counted(run: Training, batches: Any) -> Any:
@@ -177,8 +179,8 @@ def test_the_speed_is_that_of_target_symbols(
         return summed_gradients(run, batches)
 
     monkeypatch.setattr(trainer, "gradients", counted)
-    train(made)
-    (row,) = (row for row in rows(made) if "train/loss" in row)
+    train(training)
+    (row,) = (row for row in rows(training) if "train/loss" in row)
     assert row["train/symbols_per_second"] == sum(seen) / 2.0
 
 
@@ -192,17 +194,17 @@ def test_a_step_that_is_not_finite_is_skipped_and_counted(
     step = TrainingLog.step
 
     def look(journal: Any, progress: Any) -> None:
-        kept.append({name: tensor.clone() for name, tensor in weights(made.model).items()})
+        kept.append({name: tensor.clone() for name, tensor in weights(training.model).items()})
         step(journal, progress)
 
     monkeypatch.setattr(TrainingLog, "step", look)
-    made = run(steps=3)
-    train(made)
+    training = run(steps=3)
+    train(training)
     first, second, third = kept
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert any(not torch.equal(first[name], third[name]) for name in first)
-    assert (made.progress.skipped, made.progress.skipped_in_a_row, made.progress.step) == (1, 0, 3)
-    logged = [row for row in rows(made) if "train/learning_rate" in row]
+    assert (training.progress.skipped, training.progress.skipped_in_a_row, training.progress.step) == (1, 0, 3)
+    logged = [row for row in rows(training) if "train/learning_rate" in row]
     assert [row.get("train/skipped", 0) for row in logged] == [0, 1, 1]
     for figure in ("train/loss", "train/symbols_per_second"):
         assert [figure in row for row in logged] == [True, False, True]
@@ -221,31 +223,31 @@ def test_training_stops_after_too_many_of_them_with_the_last_state_that_had_a_fi
         return loss
 
     meddle({3: remember, **dict.fromkeys(range(4, 9), not_a_number)})
-    made = run(steps=20, max_nonfinite_steps=4, save_every=save_every, validate_every=100)
+    training = run(steps=20, max_nonfinite_steps=4, save_every=save_every, validate_every=100)
     with pytest.raises(UserError) as error:
-        train(made)
+        train(training)
     saved = f"the state of step {step} is saved" if step else "nothing is saved"
     assert str(error.value) == (
-        f"{made.folder.path}: the loss was not a finite number for 4 steps in a row (step 7); {saved}. "
+        f"{training.folder.path}: the loss was not a finite number for 4 steps in a row (step 7); {saved}. "
         "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
     )
     if step:
-        tensors, note = read_tensors(made.folder.last_state)
+        tensors, note = read_tensors(training.folder.last_state)
         assert (note["step"], note["skipped"]) == (step, 0)
         assert all(torch.equal(tensors[name], tensor) for name, tensor in good.items())
     else:
-        assert not made.folder.last_state.exists()
+        assert not training.folder.last_state.exists()
 
 
 def test_states_are_saved_again_when_steps_are_no_longer_skipped(
     run: Callable[..., Training], meddle: Meddle, golden: Golden
 ) -> None:
     meddle(dict.fromkeys((2, 3, 6, 7, 8), not_a_number))
-    made = run(steps=20, max_nonfinite_steps=3, save_every=1, validate_every=100)
+    training = run(steps=20, max_nonfinite_steps=3, save_every=1, validate_every=100)
     with pytest.raises(UserError) as raised:
-        train(made)
+        train(training)
     golden(str(raised.value))
-    note = read_tensors(made.folder.last_state)[1]
+    note = read_tensors(training.folder.last_state)[1]
     assert (note["step"], note["skipped"], note["skipped_in_a_row"]) == (4, 2, 0)
 
 
@@ -259,54 +261,54 @@ def ruin(model: Seq2Seq) -> None:
 def test_a_model_that_cannot_be_validated_takes_the_place_of_no_other(
     steps: int, run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
-    made = run(steps=steps)
-    whole, kept = made.validator.__call__, {}
+    training = run(steps=steps)
+    whole, kept = training.validator.__call__, {}
 
     def ruined(validator: Any, model: Seq2Seq) -> Any:
-        if made.progress.step == 8:
-            kept.update({path: path.read_bytes() for path in made.folder.path.rglob("*.safetensors")})
+        if training.progress.step == 8:
+            kept.update({path: path.read_bytes() for path in training.folder.path.rglob("*.safetensors")})
             ruin(model)
         return whole(model)
 
-    monkeypatch.setattr(type(made.validator), "__call__", ruined)
+    monkeypatch.setattr(type(training.validator), "__call__", ruined)
     with pytest.raises(UserError) as raised:
-        train(made)
+        train(training)
     golden(str(raised.value))
-    assert kept == {path: path.read_bytes() for path in made.folder.path.rglob("*.safetensors")}
+    assert kept == {path: path.read_bytes() for path in training.folder.path.rglob("*.safetensors")}
 
 
 def test_a_validation_without_a_finite_loss_ends_training(
     run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
-    made = run(steps=4)
-    whole = made.validator.__call__
+    training = run(steps=4)
+    whole = training.validator.__call__
 
     def measured(validator: Any, model: Seq2Seq) -> Any:
-        found = whole(model)
-        return found._replace(values={**found.values, "loss": math.inf})
+        validation = whole(model)
+        return validation._replace(values={**validation.values, "loss": math.inf})
 
-    monkeypatch.setattr(type(made.validator), "__call__", measured)
+    monkeypatch.setattr(type(training.validator), "__call__", measured)
     with pytest.raises(UserError) as raised:
-        train(made)
+        train(training)
     golden(str(raised.value))
-    assert not made.folder.metrics.exists()
+    assert not training.folder.metrics.exists()
 
 
 def test_weights_that_validation_finds_sound_are_saved_though_the_last_step_was_skipped(
     run: Callable[..., Training], meddle: Meddle
 ) -> None:
     meddle({4: not_a_number})
-    made = run(steps=4)
-    train(made)
-    saved = checkpoint.progress(made.folder.last_state)
+    training = run(steps=4)
+    train(training)
+    saved = checkpoint.progress(training.folder.last_state)
     assert (saved.step, saved.skipped_in_a_row, saved.validated) == (4, 1, 4)
 
 
 def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], meddle: Meddle) -> None:
     meddle(dict.fromkeys((1, 2, 4, 5), not_a_number))
-    made = run(steps=6, max_nonfinite_steps=3)
-    train(made)
-    assert (made.progress.skipped, made.progress.step) == (4, 6)
+    training = run(steps=6, max_nonfinite_steps=3)
+    train(training)
+    assert (training.progress.skipped, training.progress.step) == (4, 6)
 
 
 def test_random_numbers_are_those_of_seed_step_and_worker(
@@ -320,19 +322,19 @@ def test_random_numbers_are_those_of_seed_step_and_worker(
             drawn.append(tuple(torch.rand(4).tolist()))
             return TeacherForcing(context())(model, batch)
 
-    made = run(steps=2)
-    monkeypatch.setattr(made, "objective", Drawing(context()))
-    batch = made.data.batch(np.arange(4), 0)
+    training = run(steps=2)
+    monkeypatch.setattr(training, "objective", Drawing(context()))
+    batch = training.data.batch(np.arange(4), 0)
     for rank in (0, 1, 2, 0):
-        made.workers.rank, made.progress.step = rank, 0
+        training.workers.rank, training.progress.step = rank, 0
         for _ in range(2):
-            trainer._update(made, [batch])
+            trainer._update(training, [batch])
     assert drawn[:2] == drawn[-2:]
     assert len(set(drawn)) == 6
 
 
 def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
-    made = run(epochs=1, steps=None)
+    training = run(epochs=1, steps=None)
     lines: list[int] = []
 
     class Noting(Objective):
@@ -340,48 +342,50 @@ def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monke
             lines.extend(batch.rows.tolist())
             return TeacherForcing(context())(model, batch)
 
-    monkeypatch.setattr(made, "objective", Noting(context()))
-    train(made)
+    monkeypatch.setattr(training, "objective", Noting(context()))
+    train(training)
     assert sorted(lines) == list(range(60))
 
 
 def test_validates_at_the_end_of_epochs_or_every_few_steps(run: Callable[..., Training]) -> None:
-    made = run(epochs=2, steps=None)
-    train(made)
-    assert [(row["step"], row["epoch"]) for row in rows(made)] == [(4, 1), (8, 2)]
+    training = run(epochs=2, steps=None)
+    train(training)
+    assert [(row["step"], row["epoch"]) for row in rows(training)] == [(4, 1), (8, 2)]
 
 
 def test_validates_every_few_steps_and_at_the_end(run: Callable[..., Training]) -> None:
-    made = run(epochs=2, steps=None, validate_every=3)
-    train(made)
-    assert [(row["step"], row["epoch"]) for row in rows(made)] == [(3, 1), (6, 2), (8, 2)]
-    assert made.progress.best
+    training = run(epochs=2, steps=None, validate_every=3)
+    train(training)
+    assert [(row["step"], row["epoch"]) for row in rows(training)] == [(3, 1), (6, 2), (8, 2)]
+    assert training.progress.best
 
 
 def test_a_limit_of_steps_ends_training_in_an_epoch(run: Callable[..., Training]) -> None:
-    made = run(epochs=9, steps=6)
-    train(made)
-    assert (made.progress.step, made.progress.epoch, made.progress.position) == (6, 1, 2)
-    assert [row["step"] for row in rows(made)] == [4, 6]
+    training = run(epochs=9, steps=6)
+    train(training)
+    assert (training.progress.step, training.progress.epoch, training.progress.position) == (6, 1, 2)
+    assert [row["step"] for row in rows(training)] == [4, 6]
 
 
 def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> None:
-    made = run(epochs=30, steps=None, patience=2, metric="accuracy", optimizer={"kind": "adam", "learning_rate": 1e-12})
-    train(made)
-    assert len({each.value for each in made.progress.validations}) == 1
-    assert (made.progress.epoch, made.progress.step) == (3, 12)
+    training = run(
+        epochs=30, steps=None, patience=2, metric="accuracy", optimizer={"kind": "adam", "learning_rate": 1e-12}
+    )
+    train(training)
+    assert len({validation.value for validation in training.progress.validations}) == 1
+    assert (training.progress.epoch, training.progress.step) == (3, 12)
 
 
 def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     """The best weights are on the disk before the state that counts on them, and go after it no longer does."""
-    made = run(epochs=6, steps=None, **{"average_checkpoints.count": 1})
+    training = run(epochs=6, steps=None, **{"average_checkpoints.count": 1})
     save = checkpoint.save
 
     def checked(path: Path, *parts: Any) -> None:
         before = checkpoint.progress(path).best if path.is_file() else []
         save(path, *parts)
         after = checkpoint.progress(path).best
-        assert all(RunFolder(made.folder.path).checkpoint(each.step).is_file() for each in [*before, *after])
+        assert all(RunFolder(training.folder.path).checkpoint(each.step).is_file() for each in [*before, *after])
 
     monkeypatch.setattr(checkpoint, "save", checked)
-    train(made)
+    train(training)

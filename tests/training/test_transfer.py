@@ -70,7 +70,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="session")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def other_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of which only some words are those of the toy language."""
     folder = tmp_path_factory.mktemp("others")
     spelled = str.maketrans({"x": "xx", "e": "é"})
@@ -81,11 +81,11 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def parent(made: Made, tmp_path: Path) -> Callable[..., Path]:
+def parent(make_config: Made, tmp_path: Path) -> Callable[..., Path]:
     """A run of one step in the folder `parent`, its weights in float64 and of many sizes."""
 
     def trained(options: Mapping[str, Any] = {}) -> Path:
-        return widened(session.train(made({"run": str(tmp_path / "parent"), **options}), quiet=True))
+        return widened(session.train(make_config({"run": str(tmp_path / "parent"), **options}), quiet=True))
 
     return trained
 
@@ -95,8 +95,8 @@ def widened(folder: RunFolder) -> Path:
     tensors, note = read_tensors(folder.weights())
     noise = torch.Generator().manual_seed(1)
     wide = {
-        name: torch.randn(each.shape, generator=noise, dtype=torch.float64) if each.is_floating_point() else each
-        for name, each in tensors.items()
+        name: torch.randn(tensor.shape, generator=noise, dtype=torch.float64) if tensor.is_floating_point() else tensor
+        for name, tensor in tensors.items()
     }
     write_tensors(folder.weights(), wide, note)
     return folder.path
@@ -123,28 +123,28 @@ def on(corpus: Path, start: Path, options: Mapping[str, Any] = {}) -> dict[str, 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_symbols_take_every_parameter(
-    case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled
+    case: str, parents: Callable[[str], Path], make_config: Made, assembled: Assembled
 ) -> None:
     start = parents(case)
-    run = assembled(made({**CASES[case], "training.init_from": str(start)}))
+    run = assembled(make_config({**CASES[case], "training.init_from": str(start)}))
     expected, _ = read_tensors(RunFolder(start).weights())
-    found = weights(run.model)
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(found[name], each.to(found[name].dtype)) for name, each in expected.items())
+    tensors = weights(run.model)
+    assert tensors.keys() == expected.keys()
+    assert all(torch.equal(tensors[name], tensor.to(tensors[name].dtype)) for name, tensor in expected.items())
 
 
 def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
-    parent: Callable[..., Path], made: Made, assembled: Assembled
+    parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:
     start = parent(CASES["tie all"])
     memory = {"data.memory": {"kind": "nearest", "threshold": 0.3}, "data.concatenate_sources": True}
     options = {**CASES["tie all"], **memory, "text.vocabulary_from": str(start), "training.init_from": str(start)}
-    run = assembled(made(options))
+    run = assembled(make_config(options))
     expected, _ = read_tensors(RunFolder(start).weights())
     assert [source.name for source in run.data.sources] == ["en", "memory"]
-    found = weights(run.model)
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
+    tensors = weights(run.model)
+    assert tensors.keys() == expected.keys()
+    assert all(torch.equal(tensors[name], tensor.float()) for name, tensor in expected.items())
 
 
 def segments(symbol: str, new: Language, old: Language) -> list[str]:
@@ -175,13 +175,13 @@ ARRANGED = {f"output {kind}" for kind, output in OUTPUTS.items() if output.arran
 
 @pytest.mark.parametrize("case", sorted(CASES.keys() - ARRANGED))
 def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
-    case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled, others: Path
+    case: str, parents: Callable[[str], Path], make_config: Made, assembled: Assembled, other_corpus: Path
 ) -> None:
     start = parents(case)
-    run = assembled(made(on(others, start, CASES[case])))
+    run = assembled(make_config(on(other_corpus, start, CASES[case])))
     old, (tensors, _) = Run.load(start), read_tensors(RunFolder(start).weights())
     here, there = (*run.data.sources, run.data.target), (*old.sources, old.target)
-    found, letters = weights(run.model), run.model.by_character()
+    loaded_tensors, letters = weights(run.model), run.model.by_character()
     sides = {**run.model.by_symbol(), **letters}
     for name, value in tensors.items():
         if name in sides:
@@ -190,7 +190,7 @@ def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
             assert isinstance(known, Language)
             assert new.vocabulary != known.vocabulary
             value = (expected_letters if name in letters else expected_rows)(value, new, known)
-        torch.testing.assert_close(found[name], value.float(), rtol=0, atol=2e-7, msg=name)
+        torch.testing.assert_close(loaded_tensors[name], value.float(), rtol=0, atol=2e-7, msg=name)
 
 
 def expected_letters(table: Tensor, new: Language, old: Language) -> Tensor:
@@ -204,27 +204,32 @@ def expected_letters(table: Tensor, new: Language, old: Language) -> Tensor:
 
 @pytest.mark.parametrize("case", sorted(ARRANGED))
 def test_an_arrangement_of_other_symbols_is_told(
-    case: str, parents: Callable[[str], Path], made: Made, assembled: Assembled, others: Path, golden: Golden
+    case: str,
+    parents: Callable[[str], Path],
+    make_config: Made,
+    assembled: Assembled,
+    other_corpus: Path,
+    golden: Golden,
 ) -> None:
     start = parents(case)
     with pytest.raises(UserError, match=r"^training\.init_from: model\.output") as raised:
-        assembled(made(on(others, start, CASES[case])))
+        assembled(make_config(on(other_corpus, start, CASES[case])))
     golden(str(raised.value).replace(str(start), "PARENT"))
 
 
 def test_a_run_with_the_full_softmax_goes_on_from_one_with_noise(
-    parent: Callable[..., Path], made: Made, assembled: Assembled
+    parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:
     start = parent({"model.output": "nce"})
-    found = weights(assembled(made({"training.init_from": str(start)})).model)
+    tensors = weights(assembled(make_config({"training.init_from": str(start)})).model)
     expected, _ = read_tensors(RunFolder(start).weights())
-    assert all(torch.equal(found[name], each.float()) for name, each in expected.items())
+    assert all(torch.equal(tensors[name], tensor.float()) for name, tensor in expected.items())
 
 
-def test_the_mean_is_exact(parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path) -> None:
+def test_the_mean_is_exact(parent: Callable[..., Path], make_config: Made, other_corpus: Path, tmp_path: Path) -> None:
     """In float64, to the last places."""
     start = parent(CASES["bpe, tie all"])
-    config = made(on(others, start, {**CASES["bpe, tie all"], "run": str(tmp_path / "new")}))
+    config = make_config(on(other_corpus, start, {**CASES["bpe, tie all"], "run": str(tmp_path / "new")}))
     folder = session.train(config, quiet=True)
     new, old = Run.load(folder.path), Run.load(start)
     table = read_tensors(old.weights())[0]["readers.0.embedding.table"]
@@ -244,14 +249,14 @@ def language(kind: str, lines: list[str], **options: Any) -> Language:
 def spelled(new: Language, old: Language) -> dict[str, list[str]]:
     """For each symbol but the specials, the symbols that it starts as the mean of."""
     names = new.vocabulary.symbols(range(len(new.vocabulary)))
-    found = zip(names, origins(new, old), strict=True)
-    return {name: old.vocabulary.symbols(numbers) for name, numbers in list(found)[len(SPECIALS) :]}
+    pairs = zip(names, origins(new, old), strict=True)
+    return {name: old.vocabulary.symbols(numbers) for name, numbers in list(pairs)[len(SPECIALS) :]}
 
 
 def test_a_new_word_starts_as_the_mean_of_its_characters_with_the_space_before_it() -> None:
     old = language("character", ["no on"])
-    found = spelled(language("word", ["on no, noon x"]), old)
-    assert found == {
+    spelling = spelled(language("word", ["on no, noon x"]), old)
+    assert spelling == {
         "on": ["▁", "o", "n"],
         "no": ["▁", "n", "o"],
         "noon": ["▁", "n", "o", "o", "n"],
@@ -264,10 +269,10 @@ def test_a_piece_within_a_word_is_spelled_without_the_mark_of_a_word_that_begins
     lines = ["lower slower lowest"] * 3
     old = language("bpe", lines, size=275)
     new = language("character", ["lower zz"])
-    found = spelled(new, old)
-    assert found["l"] == ["l"]
-    assert found["▁"] == ["▁"]
-    assert found["z"] == ["<0x7A>"]
+    spelling = spelled(new, old)
+    assert spelling["l"] == ["l"]
+    assert spelling["▁"] == ["▁"]
+    assert spelling["z"] == ["<0x7A>"]
     words = spelled(language("word", ["low lower"]), old)
     assert "".join(words["low"]) == "▁low"
     assert len(words["low"]) < len("▁low"), "of pieces"
@@ -279,9 +284,9 @@ def test_a_piece_within_a_word_is_spelled_without_the_mark_of_a_word_that_begins
 
 def test_a_word_is_spelled_in_words_as_it_stands_there() -> None:
     old = language("word", ["no, on"])
-    found = spelled(language("character", ["no, x"]), old)
-    assert found[","] == ["\uffed,"]
-    assert found["n"] == [], "is no word"
+    spelling = spelled(language("character", ["no, x"]), old)
+    assert spelling[","] == ["\uffed,"]
+    assert spelling["n"] == [], "is no word"
 
 
 def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> None:
@@ -289,10 +294,10 @@ def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> N
     text = language("bpe", ["aé"] * 3, size=262).text
     plain = Language("xx", text, Vocabulary(text.unit.inventory, [mark]))
     new = Language("xx", text, Vocabulary(text.unit.inventory, [mark, other]))
-    found = origins(new, plain)
-    assert found[len(SPECIALS)] == [len(SPECIALS)]
-    assert found[len(SPECIALS) + 1] == []
-    assert found[len(SPECIALS) + 2] == [len(SPECIALS) + 1]
+    rows = origins(new, plain)
+    assert rows[len(SPECIALS)] == [len(SPECIALS)]
+    assert rows[len(SPECIALS) + 1] == []
+    assert rows[len(SPECIALS) + 2] == [len(SPECIALS) + 1]
     characters = language("character", ["é"])
     assert all(not spelled(plain, characters)[f"<0x{byte:02X}>"] for byte in "é".encode())
 
@@ -307,19 +312,19 @@ def test_letters_are_spelled_in_the_case_of_the_older_run() -> None:
 
 
 @pytest.fixture
-def straight(parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path) -> dict[str, Any]:
+def straight(parent: Callable[..., Path], make_config: Made, other_corpus: Path, tmp_path: Path) -> dict[str, Any]:
     """Options of a run that starts from another and trains only a part."""
     options = {"training.freeze": ["readers.*", "output.bias"], "training.epochs": 3, "training.steps": None}
-    return on(others, parent(), options)
+    return on(other_corpus, parent(), options)
 
 
 @pytest.mark.slow
 def test_a_started_run_that_was_stopped_goes_on_without_the_other_run(
-    straight: dict[str, Any], made: Made, meddle: Meddle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    straight: dict[str, Any], make_config: Made, meddle: Meddle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the same bits, of weights, moments and metrics."""
     monkeypatch.setattr(trainer, "LOG_EVERY", 3)
-    whole = result(session.train(made({**straight, "run": str(tmp_path / "whole")}), quiet=True))
+    whole = result(session.train(make_config({**straight, "run": str(tmp_path / "whole")}), quiet=True))
 
     def interrupt(loss: Loss, model: Seq2Seq) -> Loss:
         signal.raise_signal(signal.SIGINT)
@@ -327,20 +332,20 @@ def test_a_started_run_that_was_stopped_goes_on_without_the_other_run(
 
     meddle({4: interrupt})
     with pytest.raises(KeyboardInterrupt, match="step 4"):
-        session.train(made(straight), quiet=True)
+        session.train(make_config(straight), quiet=True)
     meddle({})
     shutil.rmtree(straight["training.init_from"])
-    assert result(session.train(made(straight), quiet=True)) == whole
+    assert result(session.train(make_config(straight), quiet=True)) == whole
 
 
 def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_taken(
-    made: Made, assembled: Assembled, tmp_path: Path
+    make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     def after(name: str, frozen: list[str]) -> dict[str, Tensor]:
         options = {"run": str(tmp_path / name), "training.freeze": frozen, "training.clip_norm": None}
-        return read_tensors(session.train(made(options), quiet=True).weights("model-last"))[0]
+        return read_tensors(session.train(make_config(options), quiet=True).weights("model-last"))[0]
 
-    before = weights(assembled(made()).model)
+    before = weights(assembled(make_config()).model)
     free, frozen = after("free", []), after("frozen", ["readers.0.encoder.*", "output.weight"])
     held = {name for name in before if torch.equal(before[name], frozen[name])}
     assert held == {name for name in before if name.startswith("readers.0.encoder.") or name == "output.weight"}
@@ -348,56 +353,64 @@ def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_tak
     assert not any(torch.equal(before[name], each) for name, each in free.items())
 
 
-def test_the_optimizer_gets_what_is_trained_alone(made: Made, assembled: Assembled) -> None:
-    run = assembled(made({"training.freeze": "readers.*", "training.penalties": "fertility"}))
-    trained = {id(each) for group in run.optimizer.param_groups for each in group["params"]}
-    names = {name for name, each in run.learner.named_parameters() if id(each) in trained}
+def test_the_optimizer_gets_what_is_trained_alone(make_config: Made, assembled: Assembled) -> None:
+    run = assembled(make_config({"training.freeze": "readers.*", "training.penalties": "fertility"}))
+    trained = {id(parameter) for group in run.optimizer.param_groups for parameter in group["params"]}
+    names = {name for name, parameter in run.learner.named_parameters() if id(parameter) in trained}
     assert names == {name for name, _ in run.learner.named_parameters() if not name.startswith("model.readers.")}
     assert any(name.startswith("objective.") for name in names)
 
 
-def test_a_tied_table_is_frozen_by_any_of_its_names(made: Made, assembled: Assembled) -> None:
-    run = assembled(made({**CASES["tie all"], "training.freeze": "output.weight"}))
-    assert [name for name, each in run.model.named_parameters() if not each.requires_grad] == [
+def test_a_tied_table_is_frozen_by_any_of_its_names(make_config: Made, assembled: Assembled) -> None:
+    run = assembled(make_config({**CASES["tie all"], "training.freeze": "output.weight"}))
+    assert [name for name, parameter in run.model.named_parameters() if not parameter.requires_grad] == [
         "readers.0.embedding.table"
     ]
 
 
 def test_both_directions_start_from_both(
-    parent: Callable[..., Path], made: Made, assembled: Assembled, golden: Golden
+    parent: Callable[..., Path], make_config: Made, assembled: Assembled, golden: Golden
 ) -> None:
     both = {"training.objective": "agreement", "training.freeze": "output.bias"}
     start = parent(both)
-    config = made({**both, "training.init_from": str(start)})
+    config = make_config({**both, "training.init_from": str(start)})
     run = assembled(config)
-    for each, folder in zip(run.directions, (start, start / "reverse"), strict=True):
+    for direction, folder in zip(run.directions, (start, start / "reverse"), strict=True):
         expected, _ = read_tensors(folder / "model.safetensors")
-        assert all(torch.equal(value, expected[name].float()) for name, value in weights(each.model).items())
-        assert not each.model.get_parameter("output.bias").requires_grad
+        assert all(torch.equal(value, expected[name].float()) for name, value in weights(direction.model).items())
+        assert not direction.model.get_parameter("output.bias").requires_grad
     shutil.rmtree(run.folder.path)
     trained = session.train(config, quiet=True)
     assert trained.ancestor.startswith(f"{start}, model.safetensors (SHA-256 ")
     assert trained.reverse.ancestor.startswith(f"{start / 'reverse'}, model.safetensors (SHA-256 ")
     shutil.rmtree(start / "reverse")
     with pytest.raises(UserError) as error:
-        session.train(made({**both, "training.init_from": str(start), "run": f"{run.folder.path}-2"}), quiet=True)
+        session.train(
+            make_config({**both, "training.init_from": str(start), "run": f"{run.folder.path}-2"}), quiet=True
+        )
     golden(str(error.value))
 
 
 def test_other_weights_of_a_run_are_named_by_their_file(
-    parent: Callable[..., Path], made: Made, assembled: Assembled
+    parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:
     best = parent() / "model-best.safetensors"
-    run = assembled(made({"training.init_from": str(best)}))
+    run = assembled(make_config({"training.init_from": str(best)}))
     assert all(torch.equal(value, read_tensors(best)[0][name]) for name, value in weights(run.model).items())
 
 
 def test_what_a_run_descends_from_is_told(
-    parent: Callable[..., Path], made: Made, others: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+    parent: Callable[..., Path],
+    make_config: Made,
+    other_corpus: Path,
+    capsys: pytest.CaptureFixture[str],
+    golden: Golden,
 ) -> None:
     start = parent()
     before = {path: path.read_bytes() for path in start.rglob("*") if path.is_file()}
-    folder = session.train(made(on(others, start, {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}})))
+    folder = session.train(
+        make_config(on(other_corpus, start, {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}}))
+    )
     golden(next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with")))
     assert {path: path.read_bytes() for path in start.rglob("*") if path.is_file()} == before
     digest = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
@@ -420,35 +433,35 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_weights_of_another_model_are_told_with_what_to_do(
-    case: str, parent: Callable[..., Path], made: Made, golden: Golden
+    case: str, parent: Callable[..., Path], make_config: Made, golden: Golden
 ) -> None:
     start = parent()
     with pytest.raises(UserError, match=r"^training\.init_from: ") as error:
-        session.train(made({**WRONG[case], "training.init_from": str(start)}), quiet=True)
+        session.train(make_config({**WRONG[case], "training.init_from": str(start)}), quiet=True)
     golden(str(error.value))
     assert not (start.parent / "run").exists()
 
 
 def test_a_run_of_fewer_sources_is_told(
-    parent: Callable[..., Path], made: Made, corpus: Path, tmp_path: Path, golden: Golden
+    parent: Callable[..., Path], make_config: Made, corpus: Path, tmp_path: Path, golden: Golden
 ) -> None:
     start = parent()
     for part in ("train", "dev"):
         for name, of in (("en", "en"), ("de", "en"), ("fr", "fr")):
             shutil.copy(corpus / f"{part}.{of}", tmp_path / f"{part}.{name}")
     with pytest.raises(UserError) as error:
-        session.train(made(on(tmp_path, start, {"data.source": ["en", "de"]})), quiet=True)
+        session.train(make_config(on(tmp_path, start, {"data.source": ["en", "de"]})), quiet=True)
     golden(str(error.value))
 
 
 def test_a_run_to_start_from_that_is_none_is_told(
-    parent: Callable[..., Path], made: Made, tmp_path: Path, golden: Golden
+    parent: Callable[..., Path], make_config: Made, tmp_path: Path, golden: Golden
 ) -> None:
     start = parent()
-    config = made({"training.init_from": str(tmp_path / "run" / "model-best.safetensors")})
+    config = make_config({"training.init_from": str(tmp_path / "run" / "model-best.safetensors")})
     for place in (tmp_path / "nowhere", tmp_path, start / "config.yaml", start / "model-worst.safetensors"):
         with pytest.raises(UserError) as error:
-            session.train(made({"training.init_from": str(place)}), quiet=True)
+            session.train(make_config({"training.init_from": str(place)}), quiet=True)
         golden(str(error.value))
     shutil.copytree(start, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")
@@ -459,14 +472,16 @@ def test_a_run_to_start_from_that_is_none_is_told(
     for path in start.glob("model*"):
         path.unlink()
     with pytest.raises(UserError) as error:
-        session.train(made({"training.init_from": str(start), "run": str(tmp_path / "new")}), quiet=True)
+        session.train(make_config({"training.init_from": str(start), "run": str(tmp_path / "new")}), quiet=True)
     golden(str(error.value))
 
 
 @pytest.mark.parametrize("patterns", [["readers.*", "encoder.*"], ["*"], ["otput.bias"], ["*", "nothing"]])
-def test_patterns_that_fit_nothing_or_everything_are_told(patterns: list[str], made: Made, golden: Golden) -> None:
+def test_patterns_that_fit_nothing_or_everything_are_told(
+    patterns: list[str], make_config: Made, golden: Golden
+) -> None:
     with pytest.raises(UserError, match=r"training\.freeze") as error:
-        made({"training.freeze": patterns})
+        make_config({"training.freeze": patterns})
     golden(str(error.value))
 
 
@@ -478,33 +493,33 @@ def shared(start: Path, options: Mapping[str, Any] = {}) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("average", [1, 3])
 def test_a_share_of_the_start_is_in_the_final_weights(
-    average: int, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
+    average: int, parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {**CASES["tie all"], "training.steps": None, "training.average_checkpoints.count": average}
     start = parent(CASES["tie all"])
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    own = session.train(made({**options, **shared(start), "training.init_interpolation": 0}), quiet=True)
-    mixed = session.train(made({**options, **shared(start), "run": f"{own.path} mixed"}), quiet=True)
+    own = session.train(make_config({**options, **shared(start), "training.init_interpolation": 0}), quiet=True)
+    mixed = session.train(make_config({**options, **shared(start), "run": f"{own.path} mixed"}), quiet=True)
     begun, _ = read_tensors(RunFolder(start).weights())
     trained, note = read_tensors(own.weights())
-    found, told_of = read_tensors(mixed.weights())
+    tensors, told_of = read_tensors(mixed.weights())
     for name, each in trained.items():
         wanted = 0.75 * each.double() + 0.25 * begun[name].float().double()
-        torch.testing.assert_close(found[name], wanted.float(), rtol=0, atol=0)
+        torch.testing.assert_close(tensors[name], wanted.float(), rtol=0, atol=0)
     assert told_of == {"init_interpolation": 0.25, **note}
     assert describe_weights(told_of) == f"0.25 of those that training began with, and 0.75 of {describe_weights(note)}"
     assert not own.weights("model-start").exists()
 
 
 def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
-    parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     start = parent()
-    own = session.train(made({"training.init_from": str(start), "training.epochs": 3}), quiet=True)
+    own = session.train(make_config({"training.init_from": str(start), "training.epochs": 3}), quiet=True)
     monkeypatch.setattr(Validated, "as_good_as", lambda one, other, higher: False)
-    mixed = session.train(made({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
-    trained, found = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
-    assert all(torch.equal(found[name], each) for name, each in trained.items())
+    mixed = session.train(make_config({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
+    trained, tensors = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
+    assert all(torch.equal(tensors[name], each) for name, each in trained.items())
     words = describe_weights(read_note(mixed.weights()))
     assert words.startswith(
         f"{describe_weights(read_note(own.weights()))}; with 0.25 of those that training began with it was "
@@ -520,39 +535,46 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
     [(29.0, 2.1, False), (29.0, 2.0, True), (30.0, 2.1, False), (30.1, 2.1, True), (31.0, 1.9, True)],
 )
 def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
-    value: float, loss: float, kept: bool, parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
+    value: float,
+    loss: float,
+    kept: bool,
+    parent: Callable[..., Path],
+    make_config: Made,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     start = parent()
     measured = iter([Validated(30.0, 2.0, 3), Validated(value, loss, 3)])
     monkeypatch.setattr(finishing, "judged", lambda *arguments: next(measured))
     note = read_note(
-        session.train(made({**shared(start), "training.average_checkpoints.count": 1}), quiet=True).weights()
+        session.train(make_config({**shared(start), "training.average_checkpoints.count": 1}), quiet=True).weights()
     )
     assert ("init_interpolation" in note) == kept
     assert ("worse_with_start" in note) != kept
 
 
 def test_both_directions_take_their_share(
-    parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch
+    parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = {"training.objective": "agreement"}
     start = parent(both)
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    folder = session.train(made({**both, **shared(start, {"training.average_checkpoints.count": 1})}), quiet=True)
+    folder = session.train(
+        make_config({**both, **shared(start, {"training.average_checkpoints.count": 1})}), quiet=True
+    )
     for mine, its in ((folder, RunFolder(start)), (folder.reverse, RunFolder(start).reverse)):
         begun, trained = read_tensors(its.weights())[0], read_tensors(mine.weights("model-best"))[0]
-        for name, each in read_tensors(mine.weights())[0].items():
+        for name, tensor in read_tensors(mine.weights())[0].items():
             wanted = 0.75 * trained[name].double() + 0.25 * begun[name].float().double()
-            torch.testing.assert_close(each, wanted.float(), rtol=0, atol=0)
+            torch.testing.assert_close(tensor, wanted.float(), rtol=0, atol=0)
 
 
 def test_a_killed_run_takes_the_same_share(
-    parent: Callable[..., Path], made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     start = parent()
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    whole = session.train(made({**shared(start), "run": str(tmp_path / "whole")}), quiet=True)
-    config = made({**shared(start), "run": str(tmp_path / "cut")})
+    whole = session.train(make_config({**shared(start), "run": str(tmp_path / "whole")}), quiet=True)
+    config = make_config({**shared(start), "run": str(tmp_path / "cut")})
     with monkeypatch.context() as patch:
         patch.setattr(Selection, "mix_with_start", _killed)
         with pytest.raises(KeyboardInterrupt):
@@ -566,21 +588,21 @@ def _killed(*arguments: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_share_of_no_start_is_told(made: Made, golden: Golden) -> None:
+def test_a_share_of_no_start_is_told(make_config: Made, golden: Golden) -> None:
     with pytest.raises(UserError) as error:
-        made({"training.init_interpolation": 0.5})
+        make_config({"training.init_interpolation": 0.5})
     golden(str(error.value))
 
 
 @pytest.mark.slow
 def test_a_run_may_take_the_symbols_of_another(
-    parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path
+    parent: Callable[..., Path], make_config: Made, other_corpus: Path, tmp_path: Path
 ) -> None:
     for case in ("tie none", "bpe, tie all"):
         start, options = parent({**CASES[case], "run": str(tmp_path / case)}), CASES[case]
         run = str(tmp_path / f"{case} on")
-        taken = {**on(others, start, options), "run": run, "text.vocabulary_from": str(start)}
-        new, old = Run.load(session.train(made(taken), quiet=True).path), Run.load(start)
+        taken = {**on(other_corpus, start, options), "run": run, "text.vocabulary_from": str(start)}
+        new, old = Run.load(session.train(make_config(taken), quiet=True).path), Run.load(start)
         assert new.target.vocabulary == old.target.vocabulary
         assert new.target.text.unit.learnt() == old.target.text.unit.learnt()
         assert new.source.vocabulary == old.source.vocabulary
@@ -588,16 +610,22 @@ def test_a_run_may_take_the_symbols_of_another(
 
 
 def test_symbols_that_the_other_run_has_not_are_counted(
-    parent: Callable[..., Path], made: Made, others: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    parent: Callable[..., Path],
+    make_config: Made,
+    other_corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     start, options = parent({**CASES["tie none"], "run": str(tmp_path / "start")}), CASES["tie none"]
-    config = made({**on(others, start, options), "run": str(tmp_path / "on"), "text.vocabulary_from": str(start)})
+    config = make_config(
+        {**on(other_corpus, start, options), "run": str(tmp_path / "on"), "text.vocabulary_from": str(start)}
+    )
     session.train(config)
     told = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with"))
     dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "on")
-    every = zip(("en", "fr"), (Run.load(start).source, Run.load(start).target), strict=True)
+    languages = zip(("en", "fr"), (Run.load(start).source, Run.load(start).target), strict=True)
     expected = []
-    for number, (name, side) in enumerate(every):
+    for number, (name, side) in enumerate(languages):
         words = [word for pair in read_pairs(config.data.train, "en", "fr") for word in pair[number].split()]
         lacking = len([number for number in side.vocabulary.ids(words) if number == UNK])
         expected += [f"{lacking:,} of {len(words):,} symbols of {name} are unknown"] if lacking else []
@@ -606,13 +634,13 @@ def test_symbols_that_the_other_run_has_not_are_counted(
 
 
 def test_symbols_that_changed_before_the_first_step_are_taken_anew(
-    parent: Callable[..., Path], made: Made, others: Path, assembled: Assembled
+    parent: Callable[..., Path], make_config: Made, other_corpus: Path, assembled: Assembled
 ) -> None:
     start = parent()
-    config = made({"text.vocabulary_from": str(start)})
+    config = make_config({"text.vocabulary_from": str(start)})
     first = assembled(config).data.target.vocabulary
     shutil.rmtree(start)
-    session.train(made({"run": str(start), "data.train": str(others / "train")}), quiet=True)
+    session.train(make_config({"run": str(start), "data.train": str(other_corpus / "train")}), quiet=True)
     assert assembled(config).data.target.vocabulary == Run.load(start).target.vocabulary != first
 
 
@@ -626,9 +654,9 @@ def test_symbols_that_changed_before_the_first_step_are_taken_anew(
     ],
 )
 def test_symbols_of_another_kind_are_told(
-    options: dict[str, Any], parent: Callable[..., Path], made: Made, golden: Golden
+    options: dict[str, Any], parent: Callable[..., Path], make_config: Made, golden: Golden
 ) -> None:
     start = parent()
     with pytest.raises(UserError) as error:
-        session.train(made({"text.vocabulary_from": str(start), **options}), quiet=True)
+        session.train(make_config({"text.vocabulary_from": str(start), **options}), quiet=True)
     golden(str(error.value))

@@ -45,9 +45,9 @@ def run(corpus: Path, tmp_path: Path, assembled: Assembled) -> Training:
         "model.output": {"kind": "softmax", "label_smoothing": 0.3},
         "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.3},
     }
-    made = assembled(toy.config(corpus, tmp_path / "run", options))
-    train(made)
-    return made
+    training = assembled(toy.config(corpus, tmp_path / "run", options))
+    train(training)
+    return training
 
 
 def plainly(run: Training) -> tuple[float, float]:
@@ -88,16 +88,16 @@ def test_perplexity_is_the_exponential_of_any_loss_and_always_a_number() -> None
 
 @pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
-    found = run.validator(run.model)
+    validation = run.validator(run.model)
     known = Processor(ModelInputs(run.data.sources), run.data.target)
     translator = Translator(run.model, known, run.config.training.search, run.device)
-    texts = [translation.text for translation in translator.translate([each.sources[0] for each in run.data.dev])]
-    references = [[each.target for each in run.data.dev]]
-    assert [translation.text for translation in found.translations] == texts
+    texts = [translation.text for translation in translator.translate([example.sources[0] for example in run.data.dev])]
+    references = [[example.target for example in run.data.dev]]
+    assert [translation.text for translation in validation.translations] == texts
     bleu = sacrebleu.BLEU(max_ngram_order=2, force=True).corpus_score(texts, references).score
-    assert found.values["bleu"] == pytest.approx(bleu)
-    assert found.values["chrf"] == pytest.approx(sacrebleu.CHRF().corpus_score(texts, references).score)
-    assert [score.name for score in found.scores] == ["BLEU-2", "chrF2"]
+    assert validation.values["bleu"] == pytest.approx(bleu)
+    assert validation.values["chrf"] == pytest.approx(sacrebleu.CHRF().corpus_score(texts, references).score)
+    assert [score.name for score in validation.scores] == ["BLEU-2", "chrF2"]
 
 
 @pytest.mark.spec("G3")
@@ -148,10 +148,10 @@ def test_the_prediction_has_an_interval_as_a_loop_over_resampled_references_has_
         loss, right, symbols = counts[generator.integers(30, size=30)].sum(axis=0).tolist()
         values.append([math.exp(loss / symbols), 100 * right / symbols])
     for column, name in enumerate(("Perplexity", "Accuracy")):
-        (found,) = compare(Predicted(Score(name, 0.0, "symbols:9")), [counts], 1, samples=150, seed=4)
-        wanted = np.quantile([each[column] for each in values], [0.025, 0.975])
-        assert (found.low, found.high) == pytest.approx(wanted.tolist())
-        assert found.score.signature == "symbols:9|bs:150|seed:4"
+        (comparison,) = compare(Predicted(Score(name, 0.0, "symbols:9")), [counts], 1, samples=150, seed=4)
+        wanted = np.quantile([row[column] for row in values], [0.025, 0.975])
+        assert (comparison.low, comparison.high) == pytest.approx(wanted.tolist())
+        assert comparison.score.signature == "symbols:9|bs:150|seed:4"
 
 
 def test_perplexity_of_a_hopeless_model_is_a_number() -> None:
@@ -187,7 +187,7 @@ def test_any_metric_decides_which_weights_are_best(
     monkeypatch.setattr(run, "validator", Scripted(metric, [3.0, 5.0, 1.0, 4.0, 2.0]))
     train(run)
     wanted = [(5.0, 2), (4.0, 4)] if higher_is_better(metric) else [(1.0, 3), (2.0, 5)]
-    assert [(each.value, each.step) for each in run.progress.best] == wanted
+    assert [(validation.value, validation.step) for validation in run.progress.best] == wanted
     folder = RunFolder(run.folder.path)
     assert read_tensors(folder.weights("model-best"))[1] == {"step": wanted[0][1]}
     assert read_tensors(folder.weights("model-last"))[1] == {"step": 5}
@@ -227,7 +227,7 @@ def test_a_training_whose_bleu_stays_0_goes_on_while_the_loss_falls(
     monkeypatch.setattr(run, "validator", Scripted("bleu", [0.0] * 6, losses))
     train(run)
     assert run.progress.step == last
-    assert [each.step for each in run.progress.best] == best
+    assert [validation.step for validation in run.progress.best] == best
     assert read_note(run.folder.weights("model-best")) == {"step": best[0]}
     assert run.schedule(9, run.progress.improved(True)) == 0.5**cuts
 
@@ -289,11 +289,11 @@ def test_figures_are_never_long() -> None:
 
 
 def test_writes_development_sentences_down_for_reports(run: Training) -> None:
-    found = run.validator(run.model)
-    run.validator.write(found)
+    validation = run.validator(run.model)
+    run.validator.write(validation)
     rows = results(run.folder.validation.read_text("utf-8").splitlines())
-    assert [(row.reference, row.pair) for row in rows] == [(each.target, None) for each in run.data.dev]
-    for row, translation in zip(rows, found.translations, strict=True):
+    assert [(row.reference, row.pair) for row in rows] == [(example.target, None) for example in run.data.dev]
+    for row, translation in zip(rows, validation.translations, strict=True):
         assert row.line() == Result(translation, row.reference).line()
 
 

@@ -91,7 +91,7 @@ def train(corpus: Path, tmp_path: Path) -> Callable[..., RunFolder]:
 def bits(folder: RunFolder) -> dict[str, dict[str, bytes]]:
     files = sorted(folder.path.rglob("*.safetensors"))
     tensors = {str(path.relative_to(folder.path)): read_tensors(path)[0] for path in files}
-    return {name: {key: each.numpy().tobytes() for key, each in found.items()} for name, found in tensors.items()}
+    return {name: {key: tensor.numpy().tobytes() for key, tensor in state.items()} for name, state in tensors.items()}
 
 
 @pytest.mark.slow
@@ -141,11 +141,11 @@ def test_a_loaded_run_has_them_in_every_engine(train: Callable[..., RunFolder], 
     average(folder.path, target, [folder.weights("model-best"), folder.weights("model")])
     leaves = [read_tensors(path)[0]["output.leaves"] for path in (target, folder.weights())]
     assert torch.equal(*leaves)
-    assert [each.text for each in dragoman.load(folder.path, engine="int8").translate(lines)] == wanted
+    assert [sentence.text for sentence in dragoman.load(folder.path, engine="int8").translate(lines)] == wanted
     pytest.importorskip("onnxscript")
     pytest.importorskip("onnxruntime")
     export.write(Run.load(folder.path))
-    assert [each.text for each in dragoman.load(folder.path, engine="onnx").translate(lines)] == wanted
+    assert [sentence.text for sentence in dragoman.load(folder.path, engine="onnx").translate(lines)] == wanted
 
 
 @pytest.mark.parametrize("name", ["output.leaves", "output.late"])
@@ -155,7 +155,7 @@ def test_a_file_without_one_or_of_another_size_is_told(
     folder = train("run", **{"training.steps": 1})
     tensors, note = read_tensors(folder.weights())
     for spoilt in (
-        {key: each for key, each in tensors.items() if key != name},
+        {key: tensor for key, tensor in tensors.items() if key != name},
         {**tensors, name: tensors[name][1:]},
         {**tensors, name: tensors[name].to(torch.int32 if tensors[name].is_floating_point() else torch.float32)},
     ):
@@ -164,7 +164,7 @@ def test_a_file_without_one_or_of_another_size_is_told(
             dragoman.load(folder.path).translate(["one"])
     tensors, note = read_tensors(folder.last_state)
     for spoilt in (
-        {key: each for key, each in tensors.items() if key != f"weights/model.{name}"},
+        {key: tensor for key, tensor in tensors.items() if key != f"weights/model.{name}"},
         {**tensors, f"weights/model.{name}": tensors[f"weights/model.{name}"][1:]},
     ):
         folder.last_state.write_bytes(save(spoilt, metadata={NOTE: json.dumps(note)}))
@@ -178,10 +178,10 @@ def test_the_mean_of_buffers(tmp_path: Path) -> None:
     same = {"tree": torch.tensor([2, 2**60 + 1]), "real": torch.tensor([True, False])}
     for number, path in enumerate(paths):
         write_tensors(path, {**same, "noise": torch.tensor([0.1, number])}, {})
-    found = mean(paths)
-    assert torch.equal(found["tree"], same["tree"])
-    assert torch.equal(found["real"], same["real"])
-    assert torch.equal(found["noise"], torch.tensor([0.1, 1.0]))
+    averaged = mean(paths)
+    assert torch.equal(averaged["tree"], same["tree"])
+    assert torch.equal(averaged["real"], same["real"])
+    assert torch.equal(averaged["noise"], torch.tensor([0.1, 1.0]))
     write_tensors(paths[1], {**same, "tree": torch.tensor([2, 3]), "noise": torch.zeros(2)}, {})
     with pytest.raises(UserError, match=r"b: tree differs from that of .*a"):
         mean(paths)

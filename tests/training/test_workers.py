@@ -51,8 +51,8 @@ def together(corpus: Path, tmp_path_factory: pytest.TempPathFactory, repository:
         )
         for rank in ("0", "1")
     ]
-    told = [process.communicate(timeout=240)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(told)
+    messages = [process.communicate(timeout=240)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(messages)
     return folder
 
 
@@ -75,11 +75,11 @@ def state(folder: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
 @pytest.mark.slow
 def test_gradients_are_those_of_one_worker_with_the_whole_batch(name: str, together: Path, alone: Path) -> None:
     """The optimizer's first moments are sums of gradients. In `single` a worker's share of each batch is empty."""
-    found, wanted = state(together / name)[0], state(alone / name)[0]
+    saved_state, wanted = state(together / name)[0], state(alone / name)[0]
     moments = [key for key in wanted if key.endswith("/exp_avg")]
     assert moments
     for key in moments:
-        torch.testing.assert_close(found[key], wanted[key], rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(saved_state[key], wanted[key], rtol=1e-4, atol=1e-6)
         assert wanted[key].any()
 
 
@@ -90,12 +90,12 @@ def test_what_is_used_and_what_it_is_compared_with_are_those_of_one_worker(
 ) -> None:
     """The weights to use, by how they were chosen and mixed with those of the start, and the baselines."""
     runs = [RunFolder(folder / name) for folder in (together, alone)]
-    (found, chosen), (wanted, as_alone) = (read_tensors(run.weights()) for run in runs)
+    (tensors, chosen), (wanted, as_alone) = (read_tensors(run.weights()) for run in runs)
     assert describe_weights(chosen) == describe_weights(as_alone)
     assert (chosen.keys() & {"init_interpolation", "worse_with_start"} != set()) == (name == "start")
-    assert found.keys() == wanted.keys()
+    assert tensors.keys() == wanted.keys()
     for key, tensor in wanted.items():
-        torch.testing.assert_close(found[key], tensor, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(tensors[key], tensor, rtol=1e-3, atol=1e-4)
     baselines = [run.proof["baselines"] for run in runs]
     assert baselines[0] == baselines[1]
     assert bool(baselines[0]) == (name != "noise")
@@ -130,11 +130,11 @@ def test_a_run_that_has_ended_leaves_no_thread_of_its_connections(name: str, tog
 
 @pytest.mark.slow
 def test_losses_are_sums_over_all_workers(together: Path, alone: Path) -> None:
-    (found, wanted) = (state(folder / "single")[1] for folder in (together, alone))
-    assert found["loss"] == pytest.approx(wanted["loss"], rel=1e-4)
-    assert found["parts"] == pytest.approx(wanted["parts"], rel=1e-4)
-    assert len(found["parts"]) == 2
-    assert found["symbols"] == wanted["symbols"]
+    (saved_state, wanted) = (state(folder / "single")[1] for folder in (together, alone))
+    assert saved_state["loss"] == pytest.approx(wanted["loss"], rel=1e-4)
+    assert saved_state["parts"] == pytest.approx(wanted["parts"], rel=1e-4)
+    assert len(saved_state["parts"]) == 2
+    assert saved_state["symbols"] == wanted["symbols"]
 
 
 def test_shares_are_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def config(corpus: Path, folder: Path, name: str) -> Config:
     if "training.init_from" in options:
         options["training.init_from"] = str(corpus / options["training.init_from"])
     if "data.train" in options:
-        options["data.train"] = [str(corpus / each) for each in options["data.train"]]
+        options["data.train"] = [str(corpus / option) for option in options["data.train"]]
     return toy.config(corpus, folder / name, options)
 
 

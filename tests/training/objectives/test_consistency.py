@@ -47,19 +47,19 @@ def test_r_drop_is_half_of_both_divergences() -> None:
 
 
 def test_token_cutoff_is_the_divergence_of_each_from_their_mean() -> None:
-    found = distributions(3)
-    middle = torch.stack([each.exp() for each in found]).mean(0).log()
-    wanted = 3.0 / 3 * sum(by_hand(each, middle) for each in found)
-    assert float(KINDS["token_cutoff"].difference(found)) == pytest.approx(wanted, abs=1e-12)
+    views = distributions(3)
+    middle = torch.stack([view.exp() for view in views]).mean(0).log()
+    wanted = 3.0 / 3 * sum(by_hand(view, middle) for view in views)
+    assert float(KINDS["token_cutoff"].difference(views)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_what_neither_can_be_differs_in_nothing_and_has_a_gradient() -> None:
-    first, second = (each.requires_grad_() for each in distributions(2))
+    first, second = (log_probs.requires_grad_() for log_probs in distributions(2))
     never = torch.tensor([False, True, False, False, False])
-    found = divergence(*(each.masked_fill(never, -math.inf) for each in (first, second)))
+    difference = divergence(*(each.masked_fill(never, -math.inf) for each in (first, second)))
     wanted = by_hand(first[:, ~never].detach(), second[:, ~never].detach())
-    assert float(found.detach()) == pytest.approx(wanted, abs=1e-12)
-    for gradient in torch.autograd.grad(found, [first, second]):
+    assert float(difference.detach()) == pytest.approx(wanted, abs=1e-12)
+    for gradient in torch.autograd.grad(difference, [first, second]):
         assert gradient.isfinite().all()
         assert not gradient[:, never].any()
 
@@ -68,26 +68,30 @@ def test_what_neither_can_be_differs_in_nothing_and_has_a_gradient() -> None:
 def test_the_gradient_is_the_derivative(kind: str) -> None:
     """With respect to all distributions: no side is a constant."""
     logits = [noise(4, 5, seed=number).requires_grad_() for number in range(2)]
-    assert_derivative(lambda: KINDS[kind].difference([each.log_softmax(1) for each in logits]), logits)
+    assert_derivative(lambda: KINDS[kind].difference([logit.log_softmax(1) for logit in logits]), logits)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("made", [TeacherForcing, lambda context: ScheduledSampling(context, decay="linear", k=1.0)])
-def test_the_loss_is_that_of_all_passes_with_their_penalties_and_what_they_differ_in(kind: str, made: Any) -> None:
+@pytest.mark.parametrize(
+    "make_config", [TeacherForcing, lambda context: ScheduledSampling(context, decay="linear", k=1.0)]
+)
+def test_the_loss_is_that_of_all_passes_with_their_penalties_and_what_they_differ_in(
+    kind: str, make_config: Any
+) -> None:
     model, consistency, penalty = trained(), KINDS[kind], Coverage(4, weight=2.0)
-    objective = made(context(penalties={"coverage": penalty}, consistency=consistency))
+    objective = make_config(context(penalties={"coverage": penalty}, consistency=consistency))
     assert objective.parts == ("cross_entropy", "coverage", "consistency")
     objective.after_step(True)
     torch.manual_seed(5)
     loss = objective(model, BATCH)
     torch.manual_seed(5)
-    found = objective.passes(model, BATCH)
+    passes = objective.passes(model, BATCH)
     count = 2 if kind == "r_drop" else 3
-    assert len(found) == count
+    assert len(passes) == count
     wanted = [
-        sum(each.loss.total for each in found),
-        sum(penalty(each.weights, each.memory, BATCH) for each in found),
-        consistency.difference([model.output.log_probs(each.readout) for each in found]),
+        sum(forced_pass.loss.total for forced_pass in passes),
+        sum(penalty(forced_pass.weights, forced_pass.memory, BATCH) for forced_pass in passes),
+        consistency.difference([model.output.log_probs(forced_pass.readout) for forced_pass in passes]),
     ]
     for part, right in zip(loss.parts, wanted, strict=True):
         assert float(part.detach()) == pytest.approx(float(right.detach()), abs=1e-9)
@@ -105,13 +109,13 @@ def test_passes_have_dropout_masks_of_their_own() -> None:
     assert torch.equal(first.readout.features, second.readout.features)
 
 
-def _vectors(known: Tensor, symbols: Tensor) -> Tensor:
-    return known
+def _vectors(table: Tensor, symbols: Tensor) -> Tensor:
+    return table
 
 
 def test_symbols_are_cut_whole_on_both_sides_and_only_in_further_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     model, seen = build_model(), list[Tensor]()
-    embeddings = [each for each in model.modules() if isinstance(each, Embedding)]
+    embeddings = [module for module in model.modules() if isinstance(module, Embedding)]
     assert len(embeddings) == 2
     vectors = {each: noise(200, 50, 4, seed=number) for number, each in enumerate(embeddings)}
     for each in embeddings:
@@ -124,10 +128,10 @@ def test_symbols_are_cut_whole_on_both_sides_and_only_in_further_passes(monkeypa
     assert all(torch.equal(each, vectors[embedding]) for each, embedding in zip(seen, embeddings, strict=False))
     zeros = [(each == 0).all(2) for each in seen[2:]]
     assert len(zeros) == 4
-    for cut_out, found, embedding in zip(zeros, seen[2:], 2 * embeddings, strict=True):
+    for cut_out, tensor, embedding in zip(zeros, seen[2:], 2 * embeddings, strict=True):
         assert 0.17 < float(cut_out.double().mean()) < 0.23
-        assert torch.equal(found[~cut_out], vectors[embedding][~cut_out])
-    assert len({tuple(each.flatten().tolist()) for each in zeros}) == 4
+        assert torch.equal(tensor[~cut_out], vectors[embedding][~cut_out])
+    assert len({tuple(mask.flatten().tolist()) for mask in zeros}) == 4
     seen.clear()
     look()
     assert not any((each == 0).any() for each in seen)
@@ -170,23 +174,25 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_it_cannot_be_used_with_is_told(case: str, made: Callable[..., Config], golden: Golden) -> None:
+def test_what_it_cannot_be_used_with_is_told(case: str, make_config: Callable[..., Config], golden: Golden) -> None:
     with pytest.raises(ConfigError, match=r"training\.consistency") as raised:
-        made(REFUSED[case])
+        make_config(REFUSED[case])
     golden(str(raised.value))
 
 
 @pytest.mark.parametrize("options", [{"model.encoder.dropout": 0.1}, {"training.objective": "scheduled_sampling"}])
-def test_two_passes_differ_by_dropout_or_by_what_is_read(options: dict[str, Any], made: Callable[..., Config]) -> None:
-    assert made({"training.consistency": "r_drop", **options}).training.consistency.kind == "r_drop"
+def test_two_passes_differ_by_dropout_or_by_what_is_read(
+    options: dict[str, Any], make_config: Callable[..., Config]
+) -> None:
+    assert make_config({"training.consistency": "r_drop", **options}).training.consistency.kind == "r_drop"
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CONSISTENCIES if kind != "none"])
 def test_a_run_tells_its_share_of_the_loss(
-    kind: str, made: Callable[..., Config], monkeypatch: pytest.MonkeyPatch
+    kind: str, make_config: Callable[..., Config], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.training.trainer.LOG_EVERY", 1)
     options = {"model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.2}, "training.consistency": kind}
-    folder = session.train(made(options), quiet=True)
+    folder = session.train(make_config(options), quiet=True)
     (row, *_) = folder.metrics.read_text("utf-8").splitlines()
     assert "train/consistency" in row

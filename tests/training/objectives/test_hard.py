@@ -110,14 +110,14 @@ def test_scores_and_search_sum_over_the_chain_as_training_does(name: str) -> Non
     with torch.no_grad():
         scored = model.score(TWO)
         for row, length in enumerate((3, 2)):
-            said = [likelihood(model, TWO, row, until) for until in range(1, length + 1)]
-            expected = [math.log(now / before) for before, now in zip([1.0, *said], said, strict=False)]
+            likelihoods = [likelihood(model, TWO, row, until) for until in range(1, length + 1)]
+            expected = [math.log(now / before) for before, now in zip([1.0, *likelihoods], likelihoods, strict=False)]
             assert scored.log_probs[row, :length].tolist() == pytest.approx(expected, abs=1e-10)
         ((best, *_),) = Beam(size=7, normalisation="none")(model, pairs([[4, 5]], [[6]]).sources)
-        found = pairs([[4, 5]], [list(best.symbols)])
-        assert sum(best.log_probs) == pytest.approx(math.log(likelihood(model, found, 0)), abs=1e-6)
-        others = [pairs([[4, 5]], [list(words)]) for words in itertools.product(range(3, 8), repeat=2)]
-        assert all(sum(best.log_probs) >= math.log(likelihood(model, other, 0)) - 1e-6 for other in others)
+        batch = pairs([[4, 5]], [list(best.symbols)])
+        assert sum(best.log_probs) == pytest.approx(math.log(likelihood(model, batch, 0)), abs=1e-6)
+        batches = [pairs([[4, 5]], [list(words)]) for words in itertools.product(range(3, 8), repeat=2)]
+        assert all(sum(best.log_probs) >= math.log(likelihood(model, other, 0)) - 1e-6 for other in batches)
     (attention,) = scored.attention
     torch.testing.assert_close(attention.sum(-1), torch.ones_like(attention[..., 0]))
 
@@ -134,10 +134,10 @@ def test_the_attention_of_a_chain_is_where_it_may_be_after_what_was_said(name: s
             for t in range(len(alphas)):
                 totals = [0.0] * len(alphas[0])
                 for drawn in itertools.product(range(len(alphas[0])), repeat=t + 1):
-                    each = zip(alphas[: t + 1], (None, *drawn[:-1]), drawn, strict=True)
-                    chance = math.prod(transition(chain_of(model), alpha, last, z) for alpha, last, z in each)
-                    said = sum(words[z] for words, z in zip(spoken[:t], drawn[:t], strict=True))
-                    totals[drawn[t]] += chance * math.exp(said)
+                    steps = zip(alphas[: t + 1], (None, *drawn[:-1]), drawn, strict=True)
+                    chance = math.prod(transition(chain_of(model), alpha, last, z) for alpha, last, z in steps)
+                    log_prob = sum(words[z] for words, z in zip(spoken[:t], drawn[:t], strict=True))
+                    totals[drawn[t]] += chance * math.exp(log_prob)
                 expected = [total / sum(totals) for total in totals]
                 assert attention[row, t, : len(expected)].tolist() == pytest.approx(expected, abs=1e-10)
 
@@ -165,8 +165,8 @@ def test_weights_too_small_for_their_type_are_no_padding(name: str) -> None:
     assert chain is not None
     weights, mask = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[True, True, False]])
     before = torch.tensor([[NEVER, 0.0, NEVER]])
-    found = chain(before, log_weights(weights, mask)).exp()
-    torch.testing.assert_close(found, torch.tensor([[0.0, 1.0, 0.0] if chain.monotonic else [1.0, 0.0, 0.0]]))
+    attention = chain(before, log_weights(weights, mask)).exp()
+    torch.testing.assert_close(attention, torch.tensor([[0.0, 1.0, 0.0] if chain.monotonic else [1.0, 0.0, 0.0]]))
 
 
 @pytest.mark.spec("B11")
@@ -199,7 +199,7 @@ def test_padding_changes_neither_the_likelihood_nor_its_gradient(name: str) -> N
         model.zero_grad()
         total = Marginal(context())(model, batch).total
         total.backward()
-        gradients = [each.grad for each in model.parameters() if each.grad is not None]
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         return [total.detach(), *map(torch.clone, gradients)]
 
     alone = [found(pairs([[4, 5]], [[5, 4]])), found(pairs([[7]], [[6]]))]
@@ -263,17 +263,17 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
     ],
 )
 def test_what_cannot_be_trained_is_said_before_training(objective: Spec, options: dict[str, Any], words: str) -> None:
-    (found,) = complaints(objective, **options)
-    assert found.startswith("training.objective: ")
-    assert words in found
+    (message,) = complaints(objective, **options)
+    assert message.startswith("training.objective: ")
+    assert words in message
 
 
 def test_weights_that_are_no_distribution_are_refused() -> None:
     model = settings(**FREE)
     attention = model.attention.model_copy(update={"window": Spec("predictive")})
     config = whole(model.model_copy(update={"attention": attention}))
-    (found,) = Marginal.problems(replaced(config, ("training", "objective"), Spec("marginal")))
-    assert "do not add up to 1" in found
+    (problem,) = Marginal.problems(replaced(config, ("training", "objective"), Spec("marginal")))
+    assert "do not add up to 1" in problem
 
 
 @each_order
@@ -283,9 +283,9 @@ def test_what_fits_is_accepted(name: str) -> None:
 
 def test_no_jump_goes_back_where_none_is_seen() -> None:
     for option in ({"monotonic": True}, {"jump": 3}):
-        (found,) = build.problems(whole(settings(normalizer={"kind": "hard", **option})))
-        assert str(found).startswith("model.attention.normalizer: ")
-        assert "order: 0 does not see" in str(found)
+        (problem,) = build.problems(whole(settings(normalizer={"kind": "hard", **option})))
+        assert str(problem).startswith("model.attention.normalizer: ")
+        assert "order: 0 does not see" in str(problem)
 
 
 class Told(Normalizer):
@@ -319,9 +319,12 @@ def every_draw(model: Seq2Seq) -> Iterator[Tensor]:
 
 
 def gradients(model: Seq2Seq) -> list[Tensor]:
-    found = [(torch.zeros_like(each) if each.grad is None else each.grad.clone()) for each in model.parameters()]
+    tensors = [
+        (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.clone())
+        for parameter in model.parameters()
+    ]
     model.zero_grad()
-    return found
+    return tensors
 
 
 @pytest.mark.spec("B11")
@@ -332,10 +335,10 @@ def test_the_gradient_of_draws_is_on_average_that_of_the_expected_loss(
 ) -> None:
     model, its = build_model(**options), Reinforce(context(), reward=reward, entropy=0.0).double()  # type: ignore[arg-type]
     its.mean.fill_(mean)
-    estimate = [torch.zeros_like(each) for each in model.parameters()]
+    estimate = [torch.zeros_like(parameter) for parameter in model.parameters()]
     for chance in every_draw(model):
         its(model, ONE).total.backward()
-        estimate = [total + chance * each for total, each in zip(estimate, gradients(model), strict=True)]
+        estimate = [total + chance * gradient for total, gradient in zip(estimate, gradients(model), strict=True)]
     for _ in every_draw(model):
         unrolled = model(ONE)
         assert unrolled.drawn is not None
@@ -348,15 +351,15 @@ def test_the_gradient_of_draws_is_on_average_that_of_the_expected_loss(
 @pytest.mark.spec("B11")
 def test_entropy_is_what_is_asked_for() -> None:
     model, alone = build_model(**FREE), pairs([[4, 5]], [[5, 4]])
-    found = []
+    losses = []
     for entropy in (0.0, 0.5):
         torch.manual_seed(0)
         Reinforce(context(), entropy=entropy).double()(model, alone).total.backward()
-        found.append(gradients(model))
+        losses.append(gradients(model))
     weights = model(alone).weights
     spread = -torch.xlogy(weights, weights).sum(-1).sum()
     (-0.5 * spread).backward()
-    for without, both, expected in zip(*found, gradients(model), strict=True):
+    for without, both, expected in zip(*losses, gradients(model), strict=True):
         torch.testing.assert_close(both - without, expected, rtol=0, atol=1e-10)
 
 
@@ -400,6 +403,6 @@ def test_a_killed_training_goes_on_with_the_same_baseline(
         patch.setattr(Reinforce, "after_step", killed)
         with pytest.raises(Killed):
             train("killed")
-    found = train("killed")
-    assert any(name.endswith("objective.mean") for name in found)
-    assert found == straight
+    run_folder = train("killed")
+    assert any(name.endswith("objective.mean") for name in run_folder)
+    assert run_folder == straight

@@ -29,11 +29,11 @@ def objective(**options: Any) -> MinimumRisk:
     return MinimumRisk(context(metrics=METRICS), **{"metric": "chrf", "samples": 8, **options})
 
 
-def log_prob(model: Seq2Seq, batch: Batch, row: int, said: tuple[int, ...]) -> float:
+def log_prob(model: Seq2Seq, batch: Batch, row: int, translation: tuple[int, ...]) -> float:
     source = batch.sources[0]
     assert isinstance(source, Sequence)
     words = source.ids[row][source.mask[row]].tolist()[:-1]
-    scored = model.score(Batch((sentences(words),), sentences(list(said)), batch.rows[:1]))
+    scored = model.score(Batch((sentences(words),), sentences(list(translation)), batch.rows[:1]))
     return float(scored.log_probs.detach().sum())
 
 
@@ -44,15 +44,18 @@ def test_the_loss_is_the_expected_error_of_different_candidates(metric: str, ref
     risk = objective(metric=metric, alpha=0.3, reference=reference)
     torch.manual_seed(3)
     with torch.no_grad():
-        every = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
+        candidates = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
         torch.manual_seed(3)
         loss = risk(MODEL, BATCH)
     total, words = 0.0, risk.target.vocabulary
-    for row, (said, right) in enumerate(zip(every, RIGHT, strict=True)):
-        assert len(set(said)) == len(said) > 1
-        assert (right == said[0]) or not reference
-        weights = [exp(0.3 * log_prob(MODEL, BATCH, row, each)) for each in said]
-        texts, gold = [" ".join(words.symbols(each)) for each in said], " ".join(words.symbols(right))
+    for row, (translations, right) in enumerate(zip(candidates, RIGHT, strict=True)):
+        assert len(set(translations)) == len(translations) > 1
+        assert (right == translations[0]) or not reference
+        weights = [exp(0.3 * log_prob(MODEL, BATCH, row, translation)) for translation in translations]
+        texts, gold = (
+            [" ".join(words.symbols(translation)) for translation in translations],
+            " ".join(words.symbols(right)),
+        )
         scores = [METRICS[metric].sentence(text, [gold]).value / 100 for text in texts]
         errors = [1 - score if metric == "chrf" else score for score in scores]
         total += sum(weight * error for weight, error in zip(weights, errors, strict=True)) / sum(weights)
@@ -65,8 +68,8 @@ def test_the_loss_is_the_expected_error_of_different_candidates(metric: str, ref
 def test_what_is_drawn_several_times_counts_once(monkeypatch: pytest.MonkeyPatch, reference: bool) -> None:
     risk, other = objective(reference=reference), (7, 7, 8)
     monkeypatch.setattr(minimum_risk, "_draw", lambda *_: [[other, right, other] for right in RIGHT])
-    every = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
-    assert every == [[right, other] if reference else [other, right] for right in RIGHT]
+    candidates = risk._candidates(MODEL, MODEL.begin(BATCH.sources), RIGHT)
+    assert candidates == [[right, other] if reference else [other, right] for right in RIGHT]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -80,38 +83,38 @@ def test_an_unknown_word_is_never_right(metric: str) -> None:
 @pytest.mark.spec("G2")
 def test_the_gradient_is_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
     risk, model = objective(alpha=0.5), build_model(seed=2)
-    every = [[(4, 5), (6,), (7, 7, 8)] for _ in RIGHT]
-    monkeypatch.setattr(risk, "_candidates", lambda *_: every)
+    candidates = [[(4, 5), (6,), (7, 7, 8)] for _ in RIGHT]
+    monkeypatch.setattr(risk, "_candidates", lambda *_: candidates)
     risk(model, BATCH).total.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         place = int(parameter.grad.abs().argmax())
         derivative, values = float(parameter.grad.flatten()[place]), parameter.data.flatten()
-        kept, found = float(values[place]), []
+        kept, losses = float(values[place]), []
         for step in (1e-5, -1e-5):
             values[place] = kept + step
             with torch.no_grad():
-                found.append(float(risk(model, BATCH).total))
+                losses.append(float(risk(model, BATCH).total))
             values[place] = kept
-        assert (found[0] - found[1]) / 2e-5 == pytest.approx(derivative, abs=1e-7), name
+        assert (losses[0] - losses[1]) / 2e-5 == pytest.approx(derivative, abs=1e-7), name
 
 
 def chances(
-    model: Seq2Seq, state: State, least: float, longest: int, said: tuple[int, ...] = (), chance: float = 1.0
+    model: Seq2Seq, state: State, least: float, longest: int, prefix: tuple[int, ...] = (), chance: float = 1.0
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield the translations that are drawn with a probability of at least `least`, those that are cut among them, if
     neither padding nor the start is ever drawn.
     """
-    if len(said) == longest:
-        yield said, chance
+    if len(prefix) == longest:
+        yield prefix, chance
         return
-    step = model.predict(torch.tensor([said[-1] if said else model.start_id]), state)
+    step = model.predict(torch.tensor([prefix[-1] if prefix else model.start_id]), state)
     step.log_probs[0, [PAD, BOS]] = -inf
-    for symbol, each in enumerate((chance * step.log_probs[0].softmax(0)).tolist()):
-        if each >= least and symbol == EOS:
-            yield said, each
-        elif each >= least:
-            yield from chances(model, step.state, least, longest, (*said, symbol), each)
+    for symbol, prob in enumerate((chance * step.log_probs[0].softmax(0)).tolist()):
+        if prob >= least and symbol == EOS:
+            yield prefix, prob
+        elif prob >= least:
+            yield from chances(model, step.state, least, longest, (*prefix, symbol), prob)
 
 
 @pytest.mark.spec("G2")
@@ -123,13 +126,13 @@ def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
         state = model.begin(batch.sources)
         ((*drawn,),) = _draw(model, state, 1, samples, longest)
         expected = dict(chances(model, state, 50 / samples, longest))
-    shares = {said: times / samples for said, times in Counter(drawn).items()}
-    every = [(shares.get(said, 0.0), chance) for said, chance in expected.items()]
-    every.append((1 - sum(share for share, _ in every), 1 - sum(chance for _, chance in every)))
-    assert len(every) >= 10
-    for share, chance in every:
+    shares = {translation: times / samples for translation, times in Counter(drawn).items()}
+    frequencies = [(shares.get(translation, 0.0), chance) for translation, chance in expected.items()]
+    frequencies.append((1 - sum(share for share, _ in frequencies), 1 - sum(chance for _, chance in frequencies)))
+    assert len(frequencies) >= 10
+    for share, chance in frequencies:
         assert share == pytest.approx(chance, rel=0, abs=4 * sqrt(chance * (1 - chance) / samples))
-    assert all(len(said) <= longest and not {EOS, PAD, BOS} & {*said} for said in drawn)
+    assert all(len(translation) <= longest and not {EOS, PAD, BOS} & {*translation} for translation in drawn)
 
 
 @pytest.mark.parametrize(

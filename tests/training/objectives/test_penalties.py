@@ -155,7 +155,7 @@ def test_a_batch_is_the_sum_of_its_pairs(kind: str) -> None:
         )
         for row in range(3)
     ]
-    assert penalty(weights, memory, ALIGNED).item() == pytest.approx(sum(each.item() for each in alone), abs=1e-9)
+    assert penalty(weights, memory, ALIGNED).item() == pytest.approx(sum(loss.item() for loss in alone), abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", PENALTIES)
@@ -168,7 +168,7 @@ def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None
         TeacherForcing(context())(model, ALIGNED),
         TeacherForcing(context(penalties={"one": penalty, "other": other}))(model, ALIGNED),
     )
-    expected = [plain.total, *(each(unrolled.weights, memories[0], ALIGNED) for each in (penalty, other))]
+    expected = [plain.total, *(term(unrolled.weights, memories[0], ALIGNED) for term in (penalty, other))]
     torch.testing.assert_close(torch.stack(penalised.parts), torch.stack(expected), rtol=0, atol=1e-9)
     torch.testing.assert_close(penalised.total, torch.stack(expected).sum(), rtol=0, atol=1e-9)
     alone = TeacherForcing(context(penalties={"one": penalty}))
@@ -243,7 +243,7 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
 
 
 @torch.no_grad()
-def told(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
+def report_steps(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
     """The mean fertility that encoder states tell of each word."""
     (memory,) = model.encode(batch.sources)
     mean = functional.softplus(penalty.moments(memory.states))[..., 0]
@@ -257,9 +257,9 @@ def test_fertility_learns_how_many_words_a_word_takes() -> None:
     torch.manual_seed(2)
     penalty, check_learnable = Fertility(24), Fertility(24)
     model, batch = learn(penalty)
-    one, two, three = told(penalty, model, batch)
+    one, two, three = report_steps(penalty, model, batch)
     assert one + 0.3 < two < three - 0.3
-    one, two, three = told(check_learnable, model, batch)
+    one, two, three = report_steps(check_learnable, model, batch)
     assert not one + 0.3 < two < three - 0.3
 
 

@@ -22,13 +22,13 @@ MODELS = {
 
 def greedily(model: Seq2Seq, batch: Batch) -> torch.Tensor:
     """What the decoder reads of its own predictions alone, through the step that search uses."""
-    state, symbols, said = model.begin(batch.sources), torch.full_like(batch.target.ids[:, 0], model.start_id), []
+    state, symbols, steps = model.begin(batch.sources), torch.full_like(batch.target.ids[:, 0], model.start_id), []
     for _ in range(batch.target.ids.size(1)):
         prediction = model.predict(symbols, state)
         prediction.log_probs[:, [PAD, BOS]] = float("-inf")
         symbols, state = prediction.log_probs.argmax(1), prediction.state
-        said.append(symbols)
-    return torch.stack(said, 1)
+        steps.append(symbols)
+    return torch.stack(steps, 1)
 
 
 @pytest.mark.spec("G2")
@@ -90,11 +90,11 @@ def test_predictions_are_drawn_after_what_was_read_before() -> None:
         for symbol in range(len(probable)):
             share = 0.5 * float(probable[symbol]) + 0.5 * (symbol == 6)
             assert counts[symbol] / 4000 == pytest.approx(share, abs=0.03)
-        said = int(probable.argmax())
-        second = model.predict(torch.tensor([said]), first.state).log_probs[0].softmax(0)
+        drawn_symbol = int(probable.argmax())
+        second = model.predict(torch.tensor([drawn_symbol]), first.state).log_probs[0].softmax(0)
         second[[PAD, BOS]] = 0
         second /= second.sum()
-        after = read[read[:, 0] == said][:, 1].tolist()
+        after = read[read[:, 0] == drawn_symbol][:, 1].tolist()
         for symbol in range(len(second)):
             share = 0.5 * float(second[symbol]) + 0.5 * (symbol == 7)
             assert after.count(symbol) / len(after) == pytest.approx(share, abs=0.05)
@@ -105,11 +105,11 @@ def test_no_gradient_passes_through_what_was_read() -> None:
     model = MODELS["after"]
     objective = ScheduledSampling(context(), decay="linear", k=1.0, predictions="best")
     objective.after_step(True)
-    found = objective(model, BATCH).total
+    loss = objective(model, BATCH).total
     read = greedily(model, BATCH)
     expected = force(model, BATCH, lambda *_: read).loss.total
     for one, two in zip(
-        *(torch.autograd.grad(each, list(model.parameters())) for each in (found, expected)), strict=True
+        *(torch.autograd.grad(total, list(model.parameters())) for total in (loss, expected)), strict=True
     ):
         torch.testing.assert_close(one, two, rtol=0, atol=1e-9)
 

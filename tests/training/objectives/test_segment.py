@@ -52,10 +52,10 @@ def test_the_forward_algorithm_is_the_sum_over_all_monotone_paths() -> None:
     for row, (steps, places) in enumerate(lengths):
         real[row, :steps], mask[row, :places] = True, True
     outside = ~(real.unsqueeze(2) & mask.unsqueeze(1))
-    found = log_likelihood(energies.masked_fill(outside, 1e6), words.masked_fill(outside, 0.0), mask, real)
+    log_likelihoods = log_likelihood(energies.masked_fill(outside, 1e6), words.masked_fill(outside, 0.0), mask, real)
     for row, (steps, places) in enumerate(lengths):
         expected = enumerated(energies[row, :steps, :places], words[row, :steps, :places])
-        assert float(found[row]) == pytest.approx(expected, abs=1e-9)
+        assert float(log_likelihoods[row]) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.spec("B12")
@@ -73,8 +73,8 @@ def test_its_gradient_is_that_of_finite_differences() -> None:
 def test_the_probabilities_of_all_ways_to_write_add_up_to_one() -> None:
     """With words that are certain wherever they are written."""
     mask, real = torch.ones(2, 5).bool(), torch.ones(2, 4).bool()
-    found = log_likelihood(3 * noise(2, 4, 5), torch.zeros(2, 4, 5).double(), mask, real)
-    assert found.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
+    log_likelihoods = log_likelihood(3 * noise(2, 4, 5), torch.zeros(2, 4, 5).double(), mask, real)
+    assert log_likelihoods.tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
 @pytest.mark.spec("B12")
@@ -178,8 +178,8 @@ def test_the_table_names_it() -> None:
 
 def online(model: Seq2Seq, source: list[int]) -> tuple[list[int], list[int]]:
     """Symbols, and how many of the source had been read when each was decided."""
-    found = list(stream(Adaptive(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"))))
-    return [each.symbol for each in found], [each.read for each in found]
+    steps = list(stream(Adaptive(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"))))
+    return [step.symbol for step in steps], [step.read for step in steps]
 
 
 @pytest.mark.spec("B12")
