@@ -179,7 +179,7 @@ def _with_others(scores: Sequence[Scores], further: Sequence[tuple[int, Score]])
             beside[card][baseline, score.value] = None
         else:
             alone.setdefault(score.name, []).append((run, score))
-    return [card_scores._replace(others=list(beside[card_scores.title])) for card_scores in scores], list(
+    return [card_scores._replace(baselines=list(beside[card_scores.title])) for card_scores in scores], list(
         map(_alone, alone.items())
     )
 

@@ -238,7 +238,7 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
 
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
     report = reporting.contents([Translated(run, *development(run))] * 2)
-    baselines, *_ = [[name for name, _ in score.others] for score in report.scores]
+    baselines, *_ = [[name for name, _ in score.baselines] for score in report.scores]
     assert baselines == ["copying en", "nearest neighbour"]
     assert [(scores.title, scores.higher_is_better, len(scores.runs)) for scores in report.further] == [
         ("Perplexity", False, 2),
@@ -258,7 +258,7 @@ def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run)
         for value, metric in metrics.items()
     ]
     report = reporting.contents([translated._replace(run=every, more=others)])
-    assert [score.others for score in report.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
+    assert [score.baselines for score in report.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
 
 
 @pytest.mark.spec("H13")
