@@ -40,8 +40,8 @@ def rows(options: Mapping[str, Sequence[Any]]) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in covering(options)]
 
 
-def texts(found: list[Hypothesis]) -> list[Prefix]:
-    return [hypothesis.symbols for hypothesis in found]
+def texts(hypotheses: list[Hypothesis]) -> list[Prefix]:
+    return [hypothesis.symbols for hypothesis in hypotheses]
 
 
 @pytest.mark.spec("F4")
@@ -55,16 +55,18 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_translations(
     """And the nine next best, in order, with their scores, for every normalisation."""
     model = build_model(symbols=SYMBOLS, spread=1.0, **MODELS[number])
     search = Beam(size=EVERYTHING, normalisation=normalisation, alpha=alpha, **SHORT)
-    found = search(model, (sentences(*SOURCES),), n_best=10)
+    results = search(model, (sentences(*SOURCES),), n_best=10)
     ranking = Ranking(normalisation, alpha)
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        every = all_translations(model, source, SYMBOLS, LONGEST)
-        assert len(every) == 121
-        ranks = {said: ranking.rank(log_prob, len(said) + 1) for said, log_prob in every.items()}
+    for source, hypotheses in zip(SOURCES, results, strict=True):
+        all_scored = all_translations(model, source, SYMBOLS, LONGEST)
+        assert len(all_scored) == 121
+        ranks = {prefix: ranking.rank(log_prob, len(prefix) + 1) for prefix, log_prob in all_scored.items()}
         best = sorted(ranks, key=ranks.__getitem__, reverse=True)[:10]
         assert texts(hypotheses) == best
-        assert [each.score for each in hypotheses] == pytest.approx([ranks[said] for said in best])
-        assert [each.log_prob for each in hypotheses] == pytest.approx([every[said] for said in best])
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([ranks[prefix] for prefix in best])
+        assert [hypothesis.log_prob for hypothesis in hypotheses] == pytest.approx(
+            [all_scored[prefix] for prefix in best]
+        )
 
 
 @pytest.mark.spec("B16")
@@ -76,23 +78,27 @@ def test_a_beam_that_holds_everything_finds_the_best_under_the_coverage_penalty(
     """Rank by plain loops over the attention of forced decoding; the order is not that of the probabilities."""
     model = build_model(symbols=SYMBOLS, spread=1.0, **options)
     search = Beam(size=EVERYTHING, normalisation="gnmt", alpha=0.6, coverage_penalty=beta, **SHORT)
-    found = search(model, (sentences(*SOURCES),), n_best=10)
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        said = list(all_translations(model, source, SYMBOLS, LONGEST))
-        scores, _, (weights,), _ = model.score(pairs([source] * len(said), [list(each) for each in said]))
+    results = search(model, (sentences(*SOURCES),), n_best=10)
+    for source, hypotheses in zip(SOURCES, results, strict=True):
+        prefix = list(all_translations(model, source, SYMBOLS, LONGEST))
+        scores, _, (weights,), _ = model.score(
+            pairs([source] * len(prefix), [list(hypothesis) for hypothesis in prefix])
+        )
         ranks = {}
         scores, weights = scores.detach(), weights.detach()
-        for row, each in enumerate(said):
-            steps = range(len(each) + 1)
+        for row, hypothesis in enumerate(prefix):
+            steps = range(len(hypothesis) + 1)
             attended = [sum(float(weights[row, t, j]) for t in steps) for j in range(len(source) + 1)]
-            covered = sum(math.log(min(each, 1.0)) for each in attended)
+            covered = sum(math.log(min(hypothesis, 1.0)) for hypothesis in attended)
             log_prob = sum(float(scores[row, t]) for t in steps)
-            ranks[each] = log_prob / ((5 + len(steps)) / 6) ** 0.6 + beta * covered
+            ranks[hypothesis] = log_prob / ((5 + len(steps)) / 6) ** 0.6 + beta * covered
         best = sorted(ranks, key=ranks.__getitem__, reverse=True)[:10]
         assert texts(hypotheses) == best
-        assert [each.score for each in hypotheses] == pytest.approx([ranks[each] for each in best])
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(
+            [ranks[hypothesis] for hypothesis in best]
+        )
     plain = Beam(size=EVERYTHING, normalisation="gnmt", alpha=0.6, **SHORT)(model, (sentences(*SOURCES),), n_best=10)
-    assert [texts(each) for each in plain] != [texts(each) for each in found]
+    assert [texts(hypothesis) for hypothesis in plain] != [texts(hypothesis) for hypothesis in results]
 
 
 @pytest.mark.spec("B16")
@@ -102,9 +108,11 @@ def test_under_the_penalty_every_score_is_that_of_its_own_attention(size: int) -
     model = build_model(spread=1.0, **MODELS[0])
     search = Beam(size=size, coverage_penalty=0.5, length_margin=3)
     for hypotheses in search(model, (sentences(*SOURCES, width=7),), n_best=size):
-        for each in hypotheses:
-            covered = sum(math.log(min(sums, 1.0)) for sums in each.attention[0].sum(0).tolist())
-            assert each.score == pytest.approx(each.log_prob / len(each.log_probs) + 0.5 * covered, abs=1e-5)
+        for hypothesis in hypotheses:
+            covered = sum(math.log(min(sums, 1.0)) for sums in hypothesis.attention[0].sum(0).tolist())
+            assert hypothesis.score == pytest.approx(
+                hypothesis.log_prob / len(hypothesis.log_probs) + 0.5 * covered, abs=1e-5
+            )
 
 
 @pytest.mark.spec("B16")
@@ -112,17 +120,17 @@ def test_the_coverage_of_two_sources_is_that_of_all_their_positions() -> None:
     """Nothing at all looks at the first of two and of four positions; A and the end at two of each."""
     model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {EOS: 0.6, A: 0.4})
     sources = sentences([A]), sentences([A, A, A])
-    (found,) = Beam(size=2, normalisation="none", coverage_penalty=0.1)(model, sources, n_best=2)
+    (hypotheses,) = Beam(size=2, normalisation="none", coverage_penalty=0.1)(model, sources, n_best=2)
     floor = math.log(LEAST)
-    assert texts(found) == [(A,), ()]
+    assert texts(hypotheses) == [(A,), ()]
     expected = [math.log(0.4) + 0.1 * 2 * floor, math.log(0.6) + 0.1 * 4 * floor]
-    assert [each.score for each in found] == pytest.approx(expected)
+    assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(expected)
 
 
 def test_all_translations_are_found_when_all_are_asked_for() -> None:
     model = build_model(symbols=SYMBOLS, seed=1)
-    (found,) = Beam(size=121, **SHORT)(model, (sentences([4, 5]),), n_best=121)
-    assert sorted(texts(found)) == sorted(all_translations(model, [4, 5], SYMBOLS, LONGEST))
+    (hypotheses,) = Beam(size=121, **SHORT)(model, (sentences([4, 5]),), n_best=121)
+    assert sorted(texts(hypotheses)) == sorted(all_translations(model, [4, 5], SYMBOLS, LONGEST))
 
 
 @pytest.mark.spec("F4")
@@ -161,16 +169,16 @@ def test_every_hypothesis_has_its_log_probabilities_and_its_attention(
     for words, hypotheses in zip(SOURCES, search(model, (sentences(*SOURCES),), n_best), strict=True):
         assert len(hypotheses) == n_best
         assert len(set(texts(hypotheses))) == len(hypotheses)
-        ranks = [each.score for each in hypotheses]
+        ranks = [hypothesis.score for hypothesis in hypotheses]
         assert ranks == sorted(ranks, reverse=True)
         scores, _, (weights,), _ = model.score(
-            pairs([words] * len(hypotheses), [list(each.symbols) for each in hypotheses])
+            pairs([words] * len(hypotheses), [list(hypothesis.symbols) for hypothesis in hypotheses])
         )
-        for row, each in enumerate(hypotheses):
-            steps = len(each.symbols) + 1
-            assert each.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-5)
-            assert each.score == pytest.approx(each.log_prob / steps, abs=1e-5)
-            (attention,) = each.attention
+        for row, hypothesis in enumerate(hypotheses):
+            steps = len(hypothesis.symbols) + 1
+            assert hypothesis.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-5)
+            assert hypothesis.score == pytest.approx(hypothesis.log_prob / steps, abs=1e-5)
+            (attention,) = hypothesis.attention
             assert attention.shape == (steps, len(words) + 1)
             assert attention == pytest.approx(weights[row, :steps].detach().numpy(), abs=1e-5)
             total = 0.0 if options.get("score") == "none" else 1.0
@@ -181,9 +189,9 @@ def test_padding_and_start_symbol_are_never_said() -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {PAD: 0.4, BOS: 0.3, A: 0.2, EOS: 0.1}
 
-    (found,) = Beam(size=4, length_ratio=1.0, length_margin=1)(Written(chances), (sentences([A]),), n_best=4)
-    assert len(found) > 1
-    assert {symbol for said in texts(found) for symbol in said} == {A}
+    (hypotheses,) = Beam(size=4, length_ratio=1.0, length_margin=1)(Written(chances), (sentences([A]),), n_best=4)
+    assert len(hypotheses) > 1
+    assert {symbol for prefix in texts(hypotheses) for symbol in prefix} == {A}
 
 
 def garden_path(word: int, prefix: Prefix) -> Chances:
@@ -202,11 +210,11 @@ def test_a_beam_of_two_leaves_the_garden_path() -> None:
     source = (sentences([A]),)
     ((greedy,),) = Greedy()(Written(garden_path), source)
     assert greedy.symbols in ((A, A), (A, B))
-    (found,) = Beam(size=2, normalisation="none")(Written(garden_path), source, n_best=2)
-    assert found[0].symbols == (B, C)
-    assert found[0].score == pytest.approx(math.log(0.36))
-    assert found[0].log_probs == pytest.approx([math.log(0.4), math.log(0.9), 0.0])
-    assert found[1].score == pytest.approx(math.log(0.3))
+    (hypotheses,) = Beam(size=2, normalisation="none")(Written(garden_path), source, n_best=2)
+    assert hypotheses[0].symbols == (B, C)
+    assert hypotheses[0].score == pytest.approx(math.log(0.36))
+    assert hypotheses[0].log_probs == pytest.approx([math.log(0.4), math.log(0.9), 0.0])
+    assert hypotheses[1].score == pytest.approx(math.log(0.3))
 
 
 def long_or_short(word: int, prefix: Prefix) -> Chances:
@@ -225,9 +233,9 @@ def test_normalisation_decides_between_long_and_short() -> None:
         ("length", (A,) * 4, 4 * math.log(0.7) / 5),
         ("gnmt", (A,) * 4, 4 * math.log(0.7) / (10 / 6)),
     ]
-    for normalisation, said, rank in wanted:
+    for normalisation, prefix, rank in wanted:
         ((best,),) = Beam(size=2, normalisation=normalisation, alpha=1.0)(Written(long_or_short), source)
-        assert best.symbols == said
+        assert best.symbols == prefix
         assert best.score == pytest.approx(rank)
 
 
@@ -241,9 +249,9 @@ def test_nothing_at_all_can_be_said() -> None:
 
 def test_a_translation_without_end_is_made_to_end_at_the_limit() -> None:
     model = Written(lambda word, prefix: {A: 0.999, EOS: 0.001})
-    found = Beam(size=2, length_ratio=1.0, length_margin=1)(model, (sentences([A], [A, A]),))
-    assert [texts(each) for each in found] == [[(A,) * 3], [(A,) * 4]]
-    assert found[0][0].log_prob == pytest.approx(3 * math.log(0.999) + math.log(0.001))
+    results = Beam(size=2, length_ratio=1.0, length_margin=1)(model, (sentences([A], [A, A]),))
+    assert [texts(hypothesis) for hypothesis in results] == [[(A,) * 3], [(A,) * 4]]
+    assert results[0][0].log_prob == pytest.approx(3 * math.log(0.999) + math.log(0.001))
 
 
 def test_a_limit_of_nothing_gives_the_empty_translation() -> None:
@@ -255,9 +263,9 @@ def test_a_limit_of_nothing_gives_the_empty_translation() -> None:
 
 def test_a_beam_may_be_wider_than_what_can_be_said() -> None:
     model = Written(lambda word, prefix: {A: 0.6, EOS: 0.4} if len(prefix) < 2 else {EOS: 1.0})
-    (found,) = Beam(size=50, normalisation="none")(model, (sentences([A]),), n_best=9)
-    assert texts(found) == [(), (A, A), (A,)]
-    assert [each.score for each in found] == pytest.approx([math.log(p) for p in (0.4, 0.36, 0.24)])
+    (hypotheses,) = Beam(size=50, normalisation="none")(model, (sentences([A]),), n_best=9)
+    assert texts(hypotheses) == [(), (A, A), (A,)]
+    assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([math.log(p) for p in (0.4, 0.36, 0.24)])
 
 
 def test_only_what_is_within_the_beam_may_end() -> None:
@@ -283,9 +291,9 @@ def test_an_end_behind_the_beam_is_not_taken_though_the_beam_has_room() -> None:
             return {EOS: 0.2, C: 0.8}
         return {(): {A: 0.6, B: 0.4}, (B,): {EOS: 0.6, A: 0.4}}.get(prefix, {EOS: 1.0})
 
-    (found,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
-    assert [each.score for each in found] == pytest.approx([math.log(0.3), math.log(0.27 * 0.8)])
-    assert texts(found) == [(A,), (A, C, C)]
+    (hypotheses,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
+    assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([math.log(0.3), math.log(0.27 * 0.8)])
+    assert texts(hypotheses) == [(A,), (A, C, C)]
     (three,) = Beam(size=3, normalisation="none")(Written(chances), (sentences([A]),), n_best=3)
     assert texts(three) == [(A,), (B,), (A, C, C)]
 
@@ -314,23 +322,23 @@ def drawn(seed: int, prefix: Prefix) -> Chances:
 
 
 def plain_beam(seed: int, size: int, longest: int, ranking: Ranking) -> list[tuple[float, Prefix]]:
-    """Beam search as it is told in a sentence, to the limit; all that ended, the best first."""
+    """Beam search in its plainest form, to the limit; all that ended, the best first."""
     beam: list[tuple[float, Prefix]] = [(0.0, ())]
     finished = []
     for length in range(longest + 1):
         continued = sorted(
             (
-                (total + math.log(chance), said, symbol)
-                for total, said in beam
-                for symbol, chance in drawn(seed, said).items()
+                (total + math.log(chance), prefix, symbol)
+                for total, prefix in beam
+                for symbol, chance in drawn(seed, prefix).items()
                 if length < longest or symbol == EOS
             ),
             reverse=True,
         )
         finished += [
-            (ranking.rank(total, length + 1), said) for total, said, symbol in continued[:size] if symbol == EOS
+            (ranking.rank(total, length + 1), prefix) for total, prefix, symbol in continued[:size] if symbol == EOS
         ]
-        beam = [(total, (*said, symbol)) for total, said, symbol in continued if symbol != EOS][:size]
+        beam = [(total, (*prefix, symbol)) for total, prefix, symbol in continued if symbol != EOS][:size]
     return sorted(finished, reverse=True)
 
 
@@ -345,16 +353,16 @@ def test_a_beam_of_any_width_is_the_plain_one(normalisation: NormalisationKind, 
         def of_prefix(word: int, prefix: tuple[int, ...], seed: int = seed) -> Mapping[int, float]:
             return drawn(seed, prefix)
 
-        (found,) = search(Written(of_prefix), (sentences([A]),), n_best=size)
+        (hypotheses,) = search(Written(of_prefix), (sentences([A]),), n_best=size)
         wanted = plain_beam(seed, size, LONGEST, Ranking(normalisation, 1.0))[:size]
-        assert texts(found) == [said for _, said in wanted]
-        assert [each.score for each in found] == pytest.approx([rank for rank, _ in wanted])
+        assert texts(hypotheses) == [prefix for _, prefix in wanted]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([rank for rank, _ in wanted])
 
 
 def test_what_the_model_rules_out_is_not_found() -> None:
     model = Written(lambda word, prefix: {A: 1.0} if len(prefix) < 3 else {EOS: 1.0})
-    (found,) = Beam(size=5)(model, (sentences([A]),), n_best=5)
-    assert texts(found) == [(A,) * 3]
+    (hypotheses,) = Beam(size=5)(model, (sentences([A]),), n_best=5)
+    assert texts(hypotheses) == [(A,) * 3]
 
 
 @pytest.mark.parametrize("spare", [0, 1, 3, 50])
@@ -365,7 +373,7 @@ def test_spare_hypotheses_follow_and_change_nothing(spare: int) -> None:
     for few, more in zip(search(model, source, 2), search(model, source, 2, spare), strict=True):
         assert texts(more[:2]) == texts(few)
         assert len(few) <= len(more) <= 2 + spare
-        scores = [each.score for each in more]
+        scores = [hypothesis.score for hypothesis in more]
         assert scores == sorted(scores, reverse=True)
         assert len(set(texts(more))) == len(more)
     if spare == 50:
@@ -378,8 +386,8 @@ def test_what_ends_leaves_its_place_in_the_beam_to_another() -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {(): {EOS: 0.5, A: 0.3, B: 0.2}, (A,): {EOS: 0.5, A: 0.5}}.get(prefix, {EOS: 1.0})
 
-    (found,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
-    assert texts(found) == [(), (B,)]
+    (hypotheses,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
+    assert texts(hypotheses) == [(), (B,)]
 
 
 @pytest.mark.spec("F4")
@@ -396,12 +404,12 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
     words = [UNK, A, B, C]
     model = Written(lambda word, prefix: {EOS: 1.0} if len(prefix) == 2 else {EOS: 0.2, **dict.fromkeys(words, 0.2)})
     search = Beam(size=30, normalisation="none")
-    (found,) = search(model, (sentences([A]),), n_best=30)
-    assert len(found) == len(set(texts(found))) == 21
-    assert found[0].symbols == ()
-    assert [each.score for each in found] == pytest.approx([math.log(0.2)] + [math.log(0.04)] * 20)
+    (hypotheses,) = search(model, (sentences([A]),), n_best=30)
+    assert len(hypotheses) == len(set(texts(hypotheses))) == 21
+    assert hypotheses[0].symbols == ()
+    assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([math.log(0.2)] + [math.log(0.04)] * 20)
     (again,) = search(model, (sentences([A]),), n_best=30)
-    assert texts(again) == texts(found)
+    assert texts(again) == texts(hypotheses)
 
 
 @pytest.mark.spec("F4")
@@ -420,14 +428,14 @@ def test_stopping_early_loses_nothing(
         source = (sentences(*SOURCES),)
         with monkeypatch.context() as patch:
             count(patch, steps, "early")
-            found = search(model, source, n_best)
+            results = search(model, source, n_best)
         with monkeypatch.context() as patch:
             count(patch, steps, "late")
             patch.setattr(BestFinished, "done", lambda self, sentence, limit: False)
             expected = search(model, source, n_best)
-        for one, other in zip(found, expected, strict=True):
+        for one, other in zip(results, expected, strict=True):
             assert texts(one) == texts(other)
-            assert [each.score for each in one] == pytest.approx([each.score for each in other])
+            assert [hypothesis.score for hypothesis in one] == pytest.approx([hypothesis.score for hypothesis in other])
     assert steps["early"] < steps["late"]
 
 
@@ -450,5 +458,5 @@ def test_no_sentence_of_a_batch_waits_for_another() -> None:
             return {EOS: 0.99, B: 0.01}
         return {C: 0.98, A: 0.02} if len(prefix) < 6 else {EOS: 1.0}
 
-    found = Beam(size=3, normalisation="none")(Written(chances), (sentences([B], [A], [B], [A]),))
-    assert [texts(each)[0] for each in found] == [(C,) * 6, (), (C,) * 6, ()]
+    results = Beam(size=3, normalisation="none")(Written(chances), (sentences([B], [A], [B], [A]),))
+    assert [texts(hypothesis)[0] for hypothesis in results] == [(C,) * 6, (), (C,) * 6, ()]

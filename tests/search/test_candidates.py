@@ -46,8 +46,8 @@ def model(**options: Any) -> Seq2Seq:
 
 
 def expected(of: Lexicon, source: list[int], frequent: int, translations: int) -> set[int]:
-    said = {int(y) for x in [*source, 3] for y in of.translations[x, :translations]}
-    return {*range(len(SPECIALS)), *of.frequent[:frequent].tolist(), *said}
+    prefix = {int(y) for x in [*source, 3] for y in of.translations[x, :translations]}
+    return {*range(len(SPECIALS)), *of.frequent[:frequent].tolist(), *prefix}
 
 
 def narrowed_find(
@@ -65,11 +65,11 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
     of = lexicon()
     chosen = CandidateList([of], frequent, translations, CPU)
     symbols, disallowed_mask = among(chosen.allowed((sentences(*SOURCES, width=9),)))
-    each = [expected(of, words, frequent, translations) for words in SOURCES]
-    assert symbols.tolist() == sorted(set().union(*each))
+    sentence_candidates = [expected(of, words, frequent, translations) for words in SOURCES]
+    assert symbols.tolist() == sorted(set().union(*sentence_candidates))
     assert symbols[: len(SPECIALS)].tolist() == list(range(len(SPECIALS)))
     assert disallowed_mask is not None
-    for row, wanted in zip(disallowed_mask, each, strict=True):
+    for row, wanted in zip(disallowed_mask, sentence_candidates, strict=True):
         assert set(symbols[~row].tolist()) == wanted
 
 
@@ -80,16 +80,16 @@ def test_probabilities_are_those_of_all_symbols_shared_among_the_candidates(opti
     source = sentences(*SOURCES)
     narrowed = ShortlistPredictor(whole, CandidateList([of], 2, 1, CPU).allowed((source,)))
     state, plain = narrowed.begin((source,)), whole.begin((source,))
-    for said in ([2] * 5, [4, 5, 6, 7, 8], [9, 4, 4, 15, 3]):
-        found, full = narrowed.predict(torch.tensor(said), state), whole.predict(torch.tensor(said), plain)
-        state, plain = found.state, full.state
-        assert found.ids is not None
+    for prefix in ([2] * 5, [4, 5, 6, 7, 8], [9, 4, 4, 15, 3]):
+        prediction, full = narrowed.predict(torch.tensor(prefix), state), whole.predict(torch.tensor(prefix), plain)
+        state, plain = prediction.state, full.state
+        assert prediction.ids is not None
         for row, words in enumerate(SOURCES):
             allowed = sorted(expected(of, words, 2, 1))
             wanted = torch.full((SYMBOLS,), float("-inf"), dtype=torch.float64)
             wanted[allowed] = full.log_probs[row, allowed].log_softmax(-1)
-            torch.testing.assert_close(found.log_probs[row], wanted[found.symbols], rtol=0, atol=1e-9)
-        assert torch.equal(found.attention[0], full.attention[0])
+            torch.testing.assert_close(prediction.log_probs[row], wanted[prediction.symbols], rtol=0, atol=1e-9)
+        assert torch.equal(prediction.attention[0], full.attention[0])
 
 
 @searches
@@ -98,9 +98,9 @@ def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any]
     whole = model(**options)
     everything = CandidateList([lexicon()], SYMBOLS, 0, CPU)
     n_best = search.width
-    found = narrowed_find(search, whole, everything, *SOURCES, n_best=n_best)
-    for some, others in zip(found, search(whole, (sentences(*SOURCES),), n_best), strict=True):
-        for one, other in zip(some, others, strict=True):
+    results = narrowed_find(search, whole, everything, *SOURCES, n_best=n_best)
+    for few, other_results in zip(results, search(whole, (sentences(*SOURCES),), n_best), strict=True):
+        for one, other in zip(few, other_results, strict=True):
             assert one.symbols == other.symbols
             assert (one.score, *one.log_probs) == pytest.approx((other.score, *other.log_probs), abs=1e-12)
             assert np.array_equal(one.attention[0], other.attention[0])
@@ -110,18 +110,20 @@ def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any]
 @searches
 @models
 def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], search: Search) -> None:
-    """Though others have other candidates; and what is said is among one's own."""
+    """Though others have other candidates; and the words of a translation are among one's own."""
     whole, of = model(**options), lexicon()
     chosen = CandidateList([of], 1, 2, CPU)
     together = narrowed_find(search, whole, chosen, *SOURCES, width=8, n_best=search.width)
     for words, hypotheses in zip(SOURCES, together, strict=True):
         (alone,) = narrowed_find(search, whole, chosen, words, n_best=search.width)
-        assert [each.symbols for each in alone] == [each.symbols for each in hypotheses]
-        assert [each.score for each in alone] == pytest.approx([each.score for each in hypotheses])
-        ranks = [each.score for each in hypotheses]
+        assert [hypothesis.symbols for hypothesis in alone] == [hypothesis.symbols for hypothesis in hypotheses]
+        assert [hypothesis.score for hypothesis in alone] == pytest.approx(
+            [hypothesis.score for hypothesis in hypotheses]
+        )
+        ranks = [hypothesis.score for hypothesis in hypotheses]
         assert ranks == sorted(ranks, reverse=True)
-        for each in hypotheses:
-            assert set(each.symbols) <= expected(of, words, 1, 2)
+        for hypothesis in hypotheses:
+            assert set(hypothesis.symbols) <= expected(of, words, 1, 2)
 
 
 @pytest.mark.spec("C8", "D9")
@@ -133,18 +135,18 @@ def test_the_models_of_an_ensemble_predict_what_any_of_their_lexicons_has() -> N
     chosen = CandidateList(of, 2, 1, CPU)
     together = shortlisted(Ensemble(members, [1, 1]), chosen.allowed(sources, prefix))
     symbols = torch.full((5,), together.start_id)
-    found = together.predict(symbols, together.begin(sources))
+    prediction = together.predict(symbols, together.begin(sources))
     for row, words in enumerate(zip(SOURCES, SOURCES[::-1], strict=True)):
         allowed = sorted(
-            set(prefix[row].tolist()).union(*(expected(*each, 2, 1) for each in zip(of, words, strict=True)))
+            set(prefix[row].tolist()).union(*(expected(*member, 2, 1) for member in zip(of, words, strict=True)))
         )
         shared = [
-            each.predict(symbols, each.begin((source,))).log_probs[row, allowed].softmax(-1)
-            for each, source in zip(members, sources, strict=True)
+            member.predict(symbols, member.begin((source,))).log_probs[row, allowed].softmax(-1)
+            for member, source in zip(members, sources, strict=True)
         ]
         wanted = torch.zeros(SYMBOLS, dtype=torch.float64)
         wanted[allowed] = torch.stack(shared).mean(0)
-        torch.testing.assert_close(found.over(torch.arange(SYMBOLS))[row].exp(), wanted, rtol=0, atol=1e-9)
+        torch.testing.assert_close(prediction.over(torch.arange(SYMBOLS))[row].exp(), wanted, rtol=0, atol=1e-9)
 
 
 @models
@@ -152,14 +154,14 @@ def test_greedy_takes_the_best_candidate(options: dict[str, Any]) -> None:
     whole, of, words = model(**options), lexicon(), [4, 5, 6]
     ((best,),) = narrowed_find(Greedy(length_ratio=1.0), whole, CandidateList([of], 1, 1, CPU), words)
     allowed = sorted(expected(of, words, 1, 1) - {1, 2})
-    state, symbol, said = whole.begin((sentences(words),)), whole.start_id, []
+    state, symbol, prefix = whole.begin((sentences(words),)), whole.start_id, []
     for position in range(15):
         prediction = whole.predict(torch.tensor([symbol]), state)
         state, symbol = prediction.state, max(allowed, key=prediction.log_probs[0].tolist().__getitem__)
         if symbol == 3 or position == 14:
             break
-        said.append(symbol)
-    assert best.symbols == tuple(said)
+        prefix.append(symbol)
+    assert best.symbols == tuple(prefix)
 
 
 def test_what_a_reference_has_in_common_with_its_candidates_is_counted() -> None:

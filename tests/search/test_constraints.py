@@ -40,54 +40,54 @@ SHORT: dict[str, Any] = {"length_ratio": 0.01, "length_margin": LONGEST}
 EVERYTHING = 5 * 4**LONGEST
 
 
-def operations(said: Prefix) -> int:
-    return sum(symbol in OPERATIONS for symbol in said)
+def operations(prefix: Prefix) -> int:
+    return sum(symbol in OPERATIONS for symbol in prefix)
 
 
 @pytest.mark.spec("C13")
 def test_a_search_that_sees_everything_finds_the_best_of_those_that_fit() -> None:
     """And all the next best, in order: what fits is counted for each hypothesis, however the beam moves them."""
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
-    found = Beam(size=EVERYTHING, normalisation="none", **SHORT)(
+    results = Beam(size=EVERYTHING, normalisation="none", **SHORT)(
         model, (sentences(*SOURCES),), n_best=20, constraint=FittingEdits(torch.tensor(EDITED), OPERATIONS)
     )
-    for source, length, hypotheses in zip(SOURCES, EDITED, found, strict=True):
-        every = all_translations(model, source, SYMBOLS, LONGEST)
-        fitting = {said: log_prob for said, log_prob in every.items() if operations(said) <= length}
+    for source, length, hypotheses in zip(SOURCES, EDITED, results, strict=True):
+        all_scored = all_translations(model, source, SYMBOLS, LONGEST)
+        fitting = {prefix: log_prob for prefix, log_prob in all_scored.items() if operations(prefix) <= length}
         best = sorted(fitting, key=fitting.__getitem__, reverse=True)[:20]
-        assert [each.symbols for each in hypotheses] == best
-        assert [each.log_prob for each in hypotheses] == pytest.approx([fitting[said] for said in best])
+        assert [hypothesis.symbols for hypothesis in hypotheses] == best
+        assert [hypothesis.log_prob for hypothesis in hypotheses] == pytest.approx([fitting[prefix] for prefix in best])
 
 
 @pytest.mark.spec("C13")
 @pytest.mark.parametrize("search", [Greedy(length_margin=20), Beam(size=3, length_margin=20)], ids=["greedy", "beam"])
 @pytest.mark.parametrize("wanted", OPERATIONS)
 def test_a_model_that_would_edit_for_ever_stops_at_the_end(search: Greedy | Beam, wanted: int) -> None:
-    def chances(word: int, said: Prefix) -> Chances:
+    def chances(word: int, prefix: Prefix) -> Chances:
         return {wanted: 0.9, EOS: 0.06, WORD: 0.04}
 
     fitting = FittingEdits(torch.tensor(EDITED), OPERATIONS)
-    found = search(Written(chances), (sentences(*SOURCES),), constraint=fitting)
-    assert [best.symbols for best, *_ in found] == [(wanted,) * length for length in EDITED]
+    results = search(Written(chances), (sentences(*SOURCES),), constraint=fitting)
+    assert [best.symbols for best, *_ in results] == [(wanted,) * length for length in EDITED]
 
 
 @pytest.mark.spec("C13")
 def test_insertions_are_free() -> None:
     """Before, between and behind what is kept."""
 
-    def chances(word: int, said: Prefix) -> Chances:
+    def chances(word: int, prefix: Prefix) -> Chances:
         wish = [WORD, KEEP, WORD, DELETE, WORD, WORD]
-        return {wish[len(said)]: 0.9, EOS: 0.1} if len(said) < len(wish) else {EOS: 1.0}
+        return {wish[len(prefix)]: 0.9, EOS: 0.1} if len(prefix) < len(wish) else {EOS: 1.0}
 
     fitting = FittingEdits(torch.tensor([2]), OPERATIONS)
-    (found,) = Greedy(length_margin=20)(Written(chances), (sentences([4, 5]),), constraint=fitting)
-    assert found[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)
+    (hypotheses,) = Greedy(length_margin=20)(Written(chances), (sentences([4, 5]),), constraint=fitting)
+    assert hypotheses[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)
 
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(size=3, normalisation="none")], ids=["greedy", "beam"])
 def test_behind_what_a_model_rules_out_it_is_searched_as_ever(search: Greedy | Beam) -> None:
-    def chances(word: int, said: Prefix) -> Chances:
-        return {WORD: 1.0} if not said else {EOS: 0.9, WORD: 0.1}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {WORD: 1.0} if not prefix else {EOS: 0.9, WORD: 0.1}
 
     ((best, *_),) = search(Written(chances), (sentences([4]),), constraint=Forced(torch.tensor([[KEEP]])))
     assert best.symbols == (KEEP,)
@@ -100,11 +100,11 @@ def named(kind: str, count: int, **options: Any) -> Constraint:
 
 def walked(constraint: Constraint) -> tuple[Any, torch.Tensor]:
     """The state after each of three sentences has said six symbols, and these."""
-    said = torch.randint(4, SYMBOLS, (3, 6), generator=torch.Generator().manual_seed(1))
+    prefix = torch.randint(4, SYMBOLS, (3, 6), generator=torch.Generator().manual_seed(1))
     state = constraint.start()
-    for symbols in said.unbind(1):
+    for symbols in prefix.unbind(1):
         state = constraint.advance(symbols, state)
-    return state, said
+    return state, prefix
 
 
 @pytest.mark.spec("F4")
@@ -114,21 +114,23 @@ def test_no_symbols_follow_each_other_twice(size: int) -> None:
     model = build_model(symbols=6, spread=1.5, seed=2)
     search = Beam(size=4 * 3**4, normalisation="none", length_ratio=0.0, length_margin=5)
     sources = [[4, 5], [5]]
-    found = search(model, (sentences(*sources),), 30, constraint=named("no_repeat_ngram", len(sources), size=size))
-    for source, hypotheses in zip(sources, found, strict=True):
-        every = all_translations(model, source, 6, 5)
-        ngrams = {said: [said[place : place + size] for place in range(len(said) - size + 1)] for said in every}
-        fitting = [said for said in every if len(set(ngrams[said])) == len(ngrams[said])]
-        assert len(fitting) < len(every)
-        best = sorted(fitting, key=every.__getitem__, reverse=True)[: len(hypotheses)]
-        assert [each.symbols for each in hypotheses] == best
+    results = search(model, (sentences(*sources),), 30, constraint=named("no_repeat_ngram", len(sources), size=size))
+    for source, hypotheses in zip(sources, results, strict=True):
+        all_scored = all_translations(model, source, 6, 5)
+        ngrams = {
+            prefix: [prefix[place : place + size] for place in range(len(prefix) - size + 1)] for prefix in all_scored
+        }
+        fitting = [prefix for prefix in all_scored if len(set(ngrams[prefix])) == len(ngrams[prefix])]
+        assert len(fitting) < len(all_scored)
+        best = sorted(fitting, key=all_scored.__getitem__, reverse=True)[: len(hypotheses)]
+        assert [hypothesis.symbols for hypothesis in hypotheses] == best
 
 
 def test_a_model_that_repeats_itself_goes_on() -> None:
     """It would say 4 5 4 5 ..., and has said 4 5, so 6 follows the second 4; the third is left with the end."""
 
-    def chances(word: int, said: Prefix) -> Chances:
-        return {(4, 5)[len(said) % 2]: 0.9, 6: 0.09, EOS: 0.01}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {(4, 5)[len(prefix) % 2]: 0.9, 6: 0.09, EOS: 0.01}
 
     ((best,),) = Greedy()(Written(chances), (sentences([4]),), constraint=named("no_repeat_ngram", 1, size=2))
     assert best.symbols == (4, 5, 4, 6, 4)
@@ -137,15 +139,15 @@ def test_a_model_that_repeats_itself_goes_on() -> None:
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 def test_what_is_allowed_is_told_of_symbols_wherever_their_columns_are(kind: str) -> None:
     """And of each sentence by itself: its row of the state alone decides."""
-    constraint, every = named(kind, 3), torch.arange(SYMBOLS)
+    constraint, all_symbols = named(kind, 3), torch.arange(SYMBOLS)
     state, _ = walked(constraint)
-    allowed = constraint.allowed(state, every).expand(3, -1)
+    allowed = constraint.allowed(state, all_symbols).expand(3, -1)
     assert allowed.dtype == torch.bool
-    for symbols in (every[4:], every[1::2]):
+    for symbols in (all_symbols[4:], all_symbols[1::2]):
         assert torch.equal(constraint.allowed(state, symbols).expand(3, -1), allowed[:, symbols])
     for rows in (torch.tensor([1]), torch.tensor([2, 0, 0, 1])):
-        found = constraint.allowed(select(state, rows), every)
-        assert torch.equal(found.expand(len(rows), -1), allowed[rows])
+        is_allowed = constraint.allowed(select(state, rows), all_symbols)
+        assert torch.equal(is_allowed.expand(len(rows), -1), allowed[rows])
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS)
@@ -160,31 +162,31 @@ def test_a_batch_that_keeps_to_it_is_one_sentence_at_a_time(kind: str, search: G
 
 @pytest.mark.parametrize("search", [Greedy(), Beam(size=3)], ids=["greedy", "beam"])
 def test_in_the_place_of_an_unknown_word_stands_the_next_best(search: Greedy | Beam) -> None:
-    model = Written(lambda word, said: {UNK: 0.7, WORD: 0.2, EOS: 0.1} if not said else {EOS: 1.0})
+    model = Written(lambda word, prefix: {UNK: 0.7, WORD: 0.2, EOS: 0.1} if not prefix else {EOS: 1.0})
     ((free, *_),) = search(model, (sentences([4]),))
     ((best, *_),) = search(model, (sentences([4]),), constraint=named("no_unknown", 1))
     assert (free.symbols, best.symbols) == ((UNK,), (WORD,))
 
 
 def phrases(*wanted: Prefix) -> Phrases:
-    return Phrases([SentencePhrases([[each] for each in wanted])] * len(SOURCES), torch.device("cpu"))
+    return Phrases([SentencePhrases([[phrase] for phrase in wanted])] * len(SOURCES), torch.device("cpu"))
 
 
 CPU = torch.device("cpu")
 HELD: dict[str, tuple[Constraint, Callable[[Prefix], bool]]] = {
-    "phrases": (phrases((5, 6), (5, 6)), lambda said: [*pairwise(said)].count((5, 6)) >= 2),
-    "one symbol": (phrases((6, 6, 6)), lambda said: (6, 6, 6) in zip(said, said[1:], said[2:], strict=False)),
-    "marks": (EachMark(torch.tensor([[2]] * 4), torch.tensor([KEEP])), lambda said: said.count(KEEP) == 2),
-    "prefix": (Forced(torch.tensor([[5, 5]] * 4)), lambda said: said[:2] == (5, 5)),
-    "forbidden": (ForbiddenSymbols([UNK], SYMBOLS, CPU), lambda said: UNK not in said),
-    "edits": (FittingEdits(torch.tensor([6] * 4), OPERATIONS), lambda said: operations(said) <= 6),
+    "phrases": (phrases((5, 6), (5, 6)), lambda prefix: [*pairwise(prefix)].count((5, 6)) >= 2),
+    "one symbol": (phrases((6, 6, 6)), lambda prefix: (6, 6, 6) in zip(prefix, prefix[1:], prefix[2:], strict=False)),
+    "marks": (EachMark(torch.tensor([[2]] * 4), torch.tensor([KEEP])), lambda prefix: prefix.count(KEEP) == 2),
+    "prefix": (Forced(torch.tensor([[5, 5]] * 4)), lambda prefix: prefix[:2] == (5, 5)),
+    "forbidden": (ForbiddenSymbols([UNK], SYMBOLS, CPU), lambda prefix: UNK not in prefix),
+    "edits": (FittingEdits(torch.tensor([6] * 4), OPERATIONS), lambda prefix: operations(prefix) <= 6),
     "accepted": (
-        Accepted(4, lambda _, said: (UNK, UNK) not in pairwise(said), CPU),
-        lambda said: (UNK, UNK) not in pairwise(said),
+        Accepted(4, lambda _, prefix: (UNK, UNK) not in pairwise(prefix), CPU),
+        lambda prefix: (UNK, UNK) not in pairwise(prefix),
     ),
-    "no_unknown": (named("no_unknown", 4), lambda said: UNK not in said),
-    "unigrams": (named("no_repeat_ngram", 4, size=1), lambda said: True),
-    "bigrams": (named("no_repeat_ngram", 4, size=2), lambda said: True),
+    "no_unknown": (named("no_unknown", 4), lambda prefix: UNK not in prefix),
+    "unigrams": (named("no_repeat_ngram", 4, size=1), lambda prefix: True),
+    "bigrams": (named("no_repeat_ngram", 4, size=2), lambda prefix: True),
 }
 
 
@@ -206,8 +208,8 @@ SEARCHES: dict[str, Search] = {
 def test_any_two_go_together_and_what_is_required_may_be_repeated(one: str, other: str, search: str) -> None:
     both = [HELD[one], HELD[other]]
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=2)
-    found = SEARCHES[search](model, (sentences(*SOURCES),), constraint=All([each for each, _ in both]))
-    for best, *_ in found:
+    results = SEARCHES[search](model, (sentences(*SOURCES),), constraint=All([constraint for constraint, _ in both]))
+    for best, *_ in results:
         assert all(holds(best.symbols) for _, holds in both)
 
 

@@ -22,29 +22,29 @@ def test_probabilities_are_the_mean_of_each_models() -> None:
     """`P(y_t) = 1/2 (P_1(y_t | x^(1)) + P_2(y_t | x^(2)))`, step by step along a reference."""
     target = sentences(*TARGETS)
     rows = np.arange(len(TARGETS))
-    found = Ensemble(MODELS, [1, 1]).score(Batch(SOURCES, target, rows))
+    scored = Ensemble(MODELS, [1, 1]).score(Batch(SOURCES, target, rows))
     apart = [model.score(Batch((source,), target, rows)) for model, source in zip(MODELS, SOURCES, strict=True)]
-    mean = torch.stack([each.log_probs.exp() for each in apart]).mean(0)
-    torch.testing.assert_close(found.log_probs.exp()[target.mask], mean[target.mask])
-    assert (found.log_probs[~target.mask] == 0).all()
-    for weights, each in zip(found.attention, apart, strict=True):
-        torch.testing.assert_close(weights[target.mask], each.attention[0][target.mask] / 2)
+    mean = torch.stack([model_scores.log_probs.exp() for model_scores in apart]).mean(0)
+    torch.testing.assert_close(scored.log_probs.exp()[target.mask], mean[target.mask])
+    assert (scored.log_probs[~target.mask] == 0).all()
+    for weights, model_scores in zip(scored.attention, apart, strict=True):
+        torch.testing.assert_close(weights[target.mask], model_scores.attention[0][target.mask] / 2)
 
 
 @pytest.mark.spec("C8")
 @pytest.mark.parametrize("search", [Greedy(), Beam(size=3), Beam(size=3, normalisation="none")])
 def test_searches_find_what_they_then_score(search: Greedy | Beam) -> None:
     ensemble = Ensemble(MODELS, [1, 1])
-    found = search(ensemble, SOURCES)
-    for row, (best,) in enumerate(found):
+    results = search(ensemble, SOURCES)
+    for row, (best,) in enumerate(results):
         target = sentences(list(best.symbols))
         alone = (sentences(FIRST[row]), sentences(SECOND[row]))
         scored = ensemble.score(Batch(alone, target, np.arange(1)))
         np.testing.assert_allclose(scored.log_probs[0].tolist(), best.log_probs, atol=1e-9)
-        assert [each.shape for each in best.attention] == [
+        assert [hypothesis.shape for hypothesis in best.attention] == [
             (len(best.symbols) + 1, len(words[row]) + 1) for words in (FIRST, SECOND)
         ]
-        np.testing.assert_allclose(sum(each.sum(1) for each in best.attention), 1, atol=1e-6)
+        np.testing.assert_allclose(sum(hypothesis.sum(1) for hypothesis in best.attention), 1, atol=1e-6)
 
 
 @pytest.mark.spec("C8")
@@ -59,10 +59,10 @@ def test_models_of_the_same_source_and_one_model_twice() -> None:
 def test_it_is_told_what_all_would_say_first() -> None:
     target = sentences(*TARGETS)
     ensemble = Ensemble(MODELS, [1, 1])
-    found = ensemble.score(Batch(SOURCES, target, np.arange(len(TARGETS))))
+    scored = ensemble.score(Batch(SOURCES, target, np.arange(len(TARGETS))))
     state, symbols = ensemble.begin(SOURCES), torch.full((len(TARGETS),), ensemble.start_id)
     step = ensemble.predict(symbols, state)
-    assert found.correct[:, 0].tolist() == (step.log_probs.argmax(1) == target.ids[:, 0]).tolist()
+    assert scored.correct[:, 0].tolist() == (step.log_probs.argmax(1) == target.ids[:, 0]).tolist()
     assert step.log_probs.exp().sum(1).tolist() == pytest.approx([1.0] * len(TARGETS))
 
 
@@ -80,7 +80,10 @@ def test_a_model_whose_source_is_missing_has_no_vote() -> None:
     symbols = torch.tensor([5, 6, 6])
     rows = torch.tensor([1, 0, 2])
     for both, one in ((0, 1), (1, 0)):
-        alone = [model.predict(symbols, each).log_probs for model, each in zip(MODELS, state.states, strict=True)]
+        alone = [
+            model.predict(symbols, model_state).log_probs
+            for model, model_state in zip(MODELS, state.states, strict=True)
+        ]
         step = ensemble.predict(symbols, state)
         torch.testing.assert_close(step.log_probs[one], alone[0][one])
         for row in (both, 2):

@@ -30,23 +30,25 @@ from tests.search.toys import A, B, C, Chances, Prefix, Written, all_translation
 def test_the_best_of_all_translations_are_found_and_proved(options: dict[str, Any], n_best: int) -> None:
     """All 121 of up to four words, of three sources in a batch; a beam of one size more than asked for is the bound."""
     model = build_model(symbols=SYMBOLS, spread=1.0, **options)
-    found = Exhaustive(beam=n_best + 1, **SHORT)(model, (sentences(*SOURCES),), n_best)
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        every = all_translations(model, source, SYMBOLS, LONGEST)
-        assert len(every) == 121
-        best = sorted(every, key=every.__getitem__, reverse=True)[:n_best]
-        assert [each.symbols for each in hypotheses] == best
-        assert [each.log_prob for each in hypotheses] == pytest.approx([every[said] for said in best])
-        assert [each.score for each in hypotheses] == pytest.approx([every[said] for said in best])
-        assert [each.proved for each in hypotheses] == [True] * n_best
+    results = Exhaustive(beam=n_best + 1, **SHORT)(model, (sentences(*SOURCES),), n_best)
+    for source, hypotheses in zip(SOURCES, results, strict=True):
+        all_scored = all_translations(model, source, SYMBOLS, LONGEST)
+        assert len(all_scored) == 121
+        best = sorted(all_scored, key=all_scored.__getitem__, reverse=True)[:n_best]
+        assert [hypothesis.symbols for hypothesis in hypotheses] == best
+        assert [hypothesis.log_prob for hypothesis in hypotheses] == pytest.approx(
+            [all_scored[prefix] for prefix in best]
+        )
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([all_scored[prefix] for prefix in best])
+        assert [hypothesis.proved for hypothesis in hypotheses] == [True] * n_best
 
 
-def garden_path(word: int, said: Prefix) -> Chances:
+def garden_path(word: int, prefix: Prefix) -> Chances:
     """A begins well and is hopeless: 0.6 * 0.1; B begins badly and is certain: 0.3; nothing at all has 0.1."""
-    if not said:
+    if not prefix:
         return {A: 0.6, B: 0.3, EOS: 0.1}
-    if len(said) == 1:
-        return {EOS: 1.0} if said == (B,) else dict.fromkeys((A, B, C, EOS), 0.1) | {UNK: 0.6}
+    if len(prefix) == 1:
+        return {EOS: 1.0} if prefix == (B,) else dict.fromkeys((A, B, C, EOS), 0.1) | {UNK: 0.6}
     return {EOS: 0.1, A: 0.9}
 
 
@@ -67,8 +69,8 @@ def test_what_greedy_search_misses_is_found_with_its_log_probabilities_and_its_a
 def test_the_most_probable_translation_may_be_empty() -> None:
     """Though a beam of normalised length prefers what is longer (Stahlberg and Byrne 2019)."""
 
-    def chances(word: int, said: Prefix) -> Chances:
-        return {EOS: 0.15, A: 0.85} if len(said) < 20 else {EOS: 1.0}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {EOS: 0.15, A: 0.85} if len(prefix) < 20 else {EOS: 1.0}
 
     source = (sentences([A] * 10),)
     ((beam,),) = Beam(size=5)(Written(chances), source)
@@ -87,9 +89,9 @@ class Counting(Written):
         return super().predict(symbols, state)
 
 
-def certain(word: int, said: Prefix) -> Chances:
+def certain(word: int, prefix: Prefix) -> Chances:
     """Words that are equally probable, until the fourth."""
-    return {A: 0.3, B: 0.3, C: 0.3, EOS: 0.1} if len(said) < 4 else {EOS: 1.0}
+    return {A: 0.3, B: 0.3, C: 0.3, EOS: 0.1} if len(prefix) < 4 else {EOS: 1.0}
 
 
 @pytest.mark.spec("F1")
@@ -105,57 +107,57 @@ def test_what_cannot_become_better_is_not_continued() -> None:
 def test_what_would_take_too_long_is_not_proved() -> None:
     """The best so far is returned, as is all of another sentence."""
 
-    def chances(word: int, said: Prefix) -> Chances:
-        return certain(word, said) if word == A else {EOS: 0.9, B: 0.1}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return certain(word, prefix) if word == A else {EOS: 0.9, B: 0.1}
 
-    def found(steps: int) -> list[tuple[Prefix, bool | None]]:
+    def hypotheses_within(steps: int) -> list[tuple[Prefix, bool | None]]:
         search = Exhaustive(beam=1, steps=steps)
         return [(best.symbols, best.proved) for (best,) in search(Written(chances), (sentences([A], [B]),))]
 
-    assert found(3) == [((), False), ((), True)]
-    assert found(4) == [((), True), ((), True)]
+    assert hypotheses_within(3) == [((), False), ((), True)]
+    assert hypotheses_within(4) == [((), True), ((), True)]
 
 
 def test_what_a_sentence_took_is_released_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that memory is that of one sentence, however many are in the batch."""
-    held, others = WeakSet[Paths](), list[int]()
+    held, open_paths = WeakSet[Paths](), list[int]()
 
     class Counted(Paths):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
-            others.append(len(held))
+            open_paths.append(len(held))
             held.add(self)
 
     monkeypatch.setattr(exhaustive, "Paths", Counted)
-    found = Exhaustive(beam=1, **SHORT)(Written(certain), (sentences([A], [B], [C, A]),))
-    assert [best.symbols for (best,) in found] == [()] * 3
-    assert others == [0, 0, 0]
+    results = Exhaustive(beam=1, **SHORT)(Written(certain), (sentences([A], [B], [C, A]),))
+    assert [best.symbols for (best,) in results] == [()] * 3
+    assert open_paths == [0, 0, 0]
 
 
 def test_what_is_certain_needs_no_search() -> None:
     """The beam's translation has probability 1: nothing is continued, alone or beside others."""
 
-    def chances(word: int, said: Prefix) -> Chances:
-        return garden_path(word, said) if word == A else {EOS: 1.0}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return garden_path(word, prefix) if word == A else {EOS: 1.0}
 
     search = Exhaustive(beam=1, length_ratio=0.01, length_margin=3)
     for sources, expected in (([[B]], [()]), ([[B], [A]], [(), (B,)])):
-        found = search(Written(chances), (sentences(*sources),))
-        assert [(best.symbols, best.proved) for (best,) in found] == [(said, True) for said in expected]
+        results = search(Written(chances), (sentences(*sources),))
+        assert [(best.symbols, best.proved) for (best,) in results] == [(prefix, True) for prefix in expected]
 
 
 CONSTRAINTS: dict[str, tuple[Any, Constraint]] = {
-    "prefix": (lambda said: said[:1] == (4,), Forced(torch.tensor([[4]] * 3))),
-    "demand": (lambda said: 5 in said, Contains(torch.tensor([5] * 3))),
+    "prefix": (lambda prefix: prefix[:1] == (4,), Forced(torch.tensor([[4]] * 3))),
+    "demand": (lambda prefix: 5 in prefix, Contains(torch.tensor([5] * 3))),
     "edits": (
-        lambda said: sum(each == 4 for each in said) <= 1,
+        lambda prefix: sum(symbol == 4 for symbol in prefix) <= 1,
         FittingEdits(torch.tensor([1] * 3), [4]),
     ),
     "refusals": (
-        lambda said: (5, 5) not in pairwise(said),
+        lambda prefix: (5, 5) not in pairwise(prefix),
         Accepted(
             3,
-            lambda place, said: (5, 5) not in pairwise(said),
+            lambda place, prefix: (5, 5) not in pairwise(prefix),
             torch.device("cpu"),
         ),
     ),
@@ -167,24 +169,26 @@ CONSTRAINTS: dict[str, tuple[Any, Constraint]] = {
 def test_under_a_constraint_it_is_the_best_of_those_that_keep_to_it(name: str, seed: int) -> None:
     fits, constraint = CONSTRAINTS[name]
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=seed)
-    found = Exhaustive(beam=2, **SHORT)(model, (sentences(*SOURCES),), 2, constraint=constraint)
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        every = all_translations(model, source, SYMBOLS, LONGEST)
-        best = sorted(filter(fits, every), key=every.__getitem__, reverse=True)[:2]
-        assert [each.symbols for each in hypotheses] == best
-        assert [each.log_prob for each in hypotheses] == pytest.approx([every[said] for said in best])
+    results = Exhaustive(beam=2, **SHORT)(model, (sentences(*SOURCES),), 2, constraint=constraint)
+    for source, hypotheses in zip(SOURCES, results, strict=True):
+        all_scored = all_translations(model, source, SYMBOLS, LONGEST)
+        best = sorted(filter(fits, all_scored), key=all_scored.__getitem__, reverse=True)[:2]
+        assert [hypothesis.symbols for hypothesis in hypotheses] == best
+        assert [hypothesis.log_prob for hypothesis in hypotheses] == pytest.approx(
+            [all_scored[prefix] for prefix in best]
+        )
 
 
 def test_a_prefix_may_be_longer_than_a_translation_would_be() -> None:
     search = Exhaustive(beam=1, length_ratio=0.01, length_margin=1)
-    found = search(Written(certain), (sentences([A]),), constraint=Forced(torch.tensor([[A, B, C]])))
-    assert [best.symbols for (best,) in found] == [(A, B, C)]
-    assert found[0][0].proved
+    results = search(Written(certain), (sentences([A]),), constraint=Forced(torch.tensor([[A, B, C]])))
+    assert [best.symbols for (best,) in results] == [(A, B, C)]
+    assert results[0][0].proved
 
 
 def test_words_are_spelled_as_in_a_beam() -> None:
-    def chances(word: int, said: Prefix) -> Chances:
-        return {UNK: 0.8, A: 0.2} if not said else {EOS: 1.0}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {UNK: 0.8, A: 0.2} if not prefix else {EOS: 1.0}
 
     ((one, two, three),) = Exhaustive(beam=3)(Spelling(chances), (sentences([A]),), 3)
     assert [one.surfaces, two.surfaces, three.surfaces] == [("Ann",), (None,), ("Anna",)]
@@ -193,7 +197,7 @@ def test_words_are_spelled_as_in_a_beam() -> None:
 def test_it_ends_at_its_deadline() -> None:
     deadline, steps = Deadline(), 0
 
-    def chances(word: int, said: Prefix) -> Chances:
+    def chances(word: int, prefix: Prefix) -> Chances:
         nonlocal steps
         steps += 1
         if steps > 10:
@@ -206,6 +210,6 @@ def test_it_ends_at_its_deadline() -> None:
 
 def test_spare_hypotheses_are_not_proved() -> None:
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
-    every = Exhaustive(beam=8, **SHORT)(model, (sentences(*SOURCES),), 2, 6)
-    assert [[each.proved for each in found[:2]] for found in every] == [[True, True]] * len(SOURCES)
-    assert {each.proved for found in every for each in found[2:]} == {False}
+    results = Exhaustive(beam=8, **SHORT)(model, (sentences(*SOURCES),), 2, 6)
+    assert [[hypothesis.proved for hypothesis in result[:2]] for result in results] == [[True, True]] * len(SOURCES)
+    assert {hypothesis.proved for result in results for hypothesis in result[2:]} == {False}

@@ -30,27 +30,27 @@ MODELS: list[dict[str, Any]] = [
 def test_every_symbol_is_the_most_probable_one(options: dict[str, Any]) -> None:
     """`x_t = argmax P(x | x_1 .. x_(t-1))`, by a loop over one sentence at a time."""
     model = build_model(spread=1.0, **options)
-    found = Greedy(length_ratio=1.0, length_margin=2)(model, (sentences(*SOURCES),))
-    for words, (hypothesis,) in zip(SOURCES, found, strict=True):
-        said: list[int] = []
+    results = Greedy(length_ratio=1.0, length_margin=2)(model, (sentences(*SOURCES),))
+    for words, (hypothesis,) in zip(SOURCES, results, strict=True):
+        prefix: list[int] = []
         state, symbol, total = model.start(model.encode((sentences(words),))), model.start_id, 0.0
-        while symbol != EOS or not said:
+        while symbol != EOS or not prefix:
             features, _, state = model.step(torch.tensor([symbol]), state)
             log_probs = model.output.log_probs(Readout(features))[0].tolist()
-            choices = [EOS] if len(said) == len(words) + 3 else [s for s in range(SYMBOLS) if s not in (PAD, BOS)]
+            choices = [EOS] if len(prefix) == len(words) + 3 else [s for s in range(SYMBOLS) if s not in (PAD, BOS)]
             symbol = max(choices, key=log_probs.__getitem__)
-            said.append(symbol)
+            prefix.append(symbol)
             total += log_probs[symbol]
-        assert [*hypothesis.symbols, EOS] == said
+        assert [*hypothesis.symbols, EOS] == prefix
         assert hypothesis.score == pytest.approx(total)
 
 
 @pytest.mark.parametrize("options", MODELS)
 def test_log_probabilities_are_those_of_the_model(options: dict[str, Any]) -> None:
     model = build_model(spread=1.0, **options)
-    found = [best for (best,) in Greedy(length_margin=1)(model, (sentences(*SOURCES),))]
-    scores, _, (weights,), _ = model.score(pairs(SOURCES, [list(best.symbols) for best in found]))
-    for row, best in enumerate(found):
+    results = [best for (best,) in Greedy(length_margin=1)(model, (sentences(*SOURCES),))]
+    scores, _, (weights,), _ = model.score(pairs(SOURCES, [list(best.symbols) for best in results]))
+    for row, best in enumerate(results):
         steps, length = len(best.symbols) + 1, len(SOURCES[row]) + 1
         assert best.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-6)
         assert best.log_prob == pytest.approx(best.score, abs=1e-6)
@@ -83,8 +83,8 @@ def spelling(word: int, prefix: Prefix) -> Chances:
 @pytest.mark.spec("F3")
 def test_sentences_end_when_they_do_and_at_the_limit_at_the_latest() -> None:
     """Probabilities that are written down: 0.9; 0.6 * 0.8 * 1; 0.999^3 * 0.001, where the end is forced."""
-    found = Greedy(length_ratio=1.0, length_margin=1)(Written(spelling), (sentences([A], [B], [C]),))
-    (nothing,), (two,), (endless,) = found
+    results = Greedy(length_ratio=1.0, length_margin=1)(Written(spelling), (sentences([A], [B], [C]),))
+    (nothing,), (two,), (endless,) = results
     assert nothing.symbols == ()
     assert nothing.score == pytest.approx(math.log(0.9))
     assert nothing.attention[0].tolist() == [[1.0, 0.0]]

@@ -24,8 +24,8 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
     attention = torch.arange(18).view(3, 2, 3) / 16  # of three steps
     other = torch.tensor([[0.5, 0.0], [0.25, 0.75]])
     node = paths.add([nothing(2)] * 2, step(attention[0], other))
-    said = [Node(node + 1, 4, -0.5, -0.5), Node(node, 5, -1.0, -1.0)]
-    second = paths.add(said, step(attention[1], other))
+    prefix = [Node(node + 1, 4, -0.5, -0.5), Node(node, 5, -1.0, -1.0)]
+    second = paths.add(prefix, step(attention[1], other))
     third = paths.add([Node(second, 6, -2.0, -2.5)], step(attention[2, :1], other[:1]))
     ((one,), (two, three)) = paths.hypotheses(
         [[End(second + 1, -0.25, -1.25)], [End(third, -0.125, 7.0), End(0, 0.0, 0.0)]]
@@ -49,12 +49,12 @@ def test_coverage_is_that_of_the_way_to_each_row() -> None:
     first = paths.add([nothing(2)] * 2, step(*attention[0]))
     second = paths.add([Node(first + 1, 4, 0.0, 0.0), Node(first, 5, 0.0, 0.0)], step(*attention[1]))
     third = paths.add([Node(second, 6, 0.0, 0.0)] * 2, step(*attention[2]))
-    found = [paths.coverage(third), paths.coverage(third + 1)]
+    coverages = [paths.coverage(third), paths.coverage(third + 1)]
     expected = []
     for row in range(2):
         got = attention[0, :, 1] + attention[1, :, 0] + attention[2, :, row]  # of the second sentence
-        expected.append(sum(math.log(min(float(each), 1.0)) for each in (*got[0, :2], *got[2, :3])))
-    assert found == pytest.approx(expected)
+        expected.append(sum(math.log(min(float(weight), 1.0)) for weight in (*got[0, :2], *got[2, :3])))
+    assert coverages == pytest.approx(expected)
     assert Paths(sources).coverage(0) == 0.0
 
 
@@ -64,8 +64,8 @@ def test_attention_of_many_steps_stays_in_its_order() -> None:
     node = ROOT
     for number in range(steps):
         node = paths.add([Node(node, 4, 0.0, 0.0)], step(torch.full((1, 3), float(number))))
-    ((found,),) = paths.hypotheses([[End(node, 0.0, 0.0)]])
-    assert found.attention[0][:, 0].tolist() == list(range(steps))
+    ((hypotheses,),) = paths.hypotheses([[End(node, 0.0, 0.0)]])
+    assert hypotheses.attention[0][:, 0].tolist() == list(range(steps))
 
 
 def test_a_hypothesis_adds_up() -> None:
@@ -74,14 +74,14 @@ def test_a_hypothesis_adds_up() -> None:
 
 @pytest.mark.parametrize("n_best", [1, 3])
 def test_only_what_is_asked_for_is_made_into_hypotheses(n_best: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Hypothesis] = []
+    built: list[Hypothesis] = []
 
     class Counted(Hypothesis):
         def __init__(self, *parts: Any) -> None:
             super().__init__(*parts)
-            made.append(self)
+            built.append(self)
 
     monkeypatch.setattr(hypothesis, "Hypothesis", Counted)
     source = sentences(*[[4, 5, 6]] * 8)
-    found = Beam(size=5)(build_model(), (source,), n_best)
-    assert len(made) == sum(map(len, found)) == 8 * n_best
+    results = Beam(size=5)(build_model(), (source,), n_best)
+    assert len(built) == sum(map(len, results)) == 8 * n_best

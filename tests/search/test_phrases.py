@@ -1,4 +1,4 @@
-"""Phrases that are required: whatever is said, the rest fits into what is said to be missing."""
+"""Phrases that are required: whatever symbols come first, the rest fits into what is missing."""
 
 import math
 import random
@@ -29,7 +29,9 @@ def drawn(draw: random.Random) -> SentencePhrases:
     ]
     if draw.random() < 0.5:
         return SentencePhrases(wanted)
-    spaced: list[list[Phrase]] = [[*each, *[(7, *phrase) for phrase in each]] for each in wanted]
+    spaced: list[list[Phrase]] = [
+        [*sentence_phrases, *[(7, *phrase) for phrase in sentence_phrases]] for sentence_phrases in wanted
+    ]
     return SentencePhrases(
         spaced, lambda symbol: int(symbol != 7), lambda phrase, before: before == 0 or phrase[0] == 7
     )
@@ -40,64 +42,68 @@ def test_what_advances_lowers_what_is_missing_and_nothing_raises_it_further_than
     draw = random.Random(seed)
     for _ in range(40):
         phrases, symbols = drawn(draw), list[int]()
-        said = phrases.start
+        prefix = phrases.start
         while True:
-            missing, following, losing = phrases.progress(said)
+            missing, following, losing = phrases.progress(prefix)
             if not missing:
                 break
             assert following
             symbol = draw.choice(following if len(symbols) > 4 else (A, B, C, 7, 8))
-            said = phrases.after(said, symbol)
+            prefix = phrases.after(prefix, symbol)
             symbols.append(symbol)
-            assert phrases.lacking(said) < missing if symbol in following else phrases.lacking(said) <= missing + losing
+            assert (
+                phrases.lacking(prefix) < missing
+                if symbol in following
+                else phrases.lacking(prefix) <= missing + losing
+            )
         places = phrases.places(tuple(symbols))
-        assert sorted(each.number for each in places) == list(range(len(phrases.wanted)))
-        assert all(tuple(symbols[each.begin : each.end]) in phrases.wanted[each.number] for each in places)
+        assert sorted(place.number for place in places) == list(range(len(phrases.wanted)))
+        assert all(tuple(symbols[place.begin : place.end]) in phrases.wanted[place.number] for place in places)
         assert all(one.end <= other.begin for one, other in pairwise(places))
 
 
 @pytest.mark.parametrize("wanted", [[], [[(A, B)]]], ids=["nothing", "a phrase"])
 def test_a_long_translation_is_read_at_once_as_it_is_symbol_by_symbol(wanted: list[list[Phrase]]) -> None:
-    said = (*[C] * 1_005, A, C, A, B, A)
+    prefix = (*[C] * 1_005, A, C, A, B, A)
     slowly = SentencePhrases(wanted)
-    for length in range(len(said)):
-        slowly.places(said[:length])
-    places = SentencePhrases(wanted).places(said)
-    assert places == slowly.places(said)
-    assert [(each.begin, each.end) for each in places] == [(1_007, 1_009)] * len(wanted)
+    for length in range(len(prefix)):
+        slowly.places(prefix[:length])
+    places = SentencePhrases(wanted).places(prefix)
+    assert places == slowly.places(prefix)
+    assert [(place.begin, place.end) for place in places] == [(1_007, 1_009)] * len(wanted)
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=["greedy", "beam", "no room"])
 def test_a_translation_ends_when_all_is_said(search: Greedy | Beam) -> None:
     model = build_model(symbols=7, spread=1.0, seed=2)
     wanted: list[list[list[Phrase]]] = [[[(A, B, A)], [(C, C)]], [], [[(B,), (C, B)], [(B,)]]]
-    phrases = [SentencePhrases(each) for each in wanted]
-    found = search(model, (sentences(*SOURCES),), constraint=Phrases(phrases, torch.device("cpu")))
-    for each, (best, *_) in zip(phrases, found, strict=True):
-        places = each.places(best.symbols)
-        assert sorted(place.number for place in places) == list(range(len(each.wanted)))
+    phrases = [SentencePhrases(phrases_of_sentence) for phrases_of_sentence in wanted]
+    results = search(model, (sentences(*SOURCES),), constraint=Phrases(phrases, torch.device("cpu")))
+    for phrases_of_sentence, (best, *_) in zip(phrases, results, strict=True):
+        places = phrases_of_sentence.places(best.symbols)
+        assert sorted(place.number for place in places) == list(range(len(phrases_of_sentence.wanted)))
 
 
 @pytest.mark.parametrize("search", SEARCHES[:2], ids=["greedy", "beam"])
 def test_marks_stand_where_the_model_wants_them_and_no_more_often_than_they_are_wanted(search: Greedy | Beam) -> None:
-    def chances(word: int, said: Prefix) -> Chances:
+    def chances(word: int, prefix: Prefix) -> Chances:
         return (
             {C: 0.6, A: 0.3, EOS: 0.1}
-            if len(said) == 1
+            if len(prefix) == 1
             else {B: 0.5, A: 0.2, EOS: 0.3}
-            if not said
+            if not prefix
             else {A: 0.5, EOS: 0.5}
         )
 
     marks = EachMark(torch.tensor([[1, 1], [0, 0], [0, 2]]), torch.tensor([A, C]))
-    found = [best.symbols for best, *_ in search(Written(chances), (sentences(*SOURCES),), constraint=marks)]
-    assert [(each.count(A), each.count(C)) for each in found] == [(1, 1), (0, 0), (0, 2)]
-    assert found[0][:2] == (B, C)
+    results = [best.symbols for best, *_ in search(Written(chances), (sentences(*SOURCES),), constraint=marks)]
+    assert [(hypothesis.count(A), hypothesis.count(C)) for hypothesis in results] == [(1, 1), (0, 0), (0, 2)]
+    assert results[0][:2] == (B, C)
 
 
 def test_at_the_limit_there_is_room_for_a_space_before_each_mark() -> None:
     marks = EachMark(torch.tensor([[2, 1]]), torch.tensor([A, C]), space=B)
-    accepts = Accepted(1, lambda _, said: (A, A) not in pairwise(said), torch.device("cpu"))
+    accepts = Accepted(1, lambda _, prefix: (A, A) not in pairwise(prefix), torch.device("cpu"))
     state = marks.start()
     assert marks.progress(state).missing.tolist() == [5]
     state = marks.advance(torch.tensor([A]), state)
@@ -114,11 +120,11 @@ def test_at_the_limit_there_is_room_for_a_space_before_each_mark() -> None:
 
 
 def test_what_is_refused_is_not_said_though_it_is_most_probable() -> None:
-    def accepts(sentence: int, said: list[int]) -> bool:
-        return C not in said[1:]
+    def accepts(sentence: int, prefix: list[int]) -> bool:
+        return C not in prefix[1:]
 
     constraint = Accepted(3, accepts, torch.device("cpu"))  # type: ignore[arg-type]
-    model = Written(lambda word, said: {C: 0.5, A: 0.3, B: 0.1, EOS: 0.1} if len(said) < 3 else {C: 0.9, EOS: 0.1})
+    model = Written(lambda word, prefix: {C: 0.5, A: 0.3, B: 0.1, EOS: 0.1} if len(prefix) < 3 else {C: 0.9, EOS: 0.1})
     for search in SEARCHES[:2]:
         for best, *_ in search(model, (sentences(*SOURCES),), constraint=constraint):
             assert C not in best.symbols[1:]
@@ -126,10 +132,12 @@ def test_what_is_refused_is_not_said_though_it_is_most_probable() -> None:
 
 def test_where_all_that_goes_on_is_refused_the_search_goes_on_though_other_rows_only_fill_the_beam() -> None:
     """Those have no probability, so they cannot go on instead."""
-    constraint = Accepted(1, lambda sentence, said: len(said) < 2, torch.device("cpu"))
-    model = Written(lambda word, said: {A: 1.0} if not said else {EOS: 1.0} if len(said) > 2 else {B: 0.6, C: 0.4})
-    (found,) = Beam(size=3)(model, (sentences([A]),), constraint=constraint)
-    assert found[0].symbols == (A, B, B)
+    constraint = Accepted(1, lambda sentence, prefix: len(prefix) < 2, torch.device("cpu"))
+    model = Written(
+        lambda word, prefix: {A: 1.0} if not prefix else {EOS: 1.0} if len(prefix) > 2 else {B: 0.6, C: 0.4}
+    )
+    (hypotheses,) = Beam(size=3)(model, (sentences([A]),), constraint=constraint)
+    assert hypotheses[0].symbols == (A, B, B)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -148,39 +156,39 @@ def possible(phrases: SentencePhrases, symbols: list[int]) -> bool:
     """Whether all phrases have places of their own in these symbols."""
     spaced = any(7 in phrase for wanted in phrases.wanted for phrase in wanted)
 
-    def told(begin: int, missing: frozenset[int], before: int) -> bool:
+    def fits(begin: int, missing: frozenset[int], before: int) -> bool:
         if not missing:
             return True
         if begin == len(symbols):
             return False
-        if told(begin + 1, missing, int(spaced and symbols[begin] != 7)):
+        if fits(begin + 1, missing, int(spaced and symbols[begin] != 7)):
             return True
         return any(
-            told(begin + len(phrase), missing - {number}, 2)
+            fits(begin + len(phrase), missing - {number}, 2)
             for number in missing
             for phrase in phrases.wanted[number]
             if tuple(symbols[begin : begin + len(phrase)]) == phrase and (not spaced or before == 0 or phrase[0] == 7)
         )
 
-    return told(0, frozenset(range(len(phrases.wanted))), 0)
+    return fits(0, frozenset(range(len(phrases.wanted))), 0)
 
 
 @pytest.mark.parametrize("search", SEARCHES[:2], ids=["greedy", "beam"])
 def test_a_phrase_that_begins_another_is_said_beside_it(search: Greedy | Beam) -> None:
-    """The longer one is said once, whichever comes first."""
+    """The longer one is counted once, whichever comes first."""
     phrases = SentencePhrases([[(A,)], [(A, B)]])
-    for said in ((A, B, C, A), (A, C, A, B)):
-        assert [(each.number, each.begin) for each in phrases.places(said)] == [
-            (int(said[1] == B), 0),
-            (said[1] == C, said.index(A, 1)),
+    for prefix in ((A, B, C, A), (A, C, A, B)):
+        assert [(place.number, place.begin) for place in phrases.places(prefix)] == [
+            (int(prefix[1] == B), 0),
+            (prefix[1] == C, prefix.index(A, 1)),
         ]
-        assert len(phrases.places(said)) == 2
+        assert len(phrases.places(prefix)) == 2
     model = Written(
-        lambda word, said: {A: 0.3, B: 0.1, C: 0.5, EOS: 0.1} if len(said) % 2 else {A: 0.6, C: 0.3, EOS: 0.1}
+        lambda word, prefix: {A: 0.3, B: 0.1, C: 0.5, EOS: 0.1} if len(prefix) % 2 else {A: 0.6, C: 0.3, EOS: 0.1}
     )
-    (found, *_) = search(model, (sentences([A]),), constraint=Phrases([phrases], torch.device("cpu")))[0]
-    assert found.symbols.count(B) == 1
-    assert len(phrases.places(found.symbols)) == 2
+    (best_found, *_) = search(model, (sentences([A]),), constraint=Phrases([phrases], torch.device("cpu")))[0]
+    assert best_found.symbols.count(B) == 1
+    assert len(phrases.places(best_found.symbols)) == 2
 
 
 def test_a_symbol_costs_as_much_however_many_phrases_there_are() -> None:
@@ -206,11 +214,11 @@ def test_a_symbol_costs_as_much_however_many_phrases_there_are() -> None:
 def test_a_favoured_phrase_has_its_bonus_and_no_other() -> None:
     phrases = SentencePhrases([[(A, B)]])
     assert list(bonuses(phrases, [C, A, B, A], 2.0)) == [0.0, 2.0, 2.0, 0.0, 0.0]
-    model = Written(lambda word, said: {C: 0.6, A: 0.2, B: 0.1, EOS: 0.1} if len(said) < 2 else {EOS: 1.0})
+    model = Written(lambda word, prefix: {C: 0.6, A: 0.2, B: 0.1, EOS: 0.1} if len(prefix) < 2 else {EOS: 1.0})
     for weight, best in ((0.5, (C, C)), (3.0, (A, B))):
         favoured = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), weight)
-        ((found, *_),) = Greedy()(favoured, (sentences([4]),))
-        assert found.symbols == best
+        ((best_found, *_),) = Greedy()(favoured, (sentences([4]),))
+        assert best_found.symbols == best
 
 
 def test_a_bonus_is_taken_back_where_a_phrase_breaks_off_or_the_end_comes() -> None:
@@ -228,20 +236,20 @@ def test_all_bonuses_are_those_of_the_phrases_that_are_complete(seed: int) -> No
     phrases = drawn(draw)
     table = [draw.choices(range(1, 9), k=4) for _ in range(40)]
 
-    def chances(word: int, said: Prefix) -> Chances:
-        weights = table[hash(said) % len(table)] if len(said) < 9 else [0, 0, 0, 1]
-        return {symbol: each / sum(weights) for symbol, each in zip((A, B, C, EOS), weights, strict=True)}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        weights = table[hash(prefix) % len(table)] if len(prefix) < 9 else [0, 0, 0, 1]
+        return {symbol: weight / sum(weights) for symbol, weight in zip((A, B, C, EOS), weights, strict=True)}
 
     for search in (Greedy(), Beam(size=4, normalisation="none")):
         favoured = PhraseBonus(Written(chances), Phrases([phrases], torch.device("cpu")), 1.5)
-        for found in search(favoured, (sentences([4]),), min(search.width, 3))[0]:
-            added = list(bonuses(phrases, found.symbols, 1.5))
-            said = (*found.symbols, EOS)
-            own = [math.log(chances(4, said[:place])[symbol]) for place, symbol in enumerate(said)]
-            assert [a + b for a, b in zip(own, added, strict=True)] == pytest.approx(found.log_probs)
-            assert found.score == pytest.approx(sum(own) + sum(added))
+        for hypothesis in search(favoured, (sentences([4]),), min(search.width, 3))[0]:
+            added = list(bonuses(phrases, hypothesis.symbols, 1.5))
+            symbols = (*hypothesis.symbols, EOS)
+            own = [math.log(chances(4, symbols[:place])[symbol]) for place, symbol in enumerate(symbols)]
+            assert [a + b for a, b in zip(own, added, strict=True)] == pytest.approx(hypothesis.log_probs)
+            assert hypothesis.score == pytest.approx(sum(own) + sum(added))
             readings = phrases.start
-            for symbol in found.symbols:
+            for symbol in hypothesis.symbols:
                 readings = phrases.after(readings, symbol)
             assert sum(added) == pytest.approx(1.5 * max(reading.length for reading in readings))
 
@@ -249,8 +257,8 @@ def test_all_bonuses_are_those_of_the_phrases_that_are_complete(seed: int) -> No
 def test_a_beam_does_not_begin_phrases_for_their_bonus_alone() -> None:
     """With what is recommended, up to the limit of lengths."""
     phrases = SentencePhrases([[(A, B)], [(C, B)]])
-    model = Written(lambda word, said: {A: 0.299, C: 0.3, B: 0.001, EOS: 0.4})
+    model = Written(lambda word, prefix: {A: 0.299, C: 0.3, B: 0.001, EOS: 0.4})
     favoured = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), 2.0)
     for normalisation in ("none", "length"):
-        ((found, *_),) = Beam(size=4, normalisation=normalisation, length_margin=30)(favoured, (sentences([4]),))
-        assert len(found.symbols) < 3
+        ((best_found, *_),) = Beam(size=4, normalisation=normalisation, length_margin=30)(favoured, (sentences([4]),))
+        assert len(best_found.symbols) < 3

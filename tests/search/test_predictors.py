@@ -49,10 +49,10 @@ class Tree:
 
 
 def leaf(number: int) -> Tree:
-    def plain(source: list[int], said: tuple[int, ...]) -> Chances:
+    def plain(source: list[int], prefix: tuple[int, ...]) -> Chances:
         model = MODELS[number]
         state = model.begin((sentences(source),))
-        for symbol in (model.start_id, *said):
+        for symbol in (model.start_id, *prefix):
             step = model.predict(torch.tensor([symbol]), state)
             state = step.state
         return dict(enumerate(step.log_probs[0].exp().tolist()))
@@ -63,32 +63,39 @@ def leaf(number: int) -> Tree:
 def short(inner: Tree, seed: int, words: list[list[int]] = SOURCES) -> Tree:
     of = lexicon(seed)
 
-    def plain(source: list[int], said: tuple[int, ...]) -> Chances:
+    def plain(source: list[int], prefix: tuple[int, ...]) -> Chances:
         allowed = {*range(len(SPECIALS)), int(of.frequent[0])}
         allowed |= {int(y) for x in [*source, EOS] for y in of.translations[x]}
-        found = {symbol: chance for symbol, chance in inner.plain(source, said).items() if symbol in allowed}
-        total = sum(found.values())
-        return {symbol: chance / total for symbol, chance in found.items()}
+        chances = {symbol: chance for symbol, chance in inner.plain(source, prefix).items() if symbol in allowed}
+        total = sum(chances.values())
+        return {symbol: chance / total for symbol, chance in chances.items()}
 
     allowed = CandidateList([of], 1, 2, CPU).allowed((sentences(*words),))
     return Tree(ShortlistPredictor(inner.predictor, allowed), inner.reads, plain)
 
 
 def together(inner: list[Tree]) -> Tree:
-    def plain(source: list[int], said: tuple[int, ...]) -> Chances:
-        every = [each.plain(source, said) for each in inner]
-        symbols = set[int]().union(*every)
-        return {symbol: sum(each.get(symbol, 0.0) for each in every) / len(every) for symbol in symbols}
+    def plain(source: list[int], prefix: tuple[int, ...]) -> Chances:
+        inner_chances = [tree.plain(source, prefix) for tree in inner]
+        symbols = set[int]().union(*inner_chances)
+        return {
+            symbol: sum(chances_of.get(symbol, 0.0) for chances_of in inner_chances) / len(inner_chances)
+            for symbol in symbols
+        }
 
-    predictors, reads = [each.predictor for each in inner], [each.reads for each in inner]
+    predictors, reads = [tree.predictor for tree in inner], [tree.reads for tree in inner]
     return Tree(Ensemble(predictors, reads), sum(reads), plain)
 
 
-def made(what: Any) -> Tree:
+def build_tree(what: Any) -> Tree:
     """The number of a model, (what is in a shortlist, its seed), or a list of members."""
     if isinstance(what, int):
         return leaf(what)
-    return short(made(what[0]), what[1]) if isinstance(what, tuple) else together([made(each) for each in what])
+    return (
+        short(build_tree(what[0]), what[1])
+        if isinstance(what, tuple)
+        else together([build_tree(part) for part in what])
+    )
 
 
 trees = st.recursive(
@@ -100,29 +107,29 @@ trees = st.recursive(
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
-@given(what=trees, said=st.lists(st.sampled_from([4, 6, 9]), max_size=2))
-def test_any_order_predicts_what_plain_loops_do(what: Any, said: list[int]) -> None:
-    tree = made(what)
+@given(what=trees, prefix=st.lists(st.sampled_from([4, 6, 9]), max_size=2))
+def test_any_order_predicts_what_plain_loops_do(what: Any, prefix: list[int]) -> None:
+    tree = build_tree(what)
     sources = (sentences(*SOURCES),) * tree.reads
-    state, symbols = tree.predictor.begin(sources), [tree.predictor.start_id, *said]
+    state, symbols = tree.predictor.begin(sources), [tree.predictor.start_id, *prefix]
     for number, symbol in enumerate(symbols):
         step = tree.predictor.predict(torch.full((3,), symbol), state)
         state = tree.predictor.reorder(step.state, torch.arange(3))
         for row, source in enumerate(SOURCES):
             expected = tree.plain(source, tuple(symbols[1 : number + 1]))
-            found = dict(zip(step.symbols.tolist(), step.log_probs[row].exp().tolist(), strict=True))
+            predicted = dict(zip(step.symbols.tolist(), step.log_probs[row].exp().tolist(), strict=True))
             for symbol in range(SYMBOLS):
-                assert found.get(symbol, 0.0) == pytest.approx(expected.get(symbol, 0.0), abs=1e-9)
+                assert predicted.get(symbol, 0.0) == pytest.approx(expected.get(symbol, 0.0), abs=1e-9)
 
 
 def constraints(kinds: tuple[str, ...], sources: int) -> All:
     prefixes = torch.tensor([[9, 5], [4, PAD], [PAD, PAD]][:sources])
-    made = {
+    by_name = {
         "forbidden": ForbiddenSymbols([6, 10], SYMBOLS, CPU),
         "edits": FittingEdits(torch.tensor([2, 0, 1][:sources]), [4, 7]),
         "prefix": Prefix(prefixes),
     }
-    return All([made[kind] for kind in kinds])
+    return All([by_name[kind] for kind in kinds])
 
 
 @pytest.mark.slow
@@ -130,37 +137,37 @@ def constraints(kinds: tuple[str, ...], sources: int) -> All:
 @given(what=trees, order=st.permutations(["forbidden", "edits", "prefix"]))
 def test_constraints_hold_in_any_order_around_any_predictor(what: Any, order: list[str]) -> None:
     """Greedy search by loops: of what is allowed, the most probable; what is forced has the model's probability."""
-    tree = made(what)
+    tree = build_tree(what)
     sources = (sentences(*SOURCES),) * tree.reads
-    found = Greedy(length_ratio=1.0, length_margin=2)(
+    results = Greedy(length_ratio=1.0, length_margin=2)(
         tree.predictor, sources, constraint=constraints(tuple(order), len(SOURCES))
     )
-    for source, prefix, edited, (best,) in zip(SOURCES, [[9, 5], [4], []], [2, 0, 1], found, strict=True):
-        said: list[int] = []
+    for source, prefix, edited, (best,) in zip(SOURCES, [[9, 5], [4], []], [2, 0, 1], results, strict=True):
+        symbols_so_far: list[int] = []
         limit = max(len(source) + 1 + 2, len(prefix))
         while True:
-            chances = tree.plain(source, tuple(said))
-            done = len(said) >= len(prefix)
+            chances = tree.plain(source, tuple(symbols_so_far))
+            done = len(symbols_so_far) >= len(prefix)
             allowed = [
                 symbol
                 for symbol in range(SYMBOLS)
                 if symbol in chances
                 and symbol not in (1, 2, 6, 10)
-                and (symbol not in (4, 7) or sum(each in (4, 7) for each in said) < edited)
-                and (done or symbol == prefix[len(said)])
+                and (symbol not in (4, 7) or sum(said_symbol in (4, 7) for said_symbol in symbols_so_far) < edited)
+                and (done or symbol == prefix[len(symbols_so_far)])
             ]
-            if len(said) >= limit:
+            if len(symbols_so_far) >= limit:
                 break
             reachable = [symbol for symbol in allowed if chances.get(symbol, 0.0) > 0]
             if not (reachable or allowed):
                 break  # nothing fits: it ends
-            symbol = max(reachable or allowed, key=lambda each: chances.get(each, 0.0))
+            symbol = max(reachable or allowed, key=lambda candidate: chances.get(candidate, 0.0))
             if symbol == EOS:
                 break
             if reachable:
-                assert best.log_probs[len(said)] == pytest.approx(math.log(chances[symbol]), abs=1e-9)
-            said.append(symbol)
-        assert best.symbols == tuple(said)
+                assert best.log_probs[len(symbols_so_far)] == pytest.approx(math.log(chances[symbol]), abs=1e-9)
+            symbols_so_far.append(symbol)
+        assert best.symbols == tuple(symbols_so_far)
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(["forbidden", "edits", "prefix"])])
@@ -168,8 +175,10 @@ def test_a_beam_is_the_same_whatever_the_order(order: tuple[str, ...]) -> None:
     sources = (sentences(*SOURCES),)
     first = constraints(("forbidden", "edits", "prefix"), 3)
     expected = Beam(size=4)(MODELS[0], sources, 4, constraint=first)
-    found = Beam(size=4)(MODELS[0], sources, 4, constraint=constraints(order, 3))
-    assert [[each.symbols for each in some] for some in found] == [[each.symbols for each in some] for some in expected]
+    results = Beam(size=4)(MODELS[0], sources, 4, constraint=constraints(order, 3))
+    assert [[hypothesis.symbols for hypothesis in few] for few in results] == [
+        [hypothesis.symbols for hypothesis in few] for few in expected
+    ]
 
 
 def test_shortlists_of_the_members_of_an_ensemble_are_scored() -> None:

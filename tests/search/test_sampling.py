@@ -28,30 +28,30 @@ def sampled(**options: Any) -> Search:
     return build(SEARCHES, Spec("sample", options))
 
 
-def texts(found: list[Hypothesis]) -> list[Prefix]:
-    return [each.symbols for each in found]
+def texts(hypotheses: list[Hypothesis]) -> list[Prefix]:
+    return [hypothesis.symbols for hypothesis in hypotheses]
 
 
-def chances(word: int, said: Prefix) -> Chances:
+def chances(word: int, prefix: Prefix) -> Chances:
     """At most two symbols: what the second is depends on the first."""
-    if not said:
+    if not prefix:
         return {A: 0.5, B: 0.3, EOS: 0.2}
-    if len(said) == 1:
-        return {EOS: 0.6, A: 0.4} if said == (A,) else {C: 0.7, EOS: 0.3}
+    if len(prefix) == 1:
+        return {EOS: 0.6, A: 0.4} if prefix == (A,) else {C: 0.7, EOS: 0.3}
     return {EOS: 1.0}
 
 
 def expected(temperature: float) -> dict[Prefix, float]:
     """The probability of every translation: at each step p^(1 / T), normalised."""
-    found = dict[Prefix, float]()
+    probabilities: dict[Prefix, float] = {}
     open_ones: dict[Prefix, float] = {(): 1.0}
     while open_ones:
-        said, chance = open_ones.popitem()
-        powers = {symbol: p ** (1 / temperature) for symbol, p in chances(A, said).items()}
+        prefix, chance = open_ones.popitem()
+        powers = {symbol: p ** (1 / temperature) for symbol, p in chances(A, prefix).items()}
         for symbol, power in powers.items():
-            goes_on = found if symbol == EOS else open_ones
-            goes_on[said if symbol == EOS else (*said, symbol)] = chance * power / sum(powers.values())
-    return found
+            goes_on = probabilities if symbol == EOS else open_ones
+            goes_on[prefix if symbol == EOS else (*prefix, symbol)] = chance * power / sum(powers.values())
+    return probabilities
 
 
 @pytest.mark.spec("F2")
@@ -63,12 +63,12 @@ def test_translations_are_as_frequent_as_they_are_probable(temperature: float, t
     times. Samples of many sentences, and many samples of a few.
     """
     source = (sentences(*[[A]] * (MANY // together)),)
-    found = sampled(temperature=temperature)(Written(chances), source, together, seeds=range(MANY // together))
-    counts = Counter(said for each in found for said in texts(each))
+    results = sampled(temperature=temperature)(Written(chances), source, together, seeds=range(MANY // together))
+    counts = Counter(translation for hypothesis in results for translation in texts(hypothesis))
     probable = expected(temperature)
     assert len(probable) == 5
     assert counts.keys() == probable.keys()
-    squares = sum((counts[said] - MANY * p) ** 2 / (MANY * p) for said, p in probable.items())
+    squares = sum((counts[translation] - MANY * p) ** 2 / (MANY * p) for translation, p in probable.items())
     assert squares < 18.47
 
 
@@ -77,17 +77,21 @@ def test_every_log_probability_is_that_of_the_model() -> None:
     """However it was drawn; and attention belongs to the sample, though samples end at different times."""
     model = build_model(seed=2, spread=1.0)
     search = sampled(temperature=1.2, top_k=8, top_p=0.99, typical=0.99, epsilon=0.001)
-    found = search(model, (sentences(*SOURCES),), 12, seeds=range(len(SOURCES)))
-    for source, samples in zip(SOURCES, found, strict=True):
+    results = search(model, (sentences(*SOURCES),), 12, seeds=range(len(SOURCES)))
+    for source, samples in zip(SOURCES, results, strict=True):
         assert len(samples) == 12
-        assert len({len(each.symbols) for each in samples}) > 1
-        assert [each.score for each in samples] == sorted((each.score for each in samples), reverse=True)
-        scores, _, (weights,), _ = model.score(pairs([source] * 12, [list(each.symbols) for each in samples]))
-        for row, each in enumerate(samples):
-            steps = len(each.symbols) + 1
-            assert each.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-6)
-            assert each.score == pytest.approx(each.log_prob)
-            assert each.attention[0] == pytest.approx(weights[row, :steps, : len(source) + 1].detach(), abs=1e-6)
+        assert len({len(hypothesis.symbols) for hypothesis in samples}) > 1
+        assert [hypothesis.score for hypothesis in samples] == sorted(
+            (hypothesis.score for hypothesis in samples), reverse=True
+        )
+        scores, _, (weights,), _ = model.score(
+            pairs([source] * 12, [list(hypothesis.symbols) for hypothesis in samples])
+        )
+        for row, hypothesis in enumerate(samples):
+            steps = len(hypothesis.symbols) + 1
+            assert hypothesis.log_probs == pytest.approx(scores[row, :steps].tolist(), abs=1e-6)
+            assert hypothesis.score == pytest.approx(hypothesis.log_prob)
+            assert hypothesis.attention[0] == pytest.approx(weights[row, :steps, : len(source) + 1].detach(), abs=1e-6)
 
 
 @pytest.mark.spec("F2")
@@ -95,26 +99,26 @@ def test_every_log_probability_is_that_of_the_model() -> None:
 @pytest.mark.parametrize("brief", [False, True])
 def test_samples_of_a_sentence_do_not_depend_on_its_batch(count: int, *, brief: bool) -> None:
     """Neither on the sentences beside it, nor on padding, though samples end at different times; but on the seed."""
-    ending = Written(lambda word, said: {A: 0.4, B: 0.3, EOS: 0.3})
+    ending = Written(lambda word, prefix: {A: 0.4, B: 0.3, EOS: 0.3})
     model, search = ending if brief else build_model(seed=2, spread=1.0), sampled(top_p=0.95)
     seeds = [11, 12, 13, 14]
     together = search(model, (sentences(*SOURCES, width=9),), count, seeds=seeds)
     for source, seed, samples in zip(SOURCES, seeds, together, strict=True):
         (alone,) = search(model, (sentences(source),), count, seeds=[seed])
         assert texts(alone) == texts(samples)
-        assert [each.score for each in alone] == pytest.approx([each.score for each in samples])
+        assert [hypothesis.score for hypothesis in alone] == pytest.approx([hypothesis.score for hypothesis in samples])
     for other in (
         search(model, (sentences(*SOURCES),), count, seeds=[seed + 100 for seed in seeds]),
         sampled(top_p=0.95, seed=1)(model, (sentences(*SOURCES),), count, seeds=seeds),
     ):
-        assert [texts(each) for each in other] != [texts(each) for each in together]
+        assert [texts(hypothesis) for hypothesis in other] != [texts(hypothesis) for hypothesis in together]
 
 
 @pytest.mark.spec("F5")
 def test_without_temperature_it_is_greedy_search() -> None:
     model, source = build_model(seed=3, spread=1.0), (sentences(*SOURCES),)
-    found = sampled(temperature=0.0)(model, source, 3, seeds=range(len(SOURCES)))
-    for samples, (best,) in zip(found, Greedy()(model, source), strict=True):
+    results = sampled(temperature=0.0)(model, source, 3, seeds=range(len(SOURCES)))
+    for samples, (best,) in zip(results, Greedy()(model, source), strict=True):
         assert texts(samples) == [best.symbols] * 3
         assert samples[0].score == pytest.approx(best.score)
 
@@ -171,40 +175,40 @@ def test_truncations_are_done_in_the_order_of_the_options(options: dict[str, Any
 @pytest.mark.parametrize("options", [{"top_k": 1}, {"top_p": 0.01}, {"epsilon": 0.9}])
 def test_what_leaves_one_symbol_alone_is_greedy(options: dict[str, Any]) -> None:
     model, source = build_model(seed=4, spread=1.0), (sentences(*SOURCES),)
-    found = sampled(**options)(model, source, seeds=range(len(SOURCES)))
-    assert [best.symbols for (best,) in found] == [best.symbols for (best,) in Greedy()(model, source)]
+    results = sampled(**options)(model, source, seeds=range(len(SOURCES)))
+    assert [best.symbols for (best,) in results] == [best.symbols for (best,) in Greedy()(model, source)]
 
 
 def test_what_the_model_rules_out_is_never_drawn() -> None:
     """Even by the smallest and the largest of random numbers."""
 
-    def certain(word: int, said: Prefix) -> Chances:
-        return {A: 0.5, C: 0.5} if not said else {EOS: 1.0}
+    def certain(word: int, prefix: Prefix) -> Chances:
+        return {A: 0.5, C: 0.5} if not prefix else {EOS: 1.0}
 
-    found = sampled()(Written(certain), (sentences(*[[A]] * 500),), seeds=range(500))
-    assert {best.symbols for (best,) in found} == {(A,), (C,)}
+    results = sampled()(Written(certain), (sentences(*[[A]] * 500),), seeds=range(500))
+    assert {best.symbols for (best,) in results} == {(A,), (C,)}
 
 
 def test_a_forced_end_is_drawn_even_if_the_model_rules_it_out() -> None:
     search = sampled(temperature=0.1, length_ratio=0.01, length_margin=2)
-    (found,) = search(Written(lambda word, said: {A: 0.5, B: 0.5}), (sentences([A]),), 4, seeds=[1])
-    assert [len(each.symbols) for each in found] == [2] * 4
-    assert all(math.isfinite(each.score) for each in found)
+    (hypotheses,) = search(Written(lambda word, prefix: {A: 0.5, B: 0.5}), (sentences([A]),), 4, seeds=[1])
+    assert [len(hypothesis.symbols) for hypothesis in hypotheses] == [2] * 4
+    assert all(math.isfinite(hypothesis.score) for hypothesis in hypotheses)
 
 
 def test_samples_that_a_constraint_refuses_are_drawn_again() -> None:
     """As if it had no probability: B is then three times as frequent as the end, for each sample by itself."""
 
-    def three(word: int, said: Prefix) -> Chances:
-        return {A: 0.6, B: 0.3, EOS: 0.1} if not said else {EOS: 1.0}
+    def three(word: int, prefix: Prefix) -> Chances:
+        return {A: 0.6, B: 0.3, EOS: 0.1} if not prefix else {EOS: 1.0}
 
-    def fits(place: int, said: Any) -> bool:
-        return A not in said
+    def fits(place: int, prefix: Any) -> bool:
+        return A not in prefix
 
     count = 500
     constraint = Accepted(4, fits, torch.device("cpu"))
-    found = sampled()(Written(three), (sentences(*[[A]] * 4),), count, constraint=constraint, seeds=range(4))
-    counts = Counter(said for samples in found for said in texts(samples))
+    results = sampled()(Written(three), (sentences(*[[A]] * 4),), count, constraint=constraint, seeds=range(4))
+    counts = Counter(prefix for samples in results for prefix in texts(samples))
     assert counts.keys() == {(B,), ()}
     assert counts[(B,)] / (4 * count) == pytest.approx(0.75, abs=0.03)
 
@@ -212,18 +216,18 @@ def test_samples_that_a_constraint_refuses_are_drawn_again() -> None:
 def test_words_that_the_model_spells_are_drawn_as_unknown_ones() -> None:
     """Of 1000 samples 600 are spelled, in the most probable way."""
 
-    def unknown(word: int, said: Prefix) -> Chances:
-        return {UNK: 0.6, A: 0.4} if not said else {EOS: 1.0}
+    def unknown(word: int, prefix: Prefix) -> Chances:
+        return {UNK: 0.6, A: 0.4} if not prefix else {EOS: 1.0}
 
-    (found,) = sampled()(Spelling(unknown), (sentences([A]),), 1000, seeds=[1])
-    surfaces = Counter(each.surfaces for each in found)
+    (hypotheses,) = sampled()(Spelling(unknown), (sentences([A]),), 1000, seeds=[1])
+    surfaces = Counter(hypothesis.surfaces for hypothesis in hypotheses)
     assert surfaces.keys() == {("Ann",), (None,)}
     assert surfaces[("Ann",)] == pytest.approx(600, abs=50)
 
 
 def test_an_ensemble_is_sampled_from_its_mean() -> None:
-    one, other = Written(lambda word, said: {A: 1.0} if not said else {EOS: 1.0}), Written(lambda *_: {EOS: 1.0})
-    (found,) = Sample()(Ensemble([one, other], [1, 1]), (sentences([A]),) * 2, 1000, seeds=[1])
-    counts = Counter(texts(found))
+    one, other = Written(lambda word, prefix: {A: 1.0} if not prefix else {EOS: 1.0}), Written(lambda *_: {EOS: 1.0})
+    (hypotheses,) = Sample()(Ensemble([one, other], [1, 1]), (sentences([A]),) * 2, 1000, seeds=[1])
+    counts = Counter(texts(hypotheses))
     assert counts.keys() == {(A,), ()}
     assert counts[()] == pytest.approx(500, abs=60)

@@ -56,10 +56,10 @@ class Mean(Predictor[tuple[State, ...]]):
         return tuple(model.begin(sources) for model in self.models)
 
     def predict(self, symbols: Tensor, state: tuple[State, ...]) -> Prediction[tuple[State, ...]]:
-        each = [model.predict(symbols, own) for model, own in zip(self.models, state, strict=True)]
-        probabilities = torch.stack([one.log_probs.exp() for one in each]).mean(0)
-        attention = torch.stack([one.attention[0] for one in each]).mean(0)
-        return Prediction(probabilities.log(), (attention,), tuple(one.state for one in each))
+        predictions = [model.predict(symbols, own) for model, own in zip(self.models, state, strict=True)]
+        probabilities = torch.stack([one.log_probs.exp() for one in predictions]).mean(0)
+        attention = torch.stack([one.attention[0] for one in predictions]).mean(0)
+        return Prediction(probabilities.log(), (attention,), tuple(one.state for one in predictions))
 
     def reorder(self, state: tuple[State, ...], rows: Tensor, sentences: Tensor | None = None) -> tuple[State, ...]:
         return tuple(model.reorder(own, rows, sentences) for model, own in zip(self.models, state, strict=True))
@@ -101,9 +101,9 @@ def test_a_search_needs_only_the_symbols_that_it_considers(search: Search, at_le
     search.limit = Limit(1.0, 2, 0.0, at_least)
     brief, source = Brief(model), sentences(*SOURCES)
     wanted = search(model, (source,), seeds=SEEDS)
-    found = search(brief, (source,), seeds=SEEDS)
-    for one, other in zip(wanted, found, strict=True):
-        assert [each.symbols for each in one] == [each.symbols for each in other]
+    results = search(brief, (source,), seeds=SEEDS)
+    for one, other in zip(wanted, results, strict=True):
+        assert [hypothesis.symbols for hypothesis in one] == [hypothesis.symbols for hypothesis in other]
         for mine, its in zip(one, other, strict=True):  # products of other numbers of rows may round otherwise
             assert mine.log_probs == pytest.approx(its.log_probs, rel=1e-12)
     assert all(count < 40 for count in brief.left)
@@ -119,10 +119,10 @@ def test_a_model_predicts_by_its_step(decoder: dict[str, Any]) -> None:
     model = build_model(decoder=decoder)
     state = model.begin(BATCH.sources)
     symbols = torch.tensor([4, 5, 6])
-    found, expected = model.predict(symbols, state), model.step(symbols, state)
-    assert torch.equal(found.log_probs, model.output.log_probs(Readout(expected.features)))
-    assert torch.equal(found.attention[0], expected.weights)
-    assert len(found.attention) == 1
+    prediction, expected = model.predict(symbols, state), model.step(symbols, state)
+    assert torch.equal(prediction.log_probs, model.output.log_probs(Readout(expected.features)))
+    assert torch.equal(prediction.attention[0], expected.weights)
+    assert len(prediction.attention) == 1
 
 
 @pytest.mark.parametrize("decoder", STATES)
@@ -134,10 +134,10 @@ def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[s
     rows, symbols = torch.tensor([1, 0, 2, 2, 5, 4]), torch.tensor([5, 5, 6, 7, 4, 8])
     reordered = model.reorder(state, rows)
     assert reordered.source_state is state.source_state
-    found, expected = model.predict(symbols, reordered), model.predict(symbols, select(state, rows))
-    assert torch.equal(found.log_probs, expected.log_probs)
-    assert torch.equal(found.attention[0], expected.attention[0])
-    assert not torch.allclose(found.log_probs, model.predict(symbols, state).log_probs)
+    prediction, expected = model.predict(symbols, reordered), model.predict(symbols, select(state, rows))
+    assert torch.equal(prediction.log_probs, expected.log_probs)
+    assert torch.equal(prediction.attention[0], expected.attention[0])
+    assert not torch.allclose(prediction.log_probs, model.predict(symbols, state).log_probs)
 
 
 @pytest.mark.parametrize("score", [*sorted(SCORES), "none"])
@@ -155,10 +155,10 @@ def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, 
         ([8, 8, 7, 7, 6, 6], [1, 4], None),
     ):
         if words:
-            found, expected = (model.predict(torch.tensor(words), state) for state in (shared, copied))
-            assert torch.allclose(found.log_probs, expected.log_probs, rtol=1e-12, atol=1e-12)
-            assert torch.allclose(found.attention[0], expected.attention[0], rtol=1e-12, atol=1e-12)
-            shared, copied = found.state, expected.state
+            prediction, expected = (model.predict(torch.tensor(words), state) for state in (shared, copied))
+            assert torch.allclose(prediction.log_probs, expected.log_probs, rtol=1e-12, atol=1e-12)
+            assert torch.allclose(prediction.attention[0], expected.attention[0], rtol=1e-12, atol=1e-12)
+            shared, copied = prediction.state, expected.state
         shared = model.reorder(shared, torch.tensor(rows), None if left is None else torch.tensor(left))
         copied = select(copied, torch.tensor(rows))
         assert len(shared.source_state.decoder.mask) == (3 if len(rows) == 9 else 2)
@@ -171,20 +171,20 @@ def test_models_can_be_searched_together(search: Search) -> None:
     assert isinstance(one, Predictor)
     assert isinstance(Mean(one), Predictor)
     source = (sentences(*SOURCES),)
-    for (found,), (expected,) in zip(
+    for (hypothesis,), (expected,) in zip(
         search(Mean(one, one), source, seeds=SEEDS), search(one, source, seeds=SEEDS), strict=True
     ):
-        assert found.symbols == expected.symbols
-        assert found.score == pytest.approx(expected.score)
-        assert found.attention[0] == pytest.approx(expected.attention[0], abs=1e-6)
+        assert hypothesis.symbols == expected.symbols
+        assert hypothesis.score == pytest.approx(expected.score)
+        assert hypothesis.attention[0] == pytest.approx(expected.attention[0], abs=1e-6)
     mixed: list[Hypothesis] = [best for (best,) in search(Mean(one, other), source, seeds=SEEDS)]
     assert mixed != [best for (best,) in search(one, source, seeds=SEEDS)]
     for words, best in zip(SOURCES, mixed, strict=True):
         mean = Mean(one, other)
         state, symbol, total = mean.begin((sentences(words),)), BOS, torch.tensor(0.0)
-        for said in (*best.symbols, EOS):
+        for prefix in (*best.symbols, EOS):
             step = mean.predict(torch.tensor([symbol]), state)
-            state, symbol, total = step.state, said, total + step.log_probs[0, said]
+            state, symbol, total = step.state, prefix, total + step.log_probs[0, prefix]
         assert best.log_prob == pytest.approx(total.item())
 
 
@@ -199,9 +199,9 @@ def late_or_early(word: int, prefix: Prefix) -> Chances:
 def test_every_hypothesis_has_its_attention_on_every_source(search: Search) -> None:
     """Two sources; at step t a row attends to position t of each, or to its last one."""
     sources = sentences([B, C], [A], [B, A, A]), sentences([B], [B, A, A, A], [])
-    found = search(Written(late_or_early), sources, seeds=SEEDS)
-    assert [best.symbols for (best,) in found] == [(C,) * 6, (), (C,) * 6]
-    for (best,), lengths in zip(found, [(3, 2), (2, 5), (4, 1)], strict=True):
+    results = search(Written(late_or_early), sources, seeds=SEEDS)
+    assert [best.symbols for (best,) in results] == [(C,) * 6, (), (C,) * 6]
+    for (best,), lengths in zip(results, [(3, 2), (2, 5), (4, 1)], strict=True):
         for attention, length in zip(best.attention, lengths, strict=True):
             assert attention.shape == (len(best.symbols) + 1, length)
             assert attention.argmax(1).tolist() == [min(t, length - 1) for t in range(len(best.symbols) + 1)]
@@ -224,11 +224,11 @@ GREEDY = {"sample": {"temperature": 0.0}}
 def test_a_translation_is_as_long_as_it_must_be(kind: str, options: dict[str, Any], lengths: list[int]) -> None:
     """Of sources of two and five symbols with the end; the longest possible length counts more than the shortest."""
     model = Written(lambda word, prefix: {EOS: 0.9, A: 0.1})
-    found = components.build(SEARCHES, Spec(kind, {**GREEDY.get(kind, {}), **options}))(
+    results = components.build(SEARCHES, Spec(kind, {**GREEDY.get(kind, {}), **options}))(
         model, (sentences([A], [A] * 4),), seeds=SEEDS[:2]
     )
-    assert [len(best.symbols) for best, *_ in found] == lengths
-    assert found[0][0].log_prob == pytest.approx(math.log(0.1) * lengths[0] + math.log(0.9))
+    assert [len(best.symbols) for best, *_ in results] == lengths
+    assert results[0][0].log_prob == pytest.approx(math.log(0.1) * lengths[0] + math.log(0.9))
 
 
 def test_the_end_comes_early_where_nothing_else_may_follow() -> None:
@@ -255,8 +255,8 @@ def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
             moves.append(rows.tolist())
             return super().reorder(state, rows, sentences)
 
-    found = search(StreamState(late_or_early), (sentences([A], [B], [A]),), seeds=SEEDS)
-    assert [best.symbols for (best,) in found] == [(), (C,) * 6, ()]
+    results = search(StreamState(late_or_early), (sentences([A], [B], [A]),), seeds=SEEDS)
+    assert [best.symbols for (best,) in results] == [(), (C,) * 6, ()]
     assert rows == [3] + [search.rows(1)] * 6
     assert all(mask is masks[1] for mask in masks[1:])
     assert moves[0] == [1] * search.rows(1)
@@ -265,15 +265,15 @@ def test_a_model_is_given_no_row_in_vain(search: Search) -> None:
 
 @searches
 def test_there_is_a_translation_even_if_the_model_rules_the_end_out(search: Search) -> None:
-    found = search(Written(lambda word, prefix: {A: 1.0}), (sentences([A], [B, B]),), seeds=SEEDS)
-    assert [best.symbols for (best,) in found] == [(A,) * 14, (A,) * 16]
-    assert all(-math.inf < best.score < -1e30 for (best,) in found)
+    results = search(Written(lambda word, prefix: {A: 1.0}), (sentences([A], [B, B]),), seeds=SEEDS)
+    assert [best.symbols for (best,) in results] == [(A,) * 14, (A,) * 16]
+    assert all(-math.inf < best.score < -1e30 for (best,) in results)
 
 
 @searches
 def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: Golden) -> None:
     model, source = build_model(), (sentences(*SOURCES),)
-    assert [len(found) for found in search(model, source, search.width, seeds=SEEDS)] == [search.width] * 3
+    assert [len(hypotheses) for hypotheses in search(model, source, search.width, seeds=SEEDS)] == [search.width] * 3
     for n_best in (0, search.width + 1):
         with pytest.raises(UserError, match=f"^n-best {n_best}:") as raised:
             search(model, source, n_best, seeds=SEEDS)
@@ -310,9 +310,9 @@ def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: 
     ],
 )
 def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, object], message: str) -> None:
-    (found,) = problems(SEARCHES, Spec(kind, options), ("search",))
-    assert found.path == ("search", *options)
-    assert message in found.message
+    (hypotheses,) = problems(SEARCHES, Spec(kind, options), ("search",))
+    assert hypotheses.path == ("search", *options)
+    assert message in hypotheses.message
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, obje
     ids=str,
 )
 def test_the_widest_options_work(spec: Spec) -> None:
-    """A source of 500 symbols; 20 are said, unless the limit is narrower."""
+    """A source of 500 symbols; 20 are written, unless the limit is narrower."""
     model = Written(lambda word, prefix: {A: 1.0} if len(prefix) < 20 else {EOS: 1.0})
     search = components.build(SEARCHES, spec)
     ((best,),) = search(model, (sentences([A] * 499),), seeds=SEEDS[:1])

@@ -41,15 +41,15 @@ def test_what_is_written_while_a_source_arrives_is_what_a_model_that_waits_write
     k: int, options: dict[str, Any]
 ) -> None:
     """The term `wait` over whole sources, and a model without it that is given no more than it shows."""
-    every = {**FORWARD, **options, "encoder": {**FORWARD["encoder"], **options.get("encoder", {})}}
-    waits = build_model(terms={"kind": "wait", "k": k}, **every)
-    plain = build_model(**every)
+    settings = {**FORWARD, **options, "encoder": {**FORWARD["encoder"], **options.get("encoder", {})}}
+    waits = build_model(terms={"kind": "wait", "k": k}, **settings)
+    plain = build_model(**settings)
     for source in SOURCES:
         ((expected,),) = Greedy()(waits, (sentences(source),))
         for model in (waits, plain):
-            found = written(model, singly(source), k)
-            assert tuple(each.symbol for each in found) == expected.symbols
-            assert [each.read for each in found] == [min(t + k, len(source)) for t in range(len(found))]
+            steps = written(model, singly(source), k)
+            assert tuple(hypothesis.symbol for hypothesis in steps) == expected.symbols
+            assert [hypothesis.read for hypothesis in steps] == [min(t + k, len(source)) for t in range(len(steps))]
 
 
 @pytest.mark.parametrize("options", [{"min_length_margin": 7}, {"min_length_ratio": 1.5}])
@@ -60,10 +60,10 @@ def test_what_is_written_is_as_long_as_it_is_at_least(options: dict[str, Any], k
         waits.get_parameter("output.bias")[EOS] += 9  # it would say nothing
     for source in SOURCES:
         ((expected,),) = greedy(waits, (sentences(source),))
-        found = [*stream(WaitK(waits, singly(source), greedy.limit, CPU, k))]
-        assert tuple(each.symbol for each in found) == expected.symbols
+        steps = [*stream(WaitK(waits, singly(source), greedy.limit, CPU, k))]
+        assert tuple(hypothesis.symbol for hypothesis in steps) == expected.symbols
         (shortest,) = greedy.limit.shortest((sentences(source),))
-        assert len(found) >= shortest
+        assert len(steps) >= shortest
 
 
 @pytest.mark.spec("B12")
@@ -87,7 +87,7 @@ def test_what_comes_later_changes_nothing_that_was_written_before_it_was_read(di
     """Whatever the encoder and the bridge read."""
     model = build_model(encoder={"direction": direction}, spread=2.0, seed=4)
     one, other = (written(model, singly([4, 5, 6, last, last, last]), 2) for last in (7, 8))
-    early = [each for each in one if each.read <= 3]
+    early = [hypothesis for hypothesis in one if hypothesis.read <= 3]
     assert early
     assert other[: len(early)] == early
 
@@ -98,7 +98,7 @@ def test_parts_of_several_symbols_are_seen_one_symbol_at_a_time(direction: str) 
     for seed in range(8):
         model = build_model(encoder={"direction": direction}, bridge="zero", spread=2.0, seed=seed)
         together, alone = written(model, [[4, 5, 6], [7, 8]], 1), written(model, singly([4, 5, 6, 7, 8]), 1)
-        assert [each.symbol for each in together] == [each.symbol for each in alone]
+        assert [hypothesis.symbol for hypothesis in together] == [hypothesis.symbol for hypothesis in alone]
 
 
 @pytest.mark.parametrize("parts", [[], [[]], [[], []]])
@@ -121,8 +121,8 @@ SELF = {"kind": "self_attention", "size": 4, "layers": 1, "heads": 2}
     ids=str,
 )
 def test_any_model_translates_what_is_still_arriving(options: dict[str, Any]) -> None:
-    found = written(build_model(**options), [[4], [5, 6], [7]], 1)
-    assert [each.read for each in found] == sorted(each.read for each in found)
+    steps = written(build_model(**options), [[4], [5, 6], [7]], 1)
+    assert [hypothesis.read for hypothesis in steps] == sorted(hypothesis.read for hypothesis in steps)
 
 
 @pytest.mark.spec("B12")
@@ -134,5 +134,5 @@ def test_a_model_that_has_learnt_to_wait_does_so_while_its_source_arrives(terms:
     model = build_model(**options, spread=1.5)
     for source in ([4, 5, 6, 7, 8], [8, 4], [7, 7, 5, 4]):
         ((expected,),) = Greedy()(model, (sentences(source),))
-        found = written(model, singly(source), 2)
-        assert tuple(each.symbol for each in found) == expected.symbols
+        steps = written(model, singly(source), 2)
+        assert tuple(hypothesis.symbol for hypothesis in steps) == expected.symbols

@@ -17,14 +17,14 @@ SEEDS = [1, 2, 3]
 
 def plain(hypothesis: Hypothesis, source: int, temperature: float) -> list[float]:
     """log softmax(logits / T) of each symbol, by forced decoding with the whole distribution at every step."""
-    model, found = MODEL, list[float]()
+    model, log_probs_found = MODEL, list[float]()
     state = model.reorder(model.begin(GIVEN), torch.tensor([source]), torch.tensor([source]))
     symbol = model.start_id
     for following in (*hypothesis.symbols, EOS):
         step = model.predict(torch.tensor([symbol]), state)
-        found.append(torch.log_softmax(step.log_probs / temperature, 1)[0, following].item())
+        log_probs_found.append(torch.log_softmax(step.log_probs / temperature, 1)[0, following].item())
         symbol, state = following, step.state
-    return found
+    return log_probs_found
 
 
 MODEL = build_model(seed=3, spread=1.5)
@@ -37,28 +37,32 @@ def test_every_search_reports_what_a_plain_softmax_gives(kind: str, temperature:
     search = build(SEARCHES, Spec(kind, {"length_ratio": 0, "length_margin": 4}))
     count = min(2, search.width)
     without = search(MODEL, GIVEN, count, seeds=SEEDS)
-    found = search(Tempered(MODEL, temperature), GIVEN, count, seeds=SEEDS)
-    for source, (every, others) in enumerate(zip(found, without, strict=True)):
-        assert [each.symbols for each in every] == [each.symbols for each in others]
-        for each in every:
-            assert calibrated(each, temperature) == pytest.approx(plain(each, source, temperature), abs=1e-5)
+    results = search(Tempered(MODEL, temperature), GIVEN, count, seeds=SEEDS)
+    for source, (tempered_hypotheses, other_results) in enumerate(zip(results, without, strict=True)):
+        assert [hypothesis.symbols for hypothesis in tempered_hypotheses] == [
+            hypothesis.symbols for hypothesis in other_results
+        ]
+        for hypothesis in tempered_hypotheses:
+            assert calibrated(hypothesis, temperature) == pytest.approx(
+                plain(hypothesis, source, temperature), abs=1e-5
+            )
             if temperature == 1:
-                assert calibrated(each, temperature) == pytest.approx(list(each.log_probs), abs=1e-5)
+                assert calibrated(hypothesis, temperature) == pytest.approx(list(hypothesis.log_probs), abs=1e-5)
     assert MODEL.target_embedding.symbols == SYMBOLS
 
 
 def test_what_cannot_be_said_counts_for_nothing() -> None:
     """0.6 and 0.3 of two symbols at T = 1/2: 0.36 and 0.09 of 0.46, beside 0.1 of the end."""
 
-    def chances(word: int, said: Prefix) -> Chances:
-        return {EOS: 1.0} if said else {A: 0.6, B: 0.3, EOS: 0.1}
+    def chances(word: int, prefix: Prefix) -> Chances:
+        return {EOS: 1.0} if prefix else {A: 0.6, B: 0.3, EOS: 0.1}
 
     search = build(SEARCHES, Spec("beam", {"size": 3, "normalisation": "none"}))
     ((first, second, third),) = search(Tempered(Written(chances), 0.5), (sentences([A]),), 3)
     expected = [0.36 / 0.46, 0.09 / 0.46, 0.01 / 0.46]
-    found = [torch.tensor(calibrated(each, 0.5)).exp().tolist() for each in (first, second, third)]
-    assert [each[0] for each in found] == pytest.approx(expected)
-    assert [each[1:] for each in found] == [[1.0], [1.0], []]
+    shares = [torch.tensor(calibrated(hypothesis, 0.5)).exp().tolist() for hypothesis in (first, second, third)]
+    assert [hypothesis[0] for hypothesis in shares] == pytest.approx(expected)
+    assert [hypothesis[1:] for hypothesis in shares] == [[1.0], [1.0], []]
 
 
 def test_the_least_is_finite() -> None:

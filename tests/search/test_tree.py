@@ -18,9 +18,9 @@ SHORT: dict[str, Any] = {"length_ratio": 0.01, "length_margin": 4}
 MODEL = build_model(symbols=7)
 
 
-def said(tree: list[Branch], branch: Branch) -> Prefix:
+def prefix(tree: list[Branch], branch: Branch) -> Prefix:
     """The symbols of a hypothesis, its end among them."""
-    before = () if branch.parent is None else said(tree, tree[branch.parent])
+    before = () if branch.parent is None else prefix(tree, tree[branch.parent])
     return (*before, branch.symbol)
 
 
@@ -41,12 +41,12 @@ def test_what_finished_is_the_n_best_list(search: Spec) -> None:
     n_best = min(3, built.width)
     seeds = range(len(SOURCES))
     expected = built(MODEL, (sentences(*SOURCES),), n_best, seeds=seeds)
-    found = built(MODEL, (sentences(*SOURCES),), n_best, EVERY, seeds=seeds, trace=trace)
-    for tree, hypotheses, without in zip(trace.trees, found, expected, strict=True):
+    results = built(MODEL, (sentences(*SOURCES),), n_best, EVERY, seeds=seeds, trace=trace)
+    for tree, hypotheses, without in zip(trace.trees, results, expected, strict=True):
         finished = [branch for branch in tree if branch.fate == Fate.FINISHED]
-        assert [said(tree, each) for each in finished] == [(*each.symbols, EOS) for each in hypotheses]
-        assert [each.score for each in finished] == [each.score for each in hypotheses]
-        assert [each.symbols for each in hypotheses[:n_best]] == [each.symbols for each in without[:n_best]]
+        assert [prefix(tree, entry) for entry in finished] == [(*entry.symbols, EOS) for entry in hypotheses]
+        assert [entry.score for entry in finished] == [entry.score for entry in hypotheses]
+        assert [entry.symbols for entry in hypotheses[:n_best]] == [entry.symbols for entry in without[:n_best]]
         for branch, hypothesis in zip(finished, hypotheses, strict=True):
             assert branch.total == pytest.approx(hypothesis.log_prob)
             assert branch.length == len(hypothesis.log_probs)
@@ -80,15 +80,18 @@ def test_the_beam_of_each_step_and_where_each_hypothesis_died() -> None:
     search = Beam(size=2, normalisation="none", length_ratio=0.01, length_margin=3)
     search(Written(chances), (sentences([A], [B]),), 1, EVERY, trace=trace)
     first, second = trace.trees
-    alive = [{said(first, each) for each in first if each.length == step and each.symbol != EOS} for step in (1, 2, 3)]
+    alive = [
+        {prefix(first, branch) for branch in first if branch.length == step and branch.symbol != EOS}
+        for step in (1, 2, 3)
+    ]
     assert alive == [{(A,), (B,)}, {(A, A), (A, B)}, {(A, A, A), (A, B, A)}]
-    fates = {said(first, each): each.fate for each in first}
-    assert [each for each, fate in fates.items() if fate == Fate.PRUNED] == [(B,)]
+    fates = {prefix(first, branch): branch.fate for branch in first}
+    assert [branch for branch, fate in fates.items() if fate == Fate.PRUNED] == [(B,)]
     assert fates[(A, B)] == Fate.CONTINUED
     assert fates[(A, A, A, EOS)] == fates[(A, B, A, EOS)] == Fate.FINISHED
-    known = {said(second, each): each.fate for each in second}
-    assert known[(B, EOS)] == Fate.FINISHED
-    assert known[(B,)] == Fate.CONTINUED
+    fates_by_prefix = {prefix(second, branch): branch.fate for branch in second}
+    assert fates_by_prefix[(B, EOS)] == Fate.FINISHED
+    assert fates_by_prefix[(B,)] == Fate.CONTINUED
 
 
 def test_what_is_open_when_the_search_is_done() -> None:
@@ -100,4 +103,4 @@ def test_what_is_open_when_the_search_is_done() -> None:
     trace = SearchTree()
     Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), 1, EVERY, trace=trace)
     (tree,) = trace.trees
-    assert [(said(tree, each), each.fate) for each in tree] == [((EOS,), Fate.FINISHED), ((A,), Fate.OPEN)]
+    assert [(prefix(tree, branch), branch.fate) for branch in tree] == [((EOS,), Fate.FINISHED), ((A,), Fate.OPEN)]

@@ -23,14 +23,14 @@ Chances = Mapping[int, float]
 
 
 class State(NamedTuple):
-    said: Tensor  # (R, t)
+    prefix: Tensor  # (R, t)
     words: Tensor  # (B,) the first of the source
     masks: tuple[Tensor, ...]  # (B, S) for each source
 
     @property
     def width(self) -> int:
         """Rows of a sentence."""
-        return len(self.said) // len(self.words)
+        return len(self.prefix) // len(self.words)
 
 
 class Written(Predictor[State]):
@@ -49,16 +49,16 @@ class Written(Predictor[State]):
         return State(ids[:, :0], ids[:, 0], tuple(source.mask for source in sources))
 
     def predict(self, symbols: Tensor, state: State) -> Prediction[State]:
-        said = torch.cat([state.said, symbols.unsqueeze(1)], 1)
+        prefix = torch.cat([state.prefix, symbols.unsqueeze(1)], 1)
         words_of, *masks = tile((state.words, *state.masks), state.width)
-        here = [mask.sum(1).clamp(max=said.size(1)) - 1 for mask in masks]
-        attention = (one_hot(each, mask.size(1)).float() for each, mask in zip(here, masks, strict=True))
+        here = [mask.sum(1).clamp(max=prefix.size(1)) - 1 for mask in masks]
+        attention = (one_hot(place, mask.size(1)).float() for place, mask in zip(here, masks, strict=True))
         features = torch.zeros(len(symbols), SYMBOLS, dtype=torch.double)
-        for row, (words, word) in enumerate(zip(said.tolist(), words_of.tolist(), strict=True)):
+        for row, (words, word) in enumerate(zip(prefix.tolist(), words_of.tolist(), strict=True)):
             assert words[0] == BOS
             for symbol, chance in self.chances(word, tuple(words[1:])).items():
                 features[row, symbol] = chance
-        return Prediction(features.log(), tuple(attention), state._replace(said=said))
+        return Prediction(features.log(), tuple(attention), state._replace(prefix=prefix))
 
     def reorder(self, state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
         left = torch.arange(len(state.words)) if sentences is None else sentences
@@ -66,12 +66,14 @@ class Written(Predictor[State]):
         source_state = (
             (state.words, state.masks) if sentences is None else select((state.words, state.masks), sentences)
         )
-        return State(state.said[rows], *source_state)
+        return State(state.prefix[rows], *source_state)
 
 
 def all_translations(model: Seq2Seq, source: list[int], symbols: int, longest: int) -> dict[Prefix, float]:
     """log P of every translation that search may say, up to so many words: the end symbol must follow the last."""
     words = [symbol for symbol in range(symbols) if symbol not in (1, BOS, EOS)]
-    said = [each for length in range(longest + 1) for each in itertools.product(words, repeat=length)]
-    scores, *_ = model.score(pairs([source] * len(said), [list(each) for each in said]))
-    return dict(zip(said, scores.sum(1).tolist(), strict=True))
+    prefix = [
+        prefix_symbols for length in range(longest + 1) for prefix_symbols in itertools.product(words, repeat=length)
+    ]
+    scores, *_ = model.score(pairs([source] * len(prefix), [list(prefix_symbols) for prefix_symbols in prefix]))
+    return dict(zip(prefix, scores.sum(1).tolist(), strict=True))
