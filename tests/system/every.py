@@ -228,8 +228,8 @@ def _judge(folder: Path) -> None:
     """The key of a page, and what an annotator saved on it."""
     key = blinding.blind(["one"], {"mt": ["un"]}, ["fluency"], [], sentences=None, seed=1)
     (folder / "mine.key.json").write_text(key.model_dump_json(), "utf-8")
-    said = {item.id: {output.id: {"fluency": 5} for output in item.outputs} for item in key.items}
-    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": said}
+    judgements = {item.id: {output.id: {"fluency": 5} for output in item.outputs} for item in key.items}
+    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": judgements}
     (folder / "anna.json").write_text(json.dumps(saved), "utf-8")
 
 
@@ -264,10 +264,10 @@ def lacking() -> dict[str, str]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """What is in the files below a folder; of a link, where it leads to."""
-    found = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
     return {
         path.relative_to(folder).as_posix(): os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-        for path in found
+        for path in paths
     }
 
 
@@ -276,15 +276,15 @@ def losses(before: Mapping[str, bytes], folder: Path, writes: str, *, killed: bo
     validation, and a prepared corpus while it is replaced, may go.
     """
     own, gone, now = re.compile(writes or r"(?!)"), re.compile(GONE), files(folder)
-    found = [f"{name}: gone" for name in before.keys() - now.keys() if not gone.fullmatch(name)]
+    lost = [f"{name}: gone" for name in before.keys() - now.keys() if not gone.fullmatch(name)]
     changed = (name for name in before.keys() & now.keys() if before[name] != now[name])
-    found += [f"{name}: changed" for name in changed if not own.fullmatch(name)]
+    lost += [f"{name}: changed" for name in changed if not own.fullmatch(name)]
     for name in now.keys() - before.keys():
         if HIDDEN.fullmatch(name):
-            found += [] if killed else [f"{name}: left behind"]
+            lost += [] if killed else [f"{name}: left behind"]
         elif not own.fullmatch(name):
-            found.append(f"{name}: new")
-    return sorted(found)
+            lost.append(f"{name}: new")
+    return sorted(lost)
 
 
 def complaints(end: End, interruption: Interruption, command: Command) -> list[str]:
@@ -299,10 +299,10 @@ def complaints(end: End, interruption: Interruption, command: Command) -> list[s
             fine = {-signal.SIGKILL}
         case ((_, number), *_):
             fine = {128 + number, -number}  # the latter before anything has begun
-    found = [] if end.code in fine else [f"exit status {end.code}: {end.err}"]
+    faults = [] if end.code in fine else [f"exit status {end.code}: {end.err}"]
     if end.code > 128 and end.err and not re.search("^(interrupted|terminated)", end.err, re.MULTILINE):
-        found.append(f"no word of the signal: {end.err}")
-    return found + (["a traceback: " + end.err] if "Traceback" in end.err else [])
+        faults.append(f"no word of the signal: {end.err}")
+    return faults + (["a traceback: " + end.err] if "Traceback" in end.err else [])
 
 
 def drawn(generator: random.Random, acts: int, size: int) -> Interruption:

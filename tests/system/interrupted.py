@@ -79,7 +79,7 @@ def run(
         files["in"].write_text(stdin, encoding="utf-8")
         files["acts"].touch()
         os.mkfifo(files["err"])  # which a full disk does not stop
-        with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as said:
+        with open(os.open(files["err"], os.O_RDWR | os.O_NONBLOCK), "rb") as errors:
             child = preloaded().Process(
                 target=_work, args=(folder, list(words), interruption, files, {"COLUMNS": "200", **variables})
             )
@@ -89,7 +89,7 @@ def run(
                 child.kill()
                 child.join()
                 raise TimeoutError(f"dragoman {' '.join(words)}: {interruption}")
-            err = (said.read() or b"").decode()
+            err = (errors.read() or b"").decode()
         return End(child.exitcode, files["out"].read_text(encoding="utf-8"), err, files["acts"].stat().st_size)
 
 
@@ -156,8 +156,8 @@ def _hasten_export(graphs: Path) -> None:
 
     if not graphs.exists():
         graphs.write_bytes(pickle.dumps(tracing.trace(Run.load(Path("runs/toy")).model(None))))
-    found = pickle.loads(graphs.read_bytes())
-    vars(tracing)["trace"] = lambda model: found
+    graphs_of_model = pickle.loads(graphs.read_bytes())
+    vars(tracing)["trace"] = lambda model: graphs_of_model
 
 
 def _hasten_demo() -> None:
@@ -176,6 +176,6 @@ def _hasten_demo() -> None:
 
     demo.SIZES = dict.fromkeys(demo.SIZES, 10) | {"train": 100}
     vars(installed_demo).update(FEWEST=10, MOST=40, ENOUGH=20, WORDS=1, SIZES={"dev": 4, "test": 6}, ASIDE=4)
-    for each in (demo, installed_demo):
-        vars(each)["checks"] = SimpleNamespace(load_config=loaded)
+    for module in (demo, installed_demo):
+        vars(module)["checks"] = SimpleNamespace(load_config=loaded)
     vars(starting)["OPTIONS"] = {**starting.OPTIONS, "training.epochs": 2}

@@ -33,20 +33,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the random choices")
     options = parser.parse_args(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    known = [name for name in COMMANDS if name not in lacking()]
+    commands = [name for name in COMMANDS if name not in lacking()]
     begun, lost, ends = time.monotonic(), 0, dict[int, int]()
     with TemporaryDirectory() as place:
         furnished = furnish(Path(place, "furnished"))
         for number in range(options.runs):
-            name = known[number % len(known)]
-            found, code = interrupted(name, furnished, Path(place, "user"), random.Random(f"{options.seed}:{number}"))
+            name = commands[number % len(commands)]
+            faults, code = interrupted(name, furnished, Path(place, "user"), random.Random(f"{options.seed}:{number}"))
             ends[code] = ends.get(code, 0) + 1
-            lost += bool(found)
-            for line in found:
+            lost += bool(faults)
+            for line in faults:
                 console.print(f"{number} {line}")
-    told = ", ".join(f"{count} with {code}" for code, count in sorted(ends.items()))
+    counts = ", ".join(f"{count} with {code}" for code, count in sorted(ends.items()))
     minutes = (time.monotonic() - begun) / 60
-    console.print(f"{options.runs} interrupted commands, seed {options.seed}, {minutes:.0f} minutes; ended {told}")
+    console.print(f"{options.runs} interrupted commands, seed {options.seed}, {minutes:.0f} minutes; ended {counts}")
     console.print(f"{lost} lost something")
     return int(lost > 0)
 
@@ -59,21 +59,21 @@ def interrupted(name: str, furnished: Path, folder: Path, generator: random.Rand
     interruption = drawn(generator, acts, size)
     end = typed(folder, name, interruption)
     killed = end.code < 0 or len(interruption.signals) > 1
-    found = complaints(end, interruption, command)
-    found += losses(before, folder, command.writes, killed=killed)
+    faults = complaints(end, interruption, command)
+    faults += losses(before, folder, command.writes, killed=killed)
     again = typed(folder, name, NOTHING)
     stopped = stopped_half_way(name, again, killed) or stopped_at_the_end(command, again, files(folder), WHOLE[name])
     if again.code != int(command.refused) and not stopped:
-        found.append(f"again: exit status {again.code}: {again.err}")
-    found += [f"again: {each}" for each in losses(before, folder, command.writes, killed=killed)]
+        faults.append(f"again: exit status {again.code}: {again.err}")
+    faults += [f"again: {fault}" for fault in losses(before, folder, command.writes, killed=killed)]
     if again.code == 0:
         now = files(folder)
-        found += [f"again: {path}: other" for path in command.same if now.get(path) != WHOLE[name][path]]
+        faults += [f"again: {path}: other" for path in command.same if now.get(path) != WHOLE[name][path]]
         own = f"{command.words}".rpartition("--run=")[2].split()[0] if "--run=" in command.words else ""
-        found += [
+        faults += [
             f"again: {path}: still there" for path in now if own and path.startswith(own) and HIDDEN.fullmatch(path)
         ]
-    return [f"{name}, {interruption}: {each}" for each in found], end.code
+    return [f"{name}, {interruption}: {fault}" for fault in faults], end.code
 
 
 WHOLE: dict[str, dict[str, bytes]] = {}  # what each command writes when nothing happens

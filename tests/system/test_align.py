@@ -34,12 +34,12 @@ def test_links_need_no_run(shell: Shell, golden: Golden) -> None:
     outcome = shell("align", "train.en", "train.fr")
     assert (outcome.code, outcome.lines, outcome.err) == (0, GOLD, "")
     shell.write("gold", "".join(f"{line}\n" for line in GOLD))
-    told = shell("align", "train.en", "train.fr", "-o", "links", "--gold", "gold", "--threads", "1")
-    assert (told.out, told.err) == ("", "AER = 0.0000 (precision 1.0000, recall 1.0000)\n")
+    message = shell("align", "train.en", "train.fr", "-o", "links", "--gold", "gold", "--threads", "1")
+    assert (message.out, message.err) == ("", "AER = 0.0000 (precision 1.0000, recall 1.0000)\n")
     assert (shell.folder / "links").read_text("utf-8") == outcome.out
     shell.write("from1", "".join(f"{' '.join('1-1' for _ in line.split())}\n" for line in GOLD))
-    told = shell("align", "train.en", "train.fr", "--gold", "from1", "-o", "links")
-    golden(told.err.splitlines()[0])
+    message = shell("align", "train.en", "train.fr", "--gold", "from1", "-o", "links")
+    golden(message.err.splitlines()[0])
     ibm1 = shell("align", "train.en", "train.fr", "--method=ibm1", "--symmetrise=forward", "--gold=gold")
     assert ibm1.code == 0
     assert "AER = 0.2" in ibm1.err
@@ -50,8 +50,8 @@ def test_words_other_than_those_of_the_gold_links_are_told(shell: Shell) -> None
     pairs = [("l'un deux", "one two"), ("un", "one")] * 10
     toy.write(shell.folder, "test", pairs)
     shell.write("gold", "0-0 1-1\n0-0\n" * 10)
-    told = shell("align", "test.en", "test.fr", "--gold=gold", "-o", "links").err
-    assert told.startswith(
+    message = shell("align", "test.en", "test.fr", "--gold=gold", "-o", "links").err
+    assert message.startswith(
         "--gold: 10 of 20 pairs have other words than those between spaces; if its links count these"
     )
     assert "--gold" not in shell("align", "test.en", "test.fr", "--gold=gold", "-o=x", "--pretokenizer=whitespace").err

@@ -64,8 +64,8 @@ def test_copies_are_their_own_sources(shell: Shell) -> None:
     assert pairs(shell, "copies", "en", "fr") == [("<copy> un deux", "un deux"), ("<copy> trois", "trois")]
     assert shell("augment", "copy", "mono.fr", "-o", "tagged", *NAMES, "--tag", "two\nlines").code == 0
     assert pairs(shell, "tagged", "en", "fr")[0] == ("two lines un deux", "un deux")
-    told = shell.fails("augment", "copy", "mono.fr", "-o", "copies", "--source-name", "fr", "--target-name", "fr")
-    assert told == "copies: source and target are both called 'fr'; they would be one file"
+    message = shell.fails("augment", "copy", "mono.fr", "-o", "copies", "--source-name", "fr", "--target-name", "fr")
+    assert message == "copies: source and target are both called 'fr'; they would be one file"
 
 
 @pytest.mark.spec("E3")
@@ -90,8 +90,8 @@ def test_what_was_made_can_be_trained_on(copied: Shell) -> None:
 
 
 def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = copied.fails("augment", "noise", "train.en", "train.fr", *NAMES, "-o", "train")
-    assert told == "--output train.en: is read, and would be replaced; name another file"
+    message = copied.fails("augment", "noise", "train.en", "train.fr", *NAMES, "-o", "train")
+    assert message == "--output train.en: is read, and would be replaced; name another file"
     copied.write("side.en", "one\n \ntwo\n")
     copied.write("side.fr", "un\ndeux\n\n")
     assert copied("augment", "noise", "side.en", "side.fr", *NAMES, "-o", "noisy", "--tag", "<n>").code == 0

@@ -169,9 +169,9 @@ def test_one_line_tells_what_is_wrong(words: str, place: str, copied: Shell, gol
     for name in ("empty", "apart/none.en", "apart/none.fr"):
         copied.write(name, "")
     before = set(copied.folder.rglob("*"))
-    found = copied.refuses(*shlex.split(words))
-    assert found.removeprefix("usage: ").startswith(place)
-    golden(found, words)
+    message = copied.refuses(*shlex.split(words))
+    assert message.removeprefix("usage: ").startswith(place)
+    golden(message, words)
     assert nothing_new(copied, before)
 
 
@@ -214,9 +214,9 @@ def test_training_that_cannot_start_leaves_nothing(words: str, place: str, shell
     for name in ("empty.en", "empty.fr"):
         shell.write(name, "")
     before = {*shell.folder.rglob("*"), shell.folder / "runs"}
-    found = shell.fails("train", "toy.yaml", *shlex.split(words))
-    assert found.startswith(place)
-    golden(found, words)
+    message = shell.fails("train", "toy.yaml", *shlex.split(words))
+    assert message.startswith(place)
+    golden(message, words)
     assert nothing_new(shell, before)
 
 
@@ -228,8 +228,8 @@ def test_all_faults_of_a_configuration_are_told_at_once(shell: Shell, golden: Go
     assert outcome.code == 1
     assert outcome.out == ""
     places = ["bad.yaml:1: data.traget", "bad.yaml:1: data.target", "bad.yaml:3: model.embeding", "bad.yaml:4: seed"]
-    told = outcome.err.splitlines()
-    for line, place in zip(told, [*places, "--training.clip_norm"], strict=True):
+    message = outcome.err.splitlines()
+    for line, place in zip(message, [*places, "--training.clip_norm"], strict=True):
         assert line.startswith(f"{place}: ")
     golden(outcome.err)
 
@@ -291,24 +291,24 @@ def test_a_damaged_run_folder_is_told(damage: Damage, words: str, place: str, co
     run = copied.folder / "runs" / "toy"
     damage(run)
     before = set(copied.folder.rglob("*"))
-    found = copied.fails(*words.replace("RUN", "runs/toy").split())
-    assert found.startswith(f"runs/toy/{place}")
-    golden(found)
+    message = copied.fails(*words.replace("RUN", "runs/toy").split())
+    assert message.startswith(f"runs/toy/{place}")
+    golden(message)
     assert nothing_new(copied, before)
 
 
 def test_a_vocabulary_cut_between_two_lines_is_named(copied: Shell, golden: Golden) -> None:
     path = copied.folder / "runs" / "toy" / "target.vocabulary"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    told = copied.fails("translate", "runs/toy", "test.en")
-    assert told.startswith("runs/toy/target.vocabulary ")
-    golden(told)
+    message = copied.fails("translate", "runs/toy", "test.en")
+    assert message.startswith("runs/toy/target.vocabulary ")
+    golden(message)
 
 
 def test_a_run_of_another_kind_is_refused(copied: Shell, golden: Golden) -> None:
-    found = copied.fails("train", "toy.yaml", "--model.embedding.size=9")
-    assert found.startswith("runs/toy: ")
-    golden(found)
+    message = copied.fails("train", "toy.yaml", "--model.embedding.size=9")
+    assert message.startswith("runs/toy: ")
+    golden(message)
 
 
 @pytest.mark.parametrize("beam", ["0", "1001"])

@@ -46,16 +46,16 @@ def test_a_lexicon_is_made_of_text_files_where_the_data_are_gone(copied: Shell) 
 def test_what_candidates_lose_is_told(copied: Shell) -> None:
     copied("lexicon", "runs/toy")
     words = ("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "--metrics=bleu,chrf")
-    plain, told = copied(*words).lines, copied(*words, "--candidates=2,1").lines
-    assert told[: len(plain)] == plain
-    assert [line.split(" = ")[0] for line in told[len(plain) :]] == ["BLEU", "chrF2", "Covered"]
-    assert all(line.endswith("|candidates:2,1)") for line in told[len(plain) :])
-    assert re.fullmatch(r"Covered = \d+\.\d\d \(symbols:\d+\|mean:\d\|of:10\|candidates:2,1\)", told[-1])
+    plain, output = copied(*words).lines, copied(*words, "--candidates=2,1").lines
+    assert output[: len(plain)] == plain
+    assert [line.split(" = ")[0] for line in output[len(plain) :]] == ["BLEU", "chrF2", "Covered"]
+    assert all(line.endswith("|candidates:2,1)") for line in output[len(plain) :])
+    assert re.fullmatch(r"Covered = \d+\.\d\d \(symbols:\d+\|mean:\d\|of:10\|candidates:2,1\)", output[-1])
     both = copied(*words, EVERYTHING).lines
     assert [line.split(" ")[2] for line in both[-3:]] == [plain[0].split(" ")[2], plain[1].split(" ")[2], "100.00"]
-    found = json.loads(copied(*words, EVERYTHING, "--json").out)
-    assert found[-1]["name"] == "Covered"
-    assert found[-1]["candidates"] == "100,0"
+    scores = json.loads(copied(*words, EVERYTHING, "--json").out)
+    assert scores[-1]["name"] == "Covered"
+    assert scores[-1]["candidates"] == "100,0"
     several = copied(*words, "test.fr", EVERYTHING).lines
     assert several[-1].startswith("Covered = 100.00")
 
@@ -64,16 +64,18 @@ def test_python_takes_candidates_when_it_loads(copied: Shell) -> None:
     copied("lexicon", "runs/toy")
     run = copied.folder / "runs" / "toy"
     texts = (copied.folder / "test.en").read_text().splitlines()
-    found = dragoman.load(run, candidates=(100, 0)).translate(texts)
-    assert [each.text for each in found] == [each.text for each in dragoman.load(run).translate(texts)]
+    translations = dragoman.load(run, candidates=(100, 0)).translate(texts)
+    assert [translation.text for translation in translations] == [
+        translation.text for translation in dragoman.load(run).translate(texts)
+    ]
 
 
 def test_misuse_is_told(copied: Shell) -> None:
     for wrong in ("3", "3,", "a,b", "3,-1", "1,2,3"):
         outcome = copied("translate", "runs/toy", "test.en", f"--candidates={wrong}")
         assert outcome.code == 2
-        told = " ".join(outcome.err.replace("│", " ").split())
-        assert f"Invalid value for '--candidates': expected two numbers, such as 300,20, found {wrong}" in told
+        message = " ".join(outcome.err.replace("│", " ").split())
+        assert f"Invalid value for '--candidates': expected two numbers, such as 300,20, found {wrong}" in message
     assert copied("lexicon", "runs/toy", "train.en").code == 2
     assert copied("evaluate", "test.fr", "-i", "test.fr", "--candidates=3,1").code == 2
     copied.write("empty", "")

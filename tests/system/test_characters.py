@@ -65,15 +65,15 @@ def load(runs: Shell, name: str, **options: Any) -> Translator:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
-    asked = build.surfaces(config.model)
-    assert asked.target is (name in SPELL)
-    data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=asked)
+    spellings = build.surfaces(config.model)
+    assert spellings.target is (name in SPELL)
+    data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=spellings)
     sources = (runs.folder / "train.en").read_text("utf-8").splitlines()
     targets = (runs.folder / "train.fr").read_text("utf-8").splitlines()
     unknown = 0
-    for found in translator.pairs(sources, targets):
-        expected = data.batch(found.rows, 0)
-        for one, other in zip((*found.sources, found.target), (*expected.sources, expected.target), strict=True):
+    for batch in translator.pairs(sources, targets):
+        expected = data.batch(batch.rows, 0)
+        for one, other in zip((*batch.sources, batch.target), (*expected.sources, expected.target), strict=True):
             assert isinstance(one, Sequence)
             assert isinstance(other, Sequence)
             assert one.ids.equal(other.ids)
@@ -91,10 +91,10 @@ def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell
 def test_translations_have_no_unknown_word_and_the_score_of_their_text(name: str, search: Spec, runs: Shell) -> None:
     translator = load(runs, name)
     limited = Spec(search.kind, {**search.options, "length_ratio": 1.0, "length_margin": 2})
-    found = translator.translate(LINES, search=limited)
-    scored = translator.score(LINES, [each.text for each in found])
+    translations = translator.translate(LINES, search=limited)
+    scored = translator.score(LINES, [candidate.text for candidate in translations])
     spelled = 0
-    for translation, score in zip(found, scored, strict=True):
+    for translation, score in zip(translations, scored, strict=True):
         assert "<unk>" not in translation.text
         new = translator.target.vocabulary.unknown(step.symbol for step in translation.steps[:-1])
         spelled += len(new)
@@ -102,15 +102,15 @@ def test_translations_have_no_unknown_word_and_the_score_of_their_text(name: str
             assert translation.log_prob == pytest.approx(score.log_prob, abs=1e-4)
     assert spelled or search.kind == "beam"
     (alone,) = translator.translate(LINES[:1], search=limited)
-    assert alone.text == found[0].text
+    assert alone.text == translations[0].text
 
 
 def test_json_has_the_words(runs: Shell) -> None:
     for line in runs("translate", "hybrid", "--json", "--n-best=2", "test.en").lines:
-        told = json.loads(line)
+        record = json.loads(line)
         assert Result.from_line(line).line() == line
-        assert "<unk>" not in [step["symbol"] for step in told["steps"]]
-        assert sum(step["log_prob"] for step in told["steps"]) == pytest.approx(told["log_prob"], abs=1e-3)
+        assert "<unk>" not in [step["symbol"] for step in record["steps"]]
+        assert sum(step["log_prob"] for step in record["steps"]) == pytest.approx(record["log_prob"], abs=1e-3)
     (scored, *_) = runs("score", "hybrid", "test.en", "test.fr", "--json").lines
     assert [step["symbol"] for step in json.loads(scored)["steps"]] == ["un", "neuf", "</s>"]
 
@@ -128,7 +128,7 @@ def test_a_word_that_was_never_seen_has_a_vector_and_a_probability(runs: Shell) 
 def test_shortlists_spell(runs: Shell) -> None:
     assert runs("lexicon", "hybrid").code == 0
     short = load(runs, "hybrid", candidates=(2, 1))
-    assert not any("<unk>" in each.text for each in short.translate(LINES))
+    assert not any("<unk>" in translation.text for translation in short.translate(LINES))
 
 
 def test_a_run_is_described(runs: Shell) -> None:
@@ -144,7 +144,7 @@ def test_a_run_goes_on_in_another(runs: Shell, tmp_path: Path) -> None:
     assert dragoman.load(run.path).translate(LINES)
 
 
-def told(action: Any) -> str:
+def refusal(action: Any) -> str:
     with pytest.raises(UserError) as raised:
         action()
     return str(raised.value)
@@ -152,12 +152,12 @@ def told(action: Any) -> str:
 
 def test_what_cannot_work_is_told(runs: Shell, golden: Golden) -> None:
     folder = str(runs.folder)
-    golden(told(lambda: dragoman.load([runs.folder / "reads", runs.folder / "hybrid"])).replace(folder, "FOLDER"))
-    golden(told(lambda: load(runs, "reads").simultaneous(["one"], wait=1)))
-    golden(told(lambda: load(runs, "hybrid", engine="int8")).replace(folder, "FOLDER"))
+    golden(refusal(lambda: dragoman.load([runs.folder / "reads", runs.folder / "hybrid"])).replace(folder, "FOLDER"))
+    golden(refusal(lambda: load(runs, "reads").simultaneous(["one"], wait=1)))
+    golden(refusal(lambda: load(runs, "hybrid", engine="int8")).replace(folder, "FOLDER"))
     for name in ("reads", "hybrid"):
-        golden(told(lambda name=name: export.write(Run.load(runs.folder / name))).replace(folder, "FOLDER"))
-    golden(told(lambda: load(runs, "hybrid").translate(["one"], prefix=["neuf"])))
+        golden(refusal(lambda name=name: export.write(Run.load(runs.folder / name))).replace(folder, "FOLDER"))
+    golden(refusal(lambda: load(runs, "hybrid").translate(["one"], prefix=["neuf"])))
     never = Path("never")
     for options in (
         {**RUNS["reads"], "training.objective": "agreement"},
@@ -167,7 +167,7 @@ def test_what_cannot_work_is_told(runs: Shell, golden: Golden) -> None:
         {"model.embedding.source": {"kind": "character_cnn", "widths": []}},
         {"model.embedding.tie": "output", "model.embedding.target": "character_rnn"},
     ):
-        golden(told(lambda options=options: toy.config(runs.folder, never, options)))
+        golden(refusal(lambda options=options: toy.config(runs.folder, never, options)))
 
 
 def test_two_runs_that_read_characters_translate_together(runs: Shell) -> None:

@@ -85,15 +85,17 @@ def test_translate_writes_a_file_only_when_all_is_done(copied: Shell) -> None:
 def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
     lines = (copied.folder / "test.en").read_text().splitlines()
     prefixes = [*["deux un"] * 3, *[""] * (len(lines) - 3)]
-    copied.write("begin.fr", "".join(f"{each}\n" for each in prefixes))
-    found = copied("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--batch-lines=2").lines
+    copied.write("begin.fr", "".join(f"{line}\n" for line in prefixes))
+    translations = copied("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--batch-lines=2").lines
     plain = copied("translate", "runs/toy", "test.en").lines
-    assert all(each.startswith("deux un") for each in found[:3])
-    assert found[3:] == plain[3:]
-    for count, told in ((1, "more"), (-1, "fewer")):
+    assert all(line.startswith("deux un") for line in translations[:3])
+    assert translations[3:] == plain[3:]
+    for count, comparative in ((1, "more"), (-1, "fewer")):
         copied.write("other.fr", "\n" * (len(lines) + count))
-        assert told in copied.fails("translate", "runs/toy", "test.en", "--prefix", "other.fr", "-o", f"{told}.fr")
-        assert not list(copied.folder.glob(f"{told}.fr"))
+        assert comparative in copied.fails(
+            "translate", "runs/toy", "test.en", "--prefix", "other.fr", "-o", f"{comparative}.fr"
+        )
+        assert not list(copied.folder.glob(f"{comparative}.fr"))
     assert "--prefix cannot" in copied.refuses(
         "translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--wait", "2"
     )
@@ -103,18 +105,18 @@ def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
 @pytest.mark.parametrize("options", [(), ("--n-best=2", "--beam=4")])
 def test_translate_writes_json_that_has_all_that_the_lines_have(options: tuple[str, ...], trained: Shell) -> None:
     sources = (trained.folder / "test.en").read_text().splitlines()
-    found = results(trained("translate", "runs/toy", "test.en", "--json", *options).lines)
-    assert [each.translation.source for each in found] == sources
+    records = results(trained("translate", "runs/toy", "test.en", "--json", *options).lines)
+    assert [record.translation.source for record in records] == sources
     listed = [
         [*([str(number)] if options else []), one.text, pharaoh(one.alignment)]
-        for number, each in enumerate(found)
-        for one in each.translation.n_best
+        for number, record in enumerate(records)
+        for one in record.translation.n_best
     ]
     lines = trained("translate", "runs/toy", "test.en", "--alignments", *options).lines
     assert [line.split(" ||| ")[: 2 + bool(options)] for line in lines] == listed
-    for each in found:
-        for one in each.translation.n_best:
-            assert one.source_words == each.translation.source.split()
+    for record in records:
+        for one in record.translation.n_best:
+            assert one.source_words == record.translation.source.split()
             assert one.log_prob == pytest.approx(sum(step.log_prob for step in one.steps), abs=1e-5)
             assert one.log_prob <= one.log_probs.sum() + 1e-9  # the end counts, and is no word
             assert [step.symbol for step in one.steps] == [*one.words, "</s>"]
@@ -122,21 +124,21 @@ def test_translate_writes_json_that_has_all_that_the_lines_have(options: tuple[s
 
 
 def test_an_empty_line_is_json_too(trained: Shell) -> None:
-    (found,) = results(trained("translate", "runs/toy", "--json", stdin="\n").lines)
-    assert (found.translation.text, found.translation.steps, found.translation.log_prob) == ("", (), 0)
+    (record,) = results(trained("translate", "runs/toy", "--json", stdin="\n").lines)
+    assert (record.translation.text, record.translation.steps, record.translation.log_prob) == ("", (), 0)
 
 
 def test_score_and_align_write_the_same_json(trained: Shell) -> None:
     files = ("runs/toy", "test.en", "test.fr")
     outcome = trained("score", *files, "--json")
-    found = results(outcome.lines)
+    records = results(outcome.lines)
     assert trained("align", *files, "--json").lines == outcome.lines
     columns = [line.split("\t") for line in trained("score", *files).lines]
-    for each, (log_prob, symbols) in zip(found, columns, strict=True):
-        assert each.translation.log_prob == each.translation.score == pytest.approx(float(log_prob), abs=1e-4)
-        assert len(each.translation.steps) == int(symbols)
-    assert [pharaoh(each.translation.alignment) for each in found] == trained("align", *files).lines
-    assert [each.translation.text for each in found] == (trained.folder / "test.fr").read_text().splitlines()
+    for record, (log_prob, symbols) in zip(records, columns, strict=True):
+        assert record.translation.log_prob == record.translation.score == pytest.approx(float(log_prob), abs=1e-4)
+        assert len(record.translation.steps) == int(symbols)
+    assert [pharaoh(record.translation.alignment) for record in records] == trained("align", *files).lines
+    assert [record.translation.text for record in records] == (trained.folder / "test.fr").read_text().splitlines()
     assert outcome.err == trained("score", *files).err
 
 
@@ -181,10 +183,10 @@ def test_score_tells_the_log_probability_of_each_pair(trained: Shell) -> None:
 
 @pytest.mark.spec("A13")
 def test_the_score_of_a_translation_is_that_of_its_search(copied: Shell) -> None:
-    found = copied("translate", "runs/toy", "test.en", "--n-best=1").lines
-    copied.write("found.fr", "".join(line.split(" ||| ")[1] + "\n" for line in found))
+    lines = copied("translate", "runs/toy", "test.en", "--n-best=1").lines
+    copied.write("found.fr", "".join(line.split(" ||| ")[1] + "\n" for line in lines))
     scores = [float(line.split("\t")[0]) for line in copied("score", "runs/toy", "test.en", "found.fr").lines]
-    assert scores == pytest.approx([float(line.split(" ||| ")[2].split()[1]) for line in found], abs=2e-3)
+    assert scores == pytest.approx([float(line.split(" ||| ")[2].split()[1]) for line in lines], abs=2e-3)
 
 
 @pytest.mark.spec("I2")
@@ -206,8 +208,8 @@ def test_align_writes_pharaoh_lines_and_tells_how_good_they_are(copied: Shell) -
     assert from_one.err == "AER = 0.0000 (precision 1.0000, recall 1.0000)\n"
     assert copied("align", "runs/toy", "test.en", "test.fr", "--gold=talp").err.startswith("talp: no link has a word 0")
     assert copied("align", "runs/toy", "test.en", "test.fr", "--one-based").code == 2
-    told = copied.fails("align", "runs/toy", "test.en", "test.fr", "--gold=gold", "--one-based")
-    assert re.match(r"gold:1: '\d+-\d+' has a word 0, and links are said to be counted from 1", told)
+    message = copied.fails("align", "runs/toy", "test.en", "test.fr", "--gold=gold", "--one-based")
+    assert re.match(r"gold:1: '\d+-\d+' has a word 0, and links are said to be counted from 1", message)
     everything = copied("align", "runs/toy", "test.en", "test.fr", "--threshold=0.0001", "--gold=gold")
     assert everything.out.count("-") > outcome.out.count("-")
     assert "recall 1.0000" in everything.err
@@ -242,8 +244,8 @@ def test_evaluate_takes_options_of_metrics(trained: Shell) -> None:
     trained.write("said", "deux un\n")
     trained.write("wanted", "Deux un deux\n")
     words = ("evaluate", "wanted", "-i", "said", "--metrics")
-    given = "{kind: rouge1, measure: recall},{kind: chrf, word_order: 2},wer"
-    recall, chrf, wer = trained(*words, given).lines
+    metrics = "{kind: rouge1, measure: recall},{kind: chrf, word_order: 2},wer"
+    recall, chrf, wer = trained(*words, metrics).lines
     assert (recall.split(" (")[0], wer.split(" (")[0]) == ("ROUGE-1 recall = 66.67", "WER = 66.67")
     assert chrf.startswith("chrF2++ = ")
     (line,) = trained(*words, "{kind: bleu, order: 1}", "--lowercase").lines
@@ -251,13 +253,13 @@ def test_evaluate_takes_options_of_metrics(trained: Shell) -> None:
 
 
 def test_evaluate_has_sacrebleus_json(trained: Shell) -> None:
-    found = json.loads(trained("evaluate", "test.fr", "-i", "test.fr", "--metrics=bleu", "--json").out)
-    assert found["name"] == "BLEU"
-    assert found["score"] == 100
-    assert found["tok"] == "13a"
-    assert "|tok:13a|" in found["signature"]
+    rows = json.loads(trained("evaluate", "test.fr", "-i", "test.fr", "--metrics=bleu", "--json").out)
+    assert rows["name"] == "BLEU"
+    assert rows["score"] == 100
+    assert rows["tok"] == "13a"
+    assert "|tok:13a|" in rows["signature"]
     several = json.loads(trained("evaluate", "test.fr", "-i", "test.fr", "--metrics=chrf,ter", "--json").out)
-    assert [each["name"] for each in several] == ["chrF2", "TER"]
+    assert [score["name"] for score in several] == ["chrF2", "TER"]
 
 
 @pytest.mark.slow
@@ -283,8 +285,8 @@ def test_evaluate_translates_in_another_way(copied: Shell) -> None:
         assert outcome.code == 0, outcome.err
         named = "".join(f"|{option.removeprefix('--').replace('=', ':', 1)}" for option in options)
         assert outcome.lines[0] == plain.removesuffix(")") + named + ")"
-    told = copied.fails(*words, "--search=greedy", "--beam=2")
-    assert told == "--beam: greedy search has no beam; leave out --beam or --search greedy"
+    message = copied.fails(*words, "--search=greedy", "--beam=2")
+    assert message == "--beam: greedy search has no beam; leave out --beam or --search greedy"
     assert "--engine requires --run" in copied("evaluate", "test.fr", "--engine=int8").err
 
 
@@ -301,8 +303,8 @@ def test_translate_by_minimum_risk(copied: Shell) -> None:
     assert copied.refuses("translate", "runs/toy", "test.en", "--samples=5").startswith(
         "usage: --samples requires --mbr"
     )
-    told = "minimum Bayes risk: this search gives 4 translations, fewer than 5 (--samples); a wider beam gives more"
-    assert copied.fails(*words, "bleu", "--beam=4", "--samples=5") == told
+    message = "minimum Bayes risk: this search gives 4 translations, fewer than 5 (--samples); a wider beam gives more"
+    assert copied.fails(*words, "bleu", "--beam=4", "--samples=5") == message
     assert copied.fails(*words, "bleu", "--samples=2000").endswith("1000 translations, fewer than 2000 (--samples)")
 
 
@@ -341,8 +343,8 @@ def test_report_on_several_runs_and_other_sentences(copied: Shell) -> None:
     copied.write("look.txt", "one two\n")
     assert copied("report", "runs/toy", "--sentences=look.txt").code == 0
     copied.write("three.tsv", "one two\tdeux un\tun deux\n")
-    told = copied.fails("report", "runs/toy", "--sentences=three.tsv")
-    assert told.startswith("three.tsv:1: expected en and perhaps a reference")
+    message = copied.fails("report", "runs/toy", "--sentences=three.tsv")
+    assert message.startswith("three.tsv:1: expected en and perhaps a reference")
 
 
 def test_report_tells_of_gold_links_that_seem_to_count_from_1(copied: Shell) -> None:
@@ -378,36 +380,36 @@ def test_average_is_the_mean_of_weights(copied: Shell) -> None:
 
 
 def test_info_tells_what_is_in_a_run(trained: Shell) -> None:
-    found = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in trained("info", "runs/toy").lines)
-    assert found["languages"] == "en to fr"
-    assert found["symbols"] == "10 and 10 (word)"
+    facts = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in trained("info", "runs/toy").lines)
+    assert facts["languages"] == "en to fr"
+    assert facts["symbols"] == "10 and 10 (word)"
     parts = ("source embedding", "encoder", "bridge", "target embedding", "decoder", "output")
-    assert sum(int(found[part].replace(",", "")) for part in parts) == int(found["parameters"].replace(",", ""))
-    assert found["training"].startswith("ended: 10 steps")
-    assert "model.safetensors" in found
-    assert found["weights"].startswith("the ")
-    assert re.search(r"\|order:2\|sentences:8\|references:\w{8}\)$", found["development BLEU-2"])
-    assert "unit:word|symbols:10|" in found["development Perplexity"]
+    assert sum(int(facts[part].replace(",", "")) for part in parts) == int(facts["parameters"].replace(",", ""))
+    assert facts["training"].startswith("ended: 10 steps")
+    assert "model.safetensors" in facts
+    assert facts["weights"].startswith("the ")
+    assert re.search(r"\|order:2\|sentences:8\|references:\w{8}\)$", facts["development BLEU-2"])
+    assert "unit:word|symbols:10|" in facts["development Perplexity"]
 
 
 def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied: Shell) -> None:
     path = copied.folder / "runs" / "toy" / "validation.jsonl"
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([json.dumps({**json.loads(first), "reference": ""}), *rest]) + "\n", encoding="utf-8")
-    told = re.findall(r"development (\S.*?)  +(\S+)", copied("info", "runs/toy").out)
+    scores = re.findall(r"development (\S.*?)  +(\S+)", copied("info", "runs/toy").out)
     page = copied("report", "runs/toy", "-o", "-").out
     baselines = [
         f"{name}, {baseline}" for name in ("BLEU-2", "chrF2") for baseline in ("copying en", "nearest neighbour")
     ]
-    assert [name for name, _ in told] == ["data", "BLEU-2", "chrF2", *baselines, "Perplexity", "Accuracy"]
-    for _, value in told[1:]:
+    assert [name for name, _ in scores] == ["data", "BLEU-2", "chrF2", *baselines, "Perplexity", "Accuracy"]
+    for _, value in scores[1:]:
         assert re.search(rf">{re.escape(value)}</b>| {re.escape(value)}[,<]", page)
     assert "Sentences</th>" in page  # quality by length
 
 
 def test_info_alone_tells_about_the_machine(trained: Shell) -> None:
-    found = dict(re.split(r"  +", line, maxsplit=1) for line in trained("info").lines)
-    assert {"dragoman", "device", "processor", "python", "torch"} <= found.keys()
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in trained("info").lines)
+    assert {"dragoman", "device", "processor", "python", "torch"} <= facts.keys()
 
 
 def test_debug_config_prints_all_of_it(shell: Shell) -> None:
@@ -436,9 +438,9 @@ def test_debug_data_tells_which_development_pairs_are_trained_on(shell: Shell) -
     shell.write("dev.fr", "deux un\nun\nsix\n")
     shell.write("train.en", "one two\none\nfive\n")
     shell.write("train.fr", "deux un\nune\ncinq\n")
-    told = shell("debug", "data", "toy.yaml").out
-    told, dev = told.split("data.dev: dev\n")
-    assert "in the training data" not in told
+    output = shell("debug", "data", "toy.yaml").out
+    output, dev = output.split("data.dev: dev\n")
+    assert "in the training data" not in output
     assert dev.split("\n\n")[0].splitlines()[-2:] == [
         "pair also in the training data: 1 (line 1)",
         "source in the training data with another target: 1 (line 2)",
@@ -507,9 +509,9 @@ def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
 @pytest.mark.slow
 def test_init_writes_a_memory_and_as_many_epochs_as_are_asked_for(shell: Shell) -> None:
     words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--threads=1", "--epochs", "2"
-    told = shell("init", *words).err
-    assert re.search(rf"(?m)^{DURATION}", told)
-    assert "of looking up similar pairs" in told
+    message = shell("init", *words).err
+    assert re.search(rf"(?m)^{DURATION}", message)
+    assert "of looking up similar pairs" in message
     assert document.load(shell.folder / "new.yaml").data.recalled == ("memory",)
     assert shell("init", *words[:-1], "0").code == 2
 

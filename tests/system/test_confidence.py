@@ -30,15 +30,19 @@ def test_calibrating_tells_the_loss_and_the_error_before_and_after(calibrated: S
     """And again in place of what was found before, which it tells."""
     outcome = calibrated(*CALIBRATE)
     assert outcome.code == 0, outcome.err
-    known = Calibration.read(calibrated.folder / "runs/toy/calibration.json")
+    calibration = Calibration.read(calibrated.folder / "runs/toy/calibration.json")
     counts, head, before, after = outcome.lines
-    assert counts == f"{known.symbols:,} symbols of 80 sentences"
+    assert counts == f"{calibration.symbols:,} symbols of 80 sentences"
     assert head.split()[:2] == ["temperature", "-log"]
-    assert before.split() == ["1.0000", f"{known.before.loss:.4f}", f"{100 * known.before.error:.2f}"]
-    assert after.split() == [f"{known.temperature:.4f}", f"{known.after.loss:.4f}", f"{100 * known.after.error:.2f}"]
-    assert known.after.loss < known.before.loss
-    end = f"temperature {known.temperature:.4f} for model.safetensors"
-    assert outcome.err.endswith(f"{end}, in place of {known.temperature:.4f} for model.safetensors\n")
+    assert before.split() == ["1.0000", f"{calibration.before.loss:.4f}", f"{100 * calibration.before.error:.2f}"]
+    assert after.split() == [
+        f"{calibration.temperature:.4f}",
+        f"{calibration.after.loss:.4f}",
+        f"{100 * calibration.after.error:.2f}",
+    ]
+    assert calibration.after.loss < calibration.before.loss
+    end = f"temperature {calibration.temperature:.4f} for model.safetensors"
+    assert outcome.err.endswith(f"{end}, in place of {calibration.temperature:.4f} for model.safetensors\n")
 
 
 def test_the_weights_that_are_named_are_measured(copied: Shell) -> None:
@@ -57,49 +61,49 @@ def test_the_weights_that_are_named_are_measured(copied: Shell) -> None:
 def test_translations_of_other_sources_are_told(copied: Shell) -> None:
     copied.write("test.one", "one\n" * 30)
     copied.write("test.six", "six six six six six six\n" * 30)
-    told = "says these translations no better than by chance; are they of these sources?"
+    message = "says these translations no better than by chance; are they of these sources?"
     outcome = copied("calibrate", "runs/toy", "--source=test.one", "--reference=test.six")
-    assert (outcome.code, told in outcome.err) == (0, True)
-    assert told not in copied(*CALIBRATE).err
+    assert (outcome.code, message in outcome.err) == (0, True)
+    assert message not in copied(*CALIBRATE).err
 
 
 def test_translations_have_a_confidence_then(calibrated: Shell) -> None:
     """Of each word, and of the whole; texts and log-probabilities stay."""
-    found = results(calibrated(*TRANSLATE, "--json", "--n-best=2").lines)
+    records = results(calibrated(*TRANSLATE, "--json", "--n-best=2").lines)
     (calibrated.folder / "runs/toy/calibration.json").unlink()
     plain = results(calibrated(*TRANSLATE, "--json", "--n-best=2").lines)
-    for one, other in zip(found, plain, strict=True):
+    for one, other in zip(records, plain, strict=True):
         assert one.translation.text == other.translation.text
         assert other.translation.confidence is None
         assert "confidence" not in other.json()
-        for each in one.translation.n_best:
-            confidence, steps = each.confidence, [step.calibrated for step in each.steps]
+        for hypothesis in one.translation.n_best:
+            confidence, steps = hypothesis.confidence, [step.calibrated for step in hypothesis.steps]
             assert confidence is not None
             assert 0 <= confidence.sentence <= 1
-            assert len(confidence.words) == len(each.words)
+            assert len(confidence.words) == len(hypothesis.words)
             assert None not in steps
-            end = math.exp(each.steps[-1].calibrated or 0.0)
+            end = math.exp(hypothesis.steps[-1].calibrated or 0.0)
             assert confidence.sentence == pytest.approx(np.mean([*confidence.words, end]))
         assert one.translation.steps[0].log_prob == pytest.approx(other.translation.steps[0].log_prob, abs=1e-4)
 
 
 def test_lines_below_the_least_confidence_are_empty(calibrated: Shell) -> None:
     """As many lines as before, told by number on standard error and in JSON; what was withheld is there."""
-    whole, found = calibrated(*TRANSLATE).lines, results(calibrated(*TRANSLATE, "--json").lines)
-    sure = [each.translation.confidence.sentence for each in found if each.translation.confidence]
+    whole, records = calibrated(*TRANSLATE).lines, results(calibrated(*TRANSLATE, "--json").lines)
+    sure = [record.translation.confidence.sentence for record in records if record.translation.confidence]
     least = f"--min-confidence={sum(sorted(sure)[3:5]) / 2}"
     outcome = calibrated(*TRANSLATE, least)
     assert outcome.code == 0
-    empty = [number for number, each in enumerate(sure) if each <= sorted(sure)[3]]
+    empty = [number for number, record in enumerate(sure) if record <= sorted(sure)[3]]
     assert outcome.lines == ["" if number in empty else line for number, line in enumerate(whole)]
-    told = re.findall(r"^test\.en:(\d+): left empty, its confidence is (0\.\d{3})$", outcome.err, re.MULTILINE)
-    assert told == [(str(number + 1), f"{sure[number]:.3f}") for number in empty]
+    reported = re.findall(r"^test\.en:(\d+): left empty, its confidence is (0\.\d{3})$", outcome.err, re.MULTILINE)
+    assert reported == [(str(number + 1), f"{sure[number]:.3f}") for number in empty]
     assert "test.en: 4 of 6 lines were left empty, whose confidence is below 0." in outcome.err
     for number, line in enumerate(calibrated(*TRANSLATE, least, "--json", "--n-best=2").lines):
         value = json.loads(line)
         assert value["text"] == outcome.lines[number]
         assert value.get("withheld") == (whole[number] if number in empty else None)
-        assert value["words"] == found[number].translation.words
+        assert value["words"] == records[number].translation.words
         assert len(value["alternatives"]) == 1
     (read, *_) = results([json.dumps(value, ensure_ascii=False, separators=(",", ":"))])
     assert read.translation.withheld == value.get("withheld")

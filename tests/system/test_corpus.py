@@ -26,9 +26,9 @@ def test_files_of_any_format_become_one_corpus(shell: Shell, golden: Golden) -> 
     written.write(shell.folder, "x.jsonl.gz", [("a dog", "ein Hund"), ("a cat", "eine Katze")])
     shell.write("text.en", "a cow\n")
     shell.write("text.de", "eine Kuh\n")
-    made = shell("corpus", "x.tmx", "x.jsonl.gz", "text", "--columns", "en,de", "-o", "new/all", "--drop-copies")
-    assert (made.code, made.err) == (0, "")
-    golden(made.out)
+    outcome = shell("corpus", "x.tmx", "x.jsonl.gz", "text", "--columns", "en,de", "-o", "new/all", "--drop-copies")
+    assert (outcome.code, outcome.err) == (0, "")
+    golden(outcome.out)
     assert lines(shell, "new/all.tsv") == [
         "en\tde\tfile\tcontext",
         "File\tDatei\tx.tmx\t",
@@ -47,12 +47,12 @@ def test_two_files_of_text_are_a_corpus(shell: Shell) -> None:
 
 def test_what_is_written_is_read_by_init(shell: Shell) -> None:
     written.write(shell.folder, "x.tmx", [(f"text {number}", f"Text {number}") for number in range(200)])
-    made = shell("corpus", "x.tmx", "-o", "c", "--dev", "20", "--test", "30")
-    assert made.code == 0
+    outcome = shell("corpus", "x.tmx", "-o", "c", "--dev", "20", "--test", "30")
+    assert outcome.code == 0
     assert [len(lines(shell, f"c.{part}.tsv")) - 1 for part in ("train", "dev", "test")] == [150, 20, 30]
-    told = shell("init", "c.train.tsv").err
-    assert "columns en, de" in told
-    assert "development pairs: c.dev.tsv" in told
+    message = shell("init", "c.train.tsv").err
+    assert "columns en, de" in message
+    assert "development pairs: c.dev.tsv" in message
     assert shell("debug", "data", "config.yaml").code == 0
 
 
@@ -117,9 +117,9 @@ def test_what_is_installed_becomes_a_corpus(shell: Shell, monkeypatch: pytest.Mo
     listed = shell("corpus", "--installed", "de")
     assert listed.code == 0
     assert not list(shell.folder.glob("*.tsv"))
-    made = shell("corpus", "--installed", "de", "-o", "c")
-    golden(made.out)
-    assert made.out.endswith(listed.out)
+    outcome = shell("corpus", "--installed", "de", "-o", "c")
+    golden(outcome.out)
+    assert outcome.out.endswith(listed.out)
     assert lines(shell, "c.tsv") == [
         "en\tde\tdomain\tcontext",
         "File\tDatei\tcat\tmenu",
@@ -166,8 +166,8 @@ def test_mistakes_are_told_and_nothing_is_written(words: str, shell: Shell, gold
     shell.write("c.tsv", "file\tde\na\tb\n")
     shell.write("e.tsv", "en\tde\na\t\n\tb\nc\t \n")
     before = {path: path.read_bytes() for path in shell.folder.iterdir()}
-    made = shell("corpus", *words.split(), *(["--columns", "file,de"] if words.startswith("c.") else []))
-    if made.code != 2:  # usage, which typer tells
-        assert made.code == 1
-        golden(made.err)
+    outcome = shell("corpus", *words.split(), *(["--columns", "file,de"] if words.startswith("c.") else []))
+    if outcome.code != 2:  # usage, which typer tells
+        assert outcome.code == 1
+        golden(outcome.err)
     assert {path: path.read_bytes() for path in shell.folder.iterdir()} == before

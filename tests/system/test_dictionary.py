@@ -15,11 +15,11 @@ needs_thot = pytest.mark.skipif(find_spec("thot") is None, reason="needs the ext
 HEADER = "source\ttarget\tprobability\tcount"
 
 
-def best(found: list[str]) -> dict[str, str]:
+def best(rows: list[str]) -> dict[str, str]:
     """The translation of each word that stands first."""
-    assert found[0] == HEADER
+    assert rows[0] == HEADER
     first: dict[str, str] = {}
-    for line in found[1:]:
+    for line in rows[1:]:
         source, target, probability, count = line.split("\t")
         assert 0 < float(probability) <= 1
         assert int(count) > 0
@@ -90,18 +90,21 @@ def test_what_is_counted_translates_words_that_the_model_does_not_know(shell: Sh
     shell.write("new.en", "".join(f"{source}\n" for source, _ in pairs))
 
     def right(*options: str) -> int:
-        found = shell("translate", "run", "new.en", *options).lines
-        return sum(line == target for line, (_, target) in zip(found, pairs, strict=True))
+        translations = shell("translate", "run", "new.en", *options).lines
+        return sum(line == target for line, (_, target) in zip(translations, pairs, strict=True))
 
     assert right() == right("--no-replace-unk") < 5
     assert right("--dictionary", "words.tsv") >= 8
     plain = shell("translate", "run", "new.en", "--no-replace-unk").lines
     assert any("<unk>" in line for line in plain)
     both = "--dictionary", "words.tsv", "--dictionary", "mine.tsv"
-    for found in results(shell("translate", "run", "new.en", "--json", *both).lines):
-        for each in found.translation.replaced:
-            assert each.dictionary
-            word, copied = found.translation.words[each.word], found.translation.source_words[each.source_word]
+    for record in results(shell("translate", "run", "new.en", "--json", *both).lines):
+        for replaced in record.translation.replaced:
+            assert replaced.dictionary
+            word, copied = (
+                record.translation.words[replaced.word],
+                record.translation.source_words[replaced.source_word],
+            )
             assert word == ("V" if copied == "five" else toy.WORDS[copied])
     read = shell("translate", "run", "new.en", "--wait=9", *both).lines
     assert not any("<unk>" in line or "five" in line or "cinq" in line for line in read)

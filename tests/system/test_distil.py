@@ -37,8 +37,8 @@ def test_a_student_learns_from_what_a_teacher_makes_of_its_text(teacher: Shell) 
     assert outcome.code == 0, outcome.err
     sources = lines(teacher, "train.en")
     assert lines(teacher, f"{MADE}.en") == sources
-    found = dragoman.load(teacher.folder / "runs/toy").translate(sources, beam_size=2)
-    assert lines(teacher, f"{MADE}.fr") == [each.text for each in found]
+    translations = dragoman.load(teacher.folder / "runs/toy").translate(sources, beam_size=2)
+    assert lines(teacher, f"{MADE}.fr") == [translation.text for translation in translations]
     assert trained_on(teacher) == (MADE,)
     assert "runs/small: trained. What next:" in outcome.err
     assert "dragoman translate runs/small FILE" in outcome.err

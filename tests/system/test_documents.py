@@ -68,23 +68,23 @@ def test_a_half_of_a_character_is_no_trouble(copied: Shell) -> None:
 @pytest.mark.parametrize("name", ["x.rst", "strings.xml", "x.toml", "app.properties.gz"])
 def test_documents_of_other_formats_are_no_lines(name: str, copied: Shell) -> None:
     copied.write(name, "one\n")
-    told = copied.fails("translate", "runs/toy", name, "-o", "y")
-    assert told.startswith(f"{name}: is no document that can be translated with its layout; if it has one sentence")
+    message = copied.fails("translate", "runs/toy", name, "-o", "y")
+    assert message.startswith(f"{name}: is no document that can be translated with its layout; if it has one sentence")
     assert not (copied.folder / "y").exists()
 
 
 def test_lines_are_not_written_packed(copied: Shell) -> None:
-    told = copied.fails("translate", "runs/toy", "test.en", "-o", "y.txt.gz")
-    assert told == "y.txt.gz: is written as it is; name it without .gz"
+    message = copied.fails("translate", "runs/toy", "test.en", "-o", "y.txt.gz")
+    assert message == "y.txt.gz: is written as it is; name it without .gz"
 
 
 def test_an_archive_that_is_no_document_is_told(copied: Shell) -> None:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("content.xml", "<x/>")
-    (copied.folder / "x.docx").write_bytes(made.getvalue())
-    told = copied.fails("translate", "runs/toy", "x.docx", "-o", "y.docx")
-    assert told == "x.docx: is no document of Word or PowerPoint, and has no text of one"
+    (copied.folder / "x.docx").write_bytes(buffer.getvalue())
+    message = copied.fails("translate", "runs/toy", "x.docx", "-o", "y.docx")
+    assert message == "x.docx: is no document of Word or PowerPoint, and has no text of one"
 
 
 def test_a_template_is_refused(copied: Shell, golden: Golden) -> None:
@@ -114,19 +114,19 @@ def test_documents_are_translated(name: str, text: str, shape: str, trained: She
     outcome = trained("translate", "runs/toy", tmp_path / name, "-o", tmp_path / f"new-{name}")
     assert outcome.code == 0, outcome.err
     assert re.search(r": (\d) of \1 texts are translated$", outcome.err.splitlines()[-1])
-    found = (tmp_path / f"new-{name}").read_text("utf-8")
-    assert re.fullmatch(shape, found)
-    assert found != text
-    assert trained("translate", "runs/toy", tmp_path / name).out == found
+    written = (tmp_path / f"new-{name}").read_text("utf-8")
+    assert re.fullmatch(shape, written)
+    assert written != text
+    assert trained("translate", "runs/toy", tmp_path / name).out == written
 
 
 def test_placeholders_of_documents_come_through(trained: Shell, tmp_path: Path) -> None:
     strings = {f"k{n}": f"one {{name{n}}} two %(count)d six https://x.y/{n}" for n in range(8)}
     (tmp_path / "x.json").write_text(json.dumps(strings), "utf-8")
-    found = json.loads(trained("translate", "runs/toy", tmp_path / "x.json").out)
+    translations = json.loads(trained("translate", "runs/toy", tmp_path / "x.json").out)
     for n in range(8):
         for span in (f"{{name{n}}}", "%(count)d", f"https://x.y/{n}"):
-            assert found[f"k{n}"].count(span) == 1
+            assert translations[f"k{n}"].count(span) == 1
 
 
 def test_a_document_of_bytes_is_not_printed(copied: Shell, golden: Golden) -> None:

@@ -65,8 +65,8 @@ def contents(folder: Path) -> dict[Path, bytes]:
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_run_of_an_earlier_version_is_refused_and_left_as_it_is(words: str, old: Shell) -> None:
     before = contents(old.folder)
-    told = old.fails(*words.replace("RUN", "runs/toy").split())
-    assert told.startswith(f"runs/toy: {REFUSED}")
+    message = old.fails(*words.replace("RUN", "runs/toy").split())
+    assert message.startswith(f"runs/toy: {REFUSED}")
     assert contents(old.folder) == before
 
 
@@ -89,9 +89,9 @@ def test_a_run_of_a_later_version_is_refused(copied: Shell, golden: Golden) -> N
     mark = copied.folder / "runs" / "toy" / "run.json"
     proof = json.loads(mark.read_text("utf-8"))
     mark.write_text(json.dumps({**proof, "version": "9.0.0", "form": FORM + 1}), encoding="utf-8")
-    found = copied.fails("info", "runs/toy")
-    assert found.startswith(f"runs/toy: was written by dragoman 9.0.0 in form {FORM + 1}")
-    golden(found)
+    message = copied.fails("info", "runs/toy")
+    assert message.startswith(f"runs/toy: was written by dragoman 9.0.0 in form {FORM + 1}")
+    golden(message)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"program": "another"}', "[" * 9999])
@@ -104,9 +104,9 @@ def test_a_configuration_of_a_users_own_is_told_like_any_other(shell: Shell) -> 
     """Also beside a file that is called run.json and is none of ours."""
     shell.write("run.json", '{"version": "0.1.0"}')
     shell.write("config.yaml", (shell.folder / "toy.yaml").read_text("utf-8").replace("{size: 16}", "{type: token}"))
-    found = shell.fails("train", "config.yaml")
-    assert found.startswith("config.yaml:")
-    assert found.endswith(
+    message = shell.fails("train", "config.yaml")
+    assert message.startswith("config.yaml:")
+    assert message.endswith(
         "training.batch.type: expected one of sentences, tokens, found \"token\" (did you mean 'tokens'?)"
     )
     with pytest.raises(ConfigError):

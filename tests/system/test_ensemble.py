@@ -55,18 +55,21 @@ def load(shell: Shell, *names: str) -> dragoman.Translator:
 def test_each_run_reads_the_sources_that_it_knows(shell: Shell) -> None:
     together = load(shell, "words", "digits", "both")
     assert [source.name for source in together.sources] == ["en", "digits"]
-    (found,) = together.translate([("one two", "1 2")])
-    (scored,) = together.score([("one two", "1 2")], [found.text])
-    assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
-    shares = found.shares
+    (translation,) = together.translate([("one two", "1 2")])
+    (scored,) = together.score([("one two", "1 2")], [translation.text])
+    assert scored.log_prob == pytest.approx(translation.log_prob, abs=1e-4)
+    shares = translation.shares
     assert list(shares) == ["en", "digits", "sentinel"]
     np.testing.assert_allclose(sum(shares.values()), 1, atol=1e-5)
-    apart = [load(shell, "words").score(["one two"], [found.text]), load(shell, "digits").score(["1 2"], [found.text])]
-    (both,) = load(shell, "both").score([("one two", "1 2")], [found.text])
+    apart = [
+        load(shell, "words").score(["one two"], [translation.text]),
+        load(shell, "digits").score(["1 2"], [translation.text]),
+    ]
+    (both,) = load(shell, "both").score([("one two", "1 2")], [translation.text])
     for number, (alone,) in enumerate(apart):
         expected = (alone.attention + both.sources[number].attention) / 3
         np.testing.assert_allclose(scored.sources[number].attention, expected, atol=1e-5)
-    lower, upper = min(each[0].log_prob for each in apart), 0.0
+    lower, upper = min(best[0].log_prob for best in apart), 0.0
     assert min(lower, both.log_prob) - 1e-4 <= scored.log_prob <= upper
 
 
@@ -75,17 +78,17 @@ def test_each_run_reads_the_sources_that_it_knows(shell: Shell) -> None:
 def test_a_run_without_any_of_its_sources_does_not_vote(shell: Shell) -> None:
     both = load(shell, "words", "digits")
     texts = ["one two", "six"]
-    for together, alone, given in (
+    for together, alone, sources in (
         (both, load(shell, "words"), [(text, "") for text in texts]),
         (load(shell, "digits", "words"), load(shell, "words"), [("", text) for text in texts]),
     ):
-        for one, other in zip(together.translate(given), alone.translate(texts), strict=True):
+        for one, other in zip(together.translate(sources), alone.translate(texts), strict=True):
             assert one.text == other.text
             assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
             assert not one.shares["digits"].any()
             np.testing.assert_allclose(one.shares["en"], 1, atol=1e-5)
     mixed = both.score([("one two", ""), ("one two", "1 2"), ("", "1 2")], ["un deux"] * 3)
-    assert [[bool(source.share.any()) for source in each.sources] for each in mixed] == [
+    assert [[bool(source.share.any()) for source in translation.sources] for translation in mixed] == [
         [True, False],
         [True, True],
         [False, True],
@@ -128,7 +131,7 @@ def test_from_the_command_line(shell: Shell, golden: Golden) -> None:
     assert named.code == 0, named.err
     assert named == shell("translate", "words", "digits", "both.tsv")
     texts = [("one two", "1 2"), ("", "3"), ("six", "6")]
-    assert named.lines == [each.text for each in load(shell, "words", "digits").translate(texts)]
+    assert named.lines == [translation.text for translation in load(shell, "words", "digits").translate(texts)]
     assert shell("translate", "words", "words", "test.en") == shell("translate", "words", "test.en")
     assert shell("translate", "words", stdin="one\n").code == 0
     together = load(shell, "words", "digits")
@@ -153,9 +156,9 @@ def test_runs_translate_together_among_the_candidates_of_all(shell: Shell, golde
     few = dragoman.load(folders, candidates=(0, 1)).translate(texts)
     assert all(one.log_prob < other.log_prob for one, other in zip(whole[:1], few[:1], strict=True))
     words = ("--run=words", "--run=digits", "--source=both.tsv", "test.fr", "--metrics=bleu", "--candidates=100,0")
-    told = shell("evaluate", *words).lines
-    assert told[-1].startswith("Covered = 100.00")
-    assert told[-2].split()[2] == told[0].split()[2]
+    output = shell("evaluate", *words).lines
+    assert output[-1].startswith("Covered = 100.00")
+    assert output[-2].split()[2] == output[0].split()[2]
     with pytest.raises(UserError) as raised:
         dragoman.load([shell.folder / "words", shell.folder / "both"], candidates=(100, 0))
     golden(str(raised.value))
@@ -167,9 +170,9 @@ def test_runs_translate_together_in_8_bit_integers(shell: Shell) -> None:
     """The matrices of every one of them."""
     folders, texts = [shell.folder / "words", shell.folder / "digits"], [("one two", "1 2"), ("six", "6")]
     together = dragoman.load(folders, engine="int8")
-    for plain, found in zip(dragoman.load(folders).translate(texts), together.translate(texts), strict=True):
-        assert plain.log_prob != found.log_prob
-        assert plain.log_prob == pytest.approx(found.log_prob, abs=0.3)
+    for plain, quantised in zip(dragoman.load(folders).translate(texts), together.translate(texts), strict=True):
+        assert plain.log_prob != quantised.log_prob
+        assert plain.log_prob == pytest.approx(quantised.log_prob, abs=0.3)
     assert isinstance(together.generator.backend, Int8)
     assert isinstance(together.scorer, Ensemble)
     rounded = {id(part.weight) for part in together.generator.backend.rounded}
@@ -204,7 +207,7 @@ def test_runs_that_do_not_fit_together_are_told(shell: Shell, tmp_path: Path, go
 def test_a_run_that_reads_less_of_a_text_saw_its_first_words() -> None:
     whole = SourceAttention("en", "a b c", ["a", "b", "c"], np.full((2, 3), 0.1), np.full(2, 0.4))
     part = SourceAttention("en", "a b c", ["a"], np.full((2, 1), 0.2), np.full(2, 0.3))
-    for found in (whole.beside(part), part.beside(whole)):
-        assert found.words == ["a", "b", "c"]
-        np.testing.assert_allclose(found.attention, [[0.3, 0.1, 0.1]] * 2)
-        np.testing.assert_allclose(found.share, [0.7, 0.7])
+    for combined in (whole.beside(part), part.beside(whole)):
+        assert combined.words == ["a", "b", "c"]
+        np.testing.assert_allclose(combined.attention, [[0.3, 0.1, 0.1]] * 2)
+        np.testing.assert_allclose(combined.share, [0.7, 0.7])

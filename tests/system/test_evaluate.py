@@ -22,16 +22,16 @@ def scored(tmp_path: Path) -> Shell:
     shell = Shell(tmp_path)
     lines = [[WORDS[(i + j * (i % 7 + 1)) % 10] for j in range(4 + i % 12)] for i in range(60)]
     for name, wrong in (("ref", 0), ("good", 2), ("bad", 1)):
-        told = [" ".join(["no", *line[1:]] if wrong and not i % wrong else line) for i, line in enumerate(lines)]
-        shell.write(name, "\n".join(told) + "\n")
+        lines_out = [" ".join(["no", *line[1:]] if wrong and not i % wrong else line) for i, line in enumerate(lines)]
+        shell.write(name, "\n".join(lines_out) + "\n")
     shell.write("tags.tsv", "topic\thand\n" + "".join(f"t{i % 3}\t{i % 2}\n" for i in range(60)))
     return shell
 
 
 def test_translations_as_json_are_no_texts(scored: Shell) -> None:
     scored.write("json", '{"version":2,"text":"one","words":["one"]}\n' * 60)
-    told = scored.fails("evaluate", "ref", "-i", "json")
-    assert told == "json: has translations as JSON, expected texts; `jq -r .text` writes those"
+    message = scored.fails("evaluate", "ref", "-i", "json")
+    assert message == "json: has translations as JSON, expected texts; `jq -r .text` writes those"
 
 
 def test_several_metrics_are_separated_by_commas(scored: Shell) -> None:
@@ -48,12 +48,12 @@ def test_a_score_has_an_interval(scored: Shell) -> None:
     plain = scored("evaluate", "ref", "-i", "good", "--metrics=wer").lines[0]
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith(" (nrefs:1|case:mixed|bs:1000|seed:12345)")
-    found = json.loads(
+    rows = json.loads(
         scored("evaluate", "ref", "-i", "good", "--metrics=wer", "--confidence", "--samples=500", "--json").out
     )
-    assert found["confidence_mean"] == pytest.approx(found["score"], abs=found["confidence_var"])
-    assert found["confidence"] == f"μ = {found['confidence_mean']:.2f} ± {found['confidence_var']:.2f}"
-    assert (found["bs"], found["seed"]) == ("500", "12345")
+    assert rows["confidence_mean"] == pytest.approx(rows["score"], abs=rows["confidence_var"])
+    assert rows["confidence"] == f"μ = {rows['confidence_mean']:.2f} ± {rows['confidence_var']:.2f}"
+    assert (rows["bs"], rows["seed"]) == ("500", "12345")
 
 
 @pytest.mark.spec("H13")
@@ -67,11 +67,11 @@ def test_systems_are_compared_with_the_first(scored: Shell, test: str) -> None:
     assert (bleu.split(": ")[0], wer.split(": ")[0]) == ("BLEU", "WER")
     assert "from bad" in legend
     assert test in legend
-    found = json.loads(scored(*words, "--json").out)
-    assert [each["system"] for each in found] == ["bad", "good", "bad"]
-    assert [each["WER"]["p_value"] for each in found] == [None, pytest.approx(1 / 1001), 1.0]
-    assert found[1]["BLEU"]["low"] < found[1]["BLEU"]["score"] < found[1]["BLEU"]["high"]
-    assert f"{found[1]['BLEU']['score']:.2f} ± {found[1]['BLEU']['ci']:.2f}" in rows[1]
+    results = json.loads(scored(*words, "--json").out)
+    assert [row["system"] for row in results] == ["bad", "good", "bad"]
+    assert [row["WER"]["p_value"] for row in results] == [None, pytest.approx(1 / 1001), 1.0]
+    assert results[1]["BLEU"]["low"] < results[1]["BLEU"]["score"] < results[1]["BLEU"]["high"]
+    assert f"{results[1]['BLEU']['score']:.2f} ± {results[1]['BLEU']['ci']:.2f}" in rows[1]
 
 
 @pytest.mark.spec("H12")
@@ -84,9 +84,9 @@ def test_scores_by_length_of_source_or_reference(scored: Shell) -> None:
     errors = [float(row.split()[2]) for row in rows[:3]]
     assert errors == sorted(errors, reverse=True)  # one wrong word each
     scored.write("source", "a b\n" * 20 + "a b c d\n" * 40)
-    found = json.loads(scored(*words, "--source=source", "--json").out)
-    assert [(each["source length"], each["sentences"]) for each in found] == [("1-2", 20), ("3-5", 40)]
-    assert "WER" in found[0]
+    results = json.loads(scored(*words, "--source=source", "--json").out)
+    assert [(row["source length"], row["sentences"]) for row in results] == [("1-2", 20), ("3-5", 40)]
+    assert "WER" in results[0]
 
 
 @pytest.mark.spec("H12")
@@ -117,12 +117,12 @@ def test_groups_of_fewer_than_20_sentences_have_scores_alone(scored: Shell) -> N
         ("b", True, True),
     ]
     assert "|bs:1000|" in signature
-    found = json.loads(scored(*words, "--json").out)
+    results = json.loads(scored(*words, "--json").out)
     scored.write("few", "a\n" * 19)
     outcome = scored("evaluate", "few", "-i", "few", "--metrics=wer", "--confidence")
     assert outcome.lines == ["WER = 0.00 (nrefs:1|case:mixed)"]
     assert outcome.err.startswith("19 sentences are too few")
-    assert [set(each["WER"]) >= {"p_value", "ci"} for each in found] == [False, False, True, True]
+    assert [set(row["WER"]) >= {"p_value", "ci"} for row in results] == [False, False, True, True]
 
 
 @pytest.mark.spec("H12")
@@ -134,9 +134,9 @@ def test_words_that_few_sentences_have_have_scores_alone(scored: Shell, times: i
         scored.write(name, "\n".join(lines).replace("emu", emu) + "\n")
     scored.write("corpus", "the cat\n" * 5)
     words = ("evaluate", "ref", "-i", "wrong", "-i", "right", "--by=frequency", "--corpus=corpus", "--json")
-    found = json.loads(scored(*words).out)
-    assert [each["frequency"] for each in found] == ["0", "0", "4-9", "4-9"]
-    assert ["p_value" in each["F1 of words"] for each in found] == [judged, judged, True, True]
+    rows = json.loads(scored(*words).out)
+    assert [row["frequency"] for row in rows] == ["0", "0", "4-9", "4-9"]
+    assert ["p_value" in row["F1 of words"] for row in rows] == [judged, judged, True, True]
 
 
 @pytest.mark.spec("H12")
@@ -147,8 +147,8 @@ def test_words_that_only_a_translation_has_are_shown(scored: Shell) -> None:
     scored.write("corpus", "the cat\n" * 5)
     for systems in (("-i", "ref", "-i", "invents"), ("-i", "invents", "-i", "ref")):
         words = ("evaluate", "ref", "ref", *systems, "--by=frequency", "--corpus=corpus", "--json")
-        found = json.loads(scored(*words).out)
-        assert [(each["frequency"], each["words"]) for each in found] == [("0", 0)] * 2 + [("4-9", 120)] * 2
+        rows = json.loads(scored(*words).out)
+        assert [(row["frequency"], row["words"]) for row in rows] == [("0", 0)] * 2 + [("4-9", 120)] * 2
 
 
 @pytest.mark.spec("H12")
@@ -163,8 +163,8 @@ def test_scores_by_the_type_of_edits(scored: Shell) -> None:
     assert "**" in rows[5]
     assert signature.startswith("Edits: nrefs:1|case:mixed|bs:1000")
     wer = json.loads(scored("evaluate", "ref", "-i", "bad", "--metrics=wer", "--json").out)["score"]
-    found = json.loads(scored("evaluate", "ref", "-i", "bad", "--by=edits", "--json").out)
-    assert [each["Edits"]["score"] for each in found] == [0, 0, wer]
+    results = json.loads(scored("evaluate", "ref", "-i", "bad", "--by=edits", "--json").out)
+    assert [row["Edits"]["score"] for row in results] == [0, 0, wer]
     heading, *rows = scored(
         "evaluate", "ref", "-i", "bad", "-i", "good", "-i", "ref", "--by=edits", "--edited=bad"
     ).lines
@@ -185,20 +185,20 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
         copied.write(name, (copied.folder / name.replace("many", "test")).read_text("utf-8") * 10)
     words = ("evaluate", "many.fr", "--run=runs/toy", "--source=many.en", "--metrics=bleu", "--beam=2")
     plain, *further = copied(*words).lines
-    line, *others = copied(*words, "--confidence").lines
-    assert [each.split(" ± ")[0] for each in others] == [each.split(" (")[0] for each in further]
-    assert all(each.endswith("|bs:1000|seed:12345)") for each in others)
+    line, *further_lines = copied(*words, "--confidence").lines
+    assert [item.split(" ± ")[0] for item in further_lines] == [item.split(" (")[0] for item in further]
+    assert all(item.endswith("|bs:1000|seed:12345)") for item in further_lines)
     listed = json.loads(copied(*words, "--confidence", "--json").out)
-    assert [each["name"] for each in listed] == ["BLEU", "Perplexity", "Accuracy"]
-    assert all("confidence_var" in each for each in listed)
+    assert [item["name"] for item in listed] == ["BLEU", "Perplexity", "Accuracy"]
+    assert all("confidence_var" in item for item in listed)
     assert listed[1]["confidence_var"] > 0
     assert line.split(" ± ")[0] == plain.split(" (")[0]
     assert line.endswith("|bs:1000|seed:12345|beam:2)")
-    assert copied(*words, "--confidence", "--seed=12345", "--samples=1000").lines == [line, *others]
+    assert copied(*words, "--confidence", "--seed=12345", "--samples=1000").lines == [line, *further_lines]
     for option, end in (("--samples=100", "|bs:100|seed:12345)"), ("--seed=0", "|bs:1000|seed:0)")):
         changed = copied(*words, "--confidence", option).lines
-        assert all(each.endswith(end) for each in changed[1:])
-        assert changed[1].split(" (")[0] != others[0].split(" (")[0]  # perplexity, with its interval
+        assert all(item.endswith(end) for item in changed[1:])
+        assert changed[1].split(" (")[0] != further_lines[0].split(" (")[0]  # perplexity, with its interval
     heading, *_, signature = copied(*words, "--by=length").lines
     assert heading.split() == ["source", "length", "sentences", "BLEU"]
     assert signature.endswith("|beam:2")
@@ -226,9 +226,9 @@ def test_options_that_would_do_nothing_are_refused(scored: Shell) -> None:
     edits, frequency = ("--by=edits",), ("--by=frequency", "--corpus=ref")
     for by in (edits, frequency, edits + frequency):
         for option in ("--metrics=chrf", "--tokenise=intl", "--unit=character", "--lowercase"):
-            told = scored(*words, *by, option)
+            message = scored(*words, *by, option)
             works = option == "--lowercase" and "--by=edits" in by
-            assert (told.code, f"{option.partition('=')[0]} would change nothing of --by" in told.err) == (
+            assert (message.code, f"{option.partition('=')[0]} would change nothing of --by" in message.err) == (
                 (0, False) if works else (2, True)
             )
         assert scored(*words, *by, "--by=length", "--metrics=chrf", "--lowercase").code == 0
@@ -249,8 +249,8 @@ def test_parts_without_a_word_are_told(scored: Shell) -> None:
 def test_a_value_in_a_signature_may_have_its_separator_in_it() -> None:
     signature = "nrefs:1" + part("weights", "a|b:c") + part("beam", 3)
     assert signature == r"nrefs:1|weights:a\|b:c|beam:3"
-    found = entry(Score("BLEU", 1.0, signature))
-    assert (found["nrefs"], found["weights"], found["beam"]) == ("1", "a|b:c", "3")
+    fields = entry(Score("BLEU", 1.0, signature))
+    assert (fields["nrefs"], fields["weights"], fields["beam"]) == ("1", "a|b:c", "3")
 
 
 def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
@@ -260,8 +260,8 @@ def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=uneven.tsv").startswith("uneven.tsv:60: 2 columns")
     for name in ("system", "sentences", "WER"):
         scored.write("named.tsv", f"topic\t{name}\n" + "a\tb\n" * 60)
-        told = scored.fails("evaluate", "ref", "-i", "good", "--by=named.tsv", "--metrics=wer")
-        assert told.startswith(f"named.tsv:1: '{name}' is")
+        message = scored.fails("evaluate", "ref", "-i", "good", "--by=named.tsv", "--metrics=wer")
+        assert message.startswith(f"named.tsv:1: '{name}' is")
     scored.write("empty.tsv", "")
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=empty.tsv").startswith("empty.tsv has 0 rows")
     scored.write("three", "a\nb\nc\n")
@@ -275,15 +275,17 @@ def task(tmp_path: Path) -> Shell:
     """Labelled questions, 60 to evaluate on, and translations that lose the telling word of every second."""
     pytest.importorskip("sklearn")
     shell = Shell(tmp_path)
-    told = {"where": "place", "who": "person", "when": "time"}
+    classes = {"where": "place", "who": "person", "when": "time"}
     random = Random(1)
-    asked = [f"{list(told)[i % 3]} is the {random.choice(WORDS)} {random.choice(WORDS)}" for i in range(120)]
-    labels = [told[text.split()[0]] for text in asked]
-    shell.write("train.tsv", "".join(f"{text}\t{label}\n" for text, label in zip(asked[60:], labels[60:], strict=True)))
-    shell.write("ref", "".join(f"{text}\n" for text in asked[:60]))
+    questions = [f"{list(classes)[i % 3]} is the {random.choice(WORDS)} {random.choice(WORDS)}" for i in range(120)]
+    labels = [classes[text.split()[0]] for text in questions]
+    shell.write(
+        "train.tsv", "".join(f"{text}\t{label}\n" for text, label in zip(questions[60:], labels[60:], strict=True))
+    )
+    shell.write("ref", "".join(f"{text}\n" for text in questions[:60]))
     shell.write("labels", "".join(f"{label}\n" for label in labels[:60]))
-    spoilt = [f"what {text.partition(' ')[2]}" if i % 2 else text for i, text in enumerate(asked[:60])]
-    shell.write("good", "".join(f"{text}\n" for text in asked[:60]))
+    spoilt = [f"what {text.partition(' ')[2]}" if i % 2 else text for i, text in enumerate(questions[:60])]
+    shell.write("good", "".join(f"{text}\n" for text in questions[:60]))
     shell.write("bad", "".join(f"{text}\n" for text in spoilt))
     return shell
 
@@ -302,23 +304,23 @@ def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
     assert "**" in rows[2]
     assert signature.startswith("Accuracy, drop: trained:60|labels:3|scikit-learn:")
     assert "from ref" in legend
-    found = json.loads(task(*DOWNSTREAM, "-i", "bad", "--json", "--test=randomisation").out)
-    assert [each["text"] for each in found] == ["ref", "bad", "(always place)"]
-    bad = found[1]
+    results = json.loads(task(*DOWNSTREAM, "-i", "bad", "--json", "--test=randomisation").out)
+    assert [row["text"] for row in results] == ["ref", "bad", "(always place)"]
+    bad = results[1]
     assert 50 <= bad["Accuracy"]["score"] < 90
     assert bad["drop"]["score"] == pytest.approx(100 - bad["Accuracy"]["score"])
     assert bad["drop"]["low"] < bad["drop"]["score"] < bad["drop"]["high"]
     assert bad["Accuracy"]["p_value"] < 0.01
-    assert found[2]["Accuracy"]["score"] == pytest.approx(100 / 3, abs=0.01)
+    assert results[2]["Accuracy"]["score"] == pytest.approx(100 / 3, abs=0.01)
 
 
 @pytest.mark.spec("H11")
 def test_what_is_labelled_is_compared_in_nfc(task: Shell) -> None:
-    told = task(*DOWNSTREAM, "-i", "good").err
+    message = task(*DOWNSTREAM, "-i", "good").err
     lines = (task.folder / "good").read_text("utf-8").splitlines()
     task.write("good", "\n".join([f"{lines[0]} e\u0301", *lines[1:]]) + "\n")
     more = f"good: 1 of {len(lines)} lines are not in NFC, but are compared in it\n"
-    assert task(*DOWNSTREAM, "-i", "good").err == more + told
+    assert task(*DOWNSTREAM, "-i", "good").err == more + message
 
 
 @pytest.mark.spec("H11")
@@ -337,15 +339,15 @@ def test_what_a_run_translates_is_labelled_too(copied: Shell) -> None:
     assert outcome.code == 0
     assert [line.split()[0] for line in outcome.lines[1:4]] == ["test.fr", "runs/toy", "(always"]
     greedy = json.loads(copied(*words, "--search=greedy", "--json").out)
-    assert ["search:greedy" in each["Accuracy"]["signature"] for each in greedy] == [False, True, False]
+    assert ["search:greedy" in row["Accuracy"]["signature"] for row in greedy] == [False, True, False]
 
 
 @pytest.mark.parametrize("more", [["--by=frequency", "--corpus=-"], ["--by=-"], ["--by=edits", "--edited=-"]])
 def test_standard_input_is_one_file_only(more: list[str], copied: Shell) -> None:
-    told = "-: standard input can be one of the files only"
-    assert copied.fails("evaluate", "test.fr", "-i", "-", *more, stdin="un\n" * 6).startswith(told)
+    message = "-: standard input can be one of the files only"
+    assert copied.fails("evaluate", "test.fr", "-i", "-", *more, stdin="un\n" * 6).startswith(message)
     run = ("--run=runs/toy", "--source=-")
-    assert copied.fails("evaluate", "test.fr", *run, *more, stdin="one\n" * 6).startswith(told)
+    assert copied.fails("evaluate", "test.fr", *run, *more, stdin="one\n" * 6).startswith(message)
 
 
 def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:
@@ -363,7 +365,7 @@ def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:
 
 
 def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
-    for words in (["--labels=labels"], ["--downstream=train.tsv"], *([*DOWNSTREAM[2:], each] for each in (
+    for words in (["--labels=labels"], ["--downstream=train.tsv"], *([*DOWNSTREAM[2:], option] for option in (
         "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
     ))):  # fmt: skip
         assert task("evaluate", "ref", "-i", "good", *words).code == 2, words
@@ -389,11 +391,11 @@ def test_texts_are_compared_in_nfc_and_that_is_told_once_for_each_file(scored: S
 def test_a_script_without_spaces_is_told(scored: Shell, golden: Golden) -> None:
     scored.write("zh", "他喜欢吃苹果。\n")
     scored.write("apart", "他 喜欢 吃 苹果 。\n")
-    told = scored("evaluate", "zh", "-i", "zh").err
-    assert told.startswith("zh: ")
-    assert "--tokenise zh" in told
-    assert "asian_support: true" in told
-    golden(told.strip())
+    message = scored("evaluate", "zh", "-i", "zh").err
+    assert message.startswith("zh: ")
+    assert "--tokenise zh" in message
+    assert "asian_support: true" in message
+    golden(message.strip())
     assert "asian" not in scored("evaluate", "zh", "-i", "zh", "--metrics=bleu").err
     for words in (
         ("zh", "-i", "zh", "--metrics=bleu", "--tokenise=zh"),
@@ -435,16 +437,16 @@ def test_alignments_and_log_probabilities_have_intervals_and_are_compared(copied
     for name in ("many.en", "many.fr"):
         copied.write(name, (copied.folder / name.replace("many", "test")).read_text("utf-8") * 10)
     files = ("runs/toy", "many.en", "many.fr")
-    found = copied("align", *files)
-    copied.write("links", found.out)
-    copied.write("gold", "".join(f"{line.rsplit(' ', 1)[0]} 0?0\n" for line in found.lines))
-    told = copied("align", *files, "--gold=gold").err
+    outcome = copied("align", *files)
+    copied.write("links", outcome.out)
+    copied.write("gold", "".join(f"{line.rsplit(' ', 1)[0]} 0?0\n" for line in outcome.lines))
+    message = copied("align", *files, "--gold=gold").err
     with_interval = copied("align", *files, "--gold=gold", "--confidence").err
     matched = re.fullmatch(r"AER = (\S+) ± (\S+) \(precision .*\)\n", with_interval)
     assert matched
     rate, interval = matched.groups()
-    assert with_interval.replace(f" ± {interval}", "") == told
-    copied.write("none", "\n" * len(found.lines))
+    assert with_interval.replace(f" ± {interval}", "") == message
+    copied.write("none", "\n" * len(outcome.lines))
     words = ("evaluate", "gold", "-i", "links", "-i", "none", "--metrics=aer", "--json")
     first, second = json.loads(copied(*words).out)
     assert first["AER"]["score"] == pytest.approx(100 * float(rate), abs=0.01)

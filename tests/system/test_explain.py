@@ -28,8 +28,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
         text = "".join(" ".join(digits[word] for word in line.split()) + "\n" for line in lines)
         (folder / f"{part}.digits").write_text(text, "utf-8")
     two = {"data.source": ["en", "digits"], "model.combination": {"kind": "flat", "sentinel": True}}
-    every: dict[str, dict[str, Any]] = {"run": {}, "other": {"seed": 9}, "two": two}
-    for name, options in every.items():
+    changes_of_runs: dict[str, dict[str, Any]] = {"run": {}, "other": {"seed": 9}, "two": two}
+    for name, options in changes_of_runs.items():
         session.train(toy.config(folder, folder / name, options), quiet=True)
     (folder / "test.en").write_text("one\n", "utf-8")
     return Shell(folder)
@@ -37,23 +37,23 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 def runs(shell: Shell, *words: str, stdin: str = "") -> Outcome:
     """A command that ends well."""
-    found = shell("explain", *words, stdin=stdin)
-    assert found.code == 0, found
-    return found
+    outcome = shell("explain", *words, stdin=stdin)
+    assert outcome.code == 0, outcome
+    return outcome
 
 
 @pytest.mark.slow
 def test_a_sentence_is_explained(shell: Shell) -> None:
-    found = runs(shell, "run", TEXT, "--contrast", "six", "--show", "--tree")
-    lines = found.lines
+    outcome = runs(shell, "run", TEXT, "--contrast", "six", "--show", "--tree")
+    lines = outcome.lines
     assert lines[0] == TEXT
     assert "log P -" in lines[1]
     for text in (*METHODS, "and not: six", "similar", "hypotheses", "nats or more", "✔"):
-        assert text in found.out, text
-    given = runs(shell, "run", TEXT, "--target", "six six", "--nearest", "0")
-    assert given.lines[1].startswith("six six    log P -")
-    assert "similar" not in given.out
-    assert "hypotheses" not in given.out
+        assert text in outcome.out, text
+    forced = runs(shell, "run", TEXT, "--target", "six six", "--nearest", "0")
+    assert forced.lines[1].startswith("six six    log P -")
+    assert "similar" not in forced.out
+    assert "hypotheses" not in forced.out
 
 
 @pytest.mark.slow
@@ -71,9 +71,9 @@ def test_as_json(shell: Shell) -> None:
     assert one.translation.explanation is not None
     assert len(one.translation.explanation.nearest) == 3
     assert blank.translation.explanation is not None
-    told = json.loads(out[0])
-    del told["explanation"]
-    assert alike(json.dumps(told), shell("translate", "run", "--json", stdin=f"{TEXT}\n").lines[0])
+    record = json.loads(out[0])
+    del record["explanation"]
+    assert alike(json.dumps(record), shell("translate", "run", "--json", stdin=f"{TEXT}\n").lines[0])
     assert runs(shell, "--schema").out == shell("translate", "--schema").out
 
 
@@ -83,13 +83,13 @@ def test_a_calibrated_run_shows_its_confidence(shell: Shell) -> None:
     assert shell("calibrate", "other", "--source=train.en", "--reference=train.fr").code == 0
     for more in ((), ("--target", "six six")):
         words = ("other", TEXT, "--nearest=0", *more)
-        (found,) = results(runs(shell, *words, "--json").lines)
-        confidence = found.translation.confidence
+        (record,) = results(runs(shell, *words, "--json").lines)
+        confidence = record.translation.confidence
         assert confidence is not None
-        _, told, _, heading, first, *_ = runs(shell, *words).lines
-        assert told.endswith(f"    confidence {confidence.sentence:.2f}")
+        _, line, _, heading, first, *_ = runs(shell, *words).lines
+        assert line.endswith(f"    confidence {confidence.sentence:.2f}")
         assert heading.split()[:2] == ["word", "confidence"]
-        assert first.split()[:2] == [found.translation.words[0], f"{confidence.words[0]:.2f}"]
+        assert first.split()[:2] == [record.translation.words[0], f"{confidence.words[0]:.2f}"]
     assert "confidence" not in runs(shell, "run", TEXT).out
 
 
@@ -99,14 +99,14 @@ def test_several_sources_and_several_runs(shell: Shell) -> None:
     assert apart.out == runs(shell, "two", "one two\t1 2").out
     assert apart.lines[:2] == ["[en] one two", "[digits] 1 2"]
     assert "sources" in apart.out
-    (found,) = results(runs(shell, "two", "one two", "1 2", "--json").lines)
-    explanation = found.translation.explanation
+    (record,) = results(runs(shell, "two", "one two", "1 2", "--json").lines)
+    explanation = record.translation.explanation
     assert explanation is not None
     for source in explanation.sources:
         assert source.erasure.shape == (len(explanation.words), 2)
         assert source.erasure_share is not None
     (alone,) = results(runs(shell, "two", "one two", "", "--json").lines)
-    assert [each.erasure_share for each in alone.translation.explanation.sources] == [None, None]
+    assert [explained.erasure_share for explained in alone.translation.explanation.sources] == [None, None]
     (together,) = results(runs(shell, "run", "other", TEXT, "--json").lines)
     assert together.translation.explanation is not None
     assert together.translation.explanation.sources[0].gradient.any()
@@ -119,23 +119,23 @@ def test_erasure_is_what_scoring_without_a_word_or_a_source_loses(names: tuple[s
     translator = dragoman.load([shell.folder / name for name in names])
     texts = ("one two", "1 2")[: len(translator.sources)]
 
-    def log_probs(*given: str) -> Any:
-        (scored,) = translator.score([given], ["deux un"])
+    def log_probs(*sources_of_pair: str) -> Any:
+        (scored,) = translator.score([sources_of_pair], ["deux un"])
         return scored.translation.log_probs
 
     (scored,) = translator.score([texts], ["deux un"])
     whole, rest = log_probs(*texts), texts[1:]
-    found = scored.translation.explain().sources
+    sources = scored.translation.explain().sources
     expected = np.stack([whole - log_probs("two", *rest), whole - log_probs("one", *rest)], 1)
-    np.testing.assert_allclose(found[0].erasure, expected, atol=1e-4)
+    np.testing.assert_allclose(sources[0].erasure, expected, atol=1e-4)
     if rest:
-        np.testing.assert_allclose(found[1].erasure[:, 1], whole - log_probs(texts[0], "1"), atol=1e-4)
+        np.testing.assert_allclose(sources[1].erasure[:, 1], whole - log_probs(texts[0], "1"), atol=1e-4)
         for number, left in enumerate((("", rest[0]), (texts[0], ""))):
-            share = found[number].erasure_share
+            share = sources[number].erasure_share
             assert share is not None
             np.testing.assert_allclose(share, whole - log_probs(*left), atol=1e-4)
     else:
-        assert found[0].erasure_share is None
+        assert sources[0].erasure_share is None
 
 
 @pytest.mark.slow
@@ -191,10 +191,10 @@ def test_training_pairs_that_are_gone_are_missed(shell: Shell, golden: Golden) -
     gone = shell.folder / "train.en"
     gone.rename(shell.folder / "elsewhere.en")
     try:
-        found = shell("explain", "run", "one")
-        assert found.code == 0
-        assert "similar" not in found.out
-        golden(found.err.strip())
+        outcome = shell("explain", "run", "one")
+        assert outcome.code == 0
+        assert "similar" not in outcome.out
+        golden(outcome.err.strip())
         golden(shell.fails("explain", "run", "one", "--nearest", "2"))
     finally:
         (shell.folder / "elsewhere.en").rename(gone)

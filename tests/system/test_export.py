@@ -21,7 +21,7 @@ def test_an_exported_run_translates_as_before(copied: Shell) -> None:
     assert "dragoman translate runs/toy FILE --engine onnx" in outcome.err
     for options in ([], ["--search=greedy"], ["--n-best=2", "--alignments"]):
         wanted = copied("translate", "runs/toy", "test.en", *options)
-        found = copied("translate", "runs/toy", "test.en", *options, "--engine=onnx")
-        assert (found.code, found.err) == (0, "")
-        assert [line.split(" F0=")[0] for line in found.lines] == [line.split(" F0=")[0] for line in wanted.lines]
+        exported = copied("translate", "runs/toy", "test.en", *options, "--engine=onnx")
+        assert (exported.code, exported.err) == (0, "")
+        assert [line.split(" F0=")[0] for line in exported.lines] == [line.split(" F0=")[0] for line in wanted.lines]
     assert "onnx/" in copied("info", "runs/toy").out

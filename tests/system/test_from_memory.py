@@ -84,10 +84,10 @@ def test_a_run_of_other_languages_is_not_compared(corrected: Shell) -> None:
         "train", "toy.yaml", "--data.source=fr", "--data.target=en", "--training.steps=1", "--run=runs/back"
     )
     assert turned.code == 0, turned.err
-    told = corrected.fails(
+    message = corrected.fails(
         "gate", "runs/back", "--against", "runs/toy", "--source", "train.en", "--reference", "train.fr"
     )
-    assert told == "runs/back: translates other languages than runs/toy, so neither can serve for the other"
+    assert message == "runs/back: translates other languages than runs/toy, so neither can serve for the other"
     assert not (corrected.folder / "runs/back/gate.json").exists()
 
 
@@ -128,13 +128,17 @@ def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monke
         Path(f"{part}.mt").write_text(texts.replace("deux", "trois"), "utf-8")
     options = {"run": "runs/edit", "data.source": ["en", "mt"], "data.edits": "mt", "text.shared_vocabulary": True}
     options |= {"training.metric": "loss", "model.combination": "hierarchical", "training.epochs": 1}
-    session.train(checks.load_config("toy.yaml", {key: json.dumps(each) for key, each in options.items()}), quiet=True)
-    made = [mixing.Corrected("one two", "un deux", "deux un"), mixing.Corrected("six", "", "six")]
+    session.train(
+        checks.load_config("toy.yaml", {key: json.dumps(value) for key, value in options.items()}), quiet=True
+    )
+    corrections = [mixing.Corrected("one two", "un deux", "deux un"), mixing.Corrected("six", "", "six")]
     with pytest.raises(UserError, match="1 correction is too few to learn from; expected some of 2 "):
-        mixing.configure("runs/edit", made, {})
-    made += [mixing.Corrected(f"{source} six", f"six {target}", f"{target} six") for source, target in toy.pairs(20, 1)]
-    config = mixing.configure("runs/edit", made, {}).config
+        mixing.configure("runs/edit", corrections, {})
+    corrections += [
+        mixing.Corrected(f"{source} six", f"six {target}", f"{target} six") for source, target in toy.pairs(20, 1)
+    ]
+    config = mixing.configure("runs/edit", corrections, {}).config
     assert config.data.edits == "mt"
     rows = list(read_texts(config.data.train[0], ("en", "mt", "fr")))
     assert all(machine != correction for _, machine, correction in rows)
-    assert len(set(rows) & {tuple(each) for each in made}) == len(rows) > 10
+    assert len(set(rows) & {tuple(value) for value in corrections}) == len(rows) > 10

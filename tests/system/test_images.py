@@ -22,9 +22,9 @@ SIZE, REGIONS = 5, 3
 
 def images(count: int, seed: int) -> Any:
     """Arrays (count, regions, size); every fifth is of zeros, which is none."""
-    made = np.random.default_rng(seed).normal(size=(count, REGIONS, SIZE)).astype(np.float32)
-    made[4::5] = 0
-    return made
+    features = np.random.default_rng(seed).normal(size=(count, REGIONS, SIZE)).astype(np.float32)
+    features[4::5] = 0
+    return features
 
 
 @pytest.fixture(scope="module")
@@ -84,26 +84,29 @@ def test_texts_are_translated_with_arrays(seen: Shell, golden: Golden) -> None:
         ("one two", seen.folder / "0.npy"),
         ("one two", last[0]),
     ]
-    found = translator.translate(texts, n_best=2)
-    assert [len(each.n_best) for each in found] == [2, 2, 2, 1, 2, 2]
-    tokens = [[source.words for source in each.sources] for each in found]
+    translations = translator.translate(texts, n_best=2)
+    assert [len(translation.n_best) for translation in translations] == [2, 2, 2, 1, 2, 2]
+    tokens = [[source.words for source in translation.sources] for translation in translations]
     regions = ["1", "2", "3"]
     words = ["one", "two"]
     assert tokens == [[words, regions], [[], regions], [["six"], []], [[], []], [words, regions], [words, ["1"]]]
-    for each in found:
-        shapes = [source.attention.shape for source in each.sources]
-        assert shapes == [(len(each.words), len(source.words)) for source in each.sources] or not each.words
-        np.testing.assert_allclose(sum(each.shares.values()), np.ones(len(each.words)), atol=1e-5)
-        np.testing.assert_allclose(each.sources[1].attention.sum(-1), each.shares["image"], atol=1e-6)
-    assert (found[3].text, found[3].words) == ("", [])
-    assert found[4].log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
-    assert (found[0].sources[1].text, found[4].sources[1].text) == ("", str(seen.folder / "0.npy"))
+    for translation in translations:
+        shapes = [source.attention.shape for source in translation.sources]
+        assert (
+            shapes == [(len(translation.words), len(source.words)) for source in translation.sources]
+            or not translation.words
+        )
+        np.testing.assert_allclose(sum(translation.shares.values()), np.ones(len(translation.words)), atol=1e-5)
+        np.testing.assert_allclose(translation.sources[1].attention.sum(-1), translation.shares["image"], atol=1e-6)
+    assert (translations[3].text, translations[3].words) == ("", [])
+    assert translations[4].log_prob == pytest.approx(translations[0].log_prob, abs=1e-4)
+    assert (translations[0].sources[1].text, translations[4].sources[1].text) == ("", str(seen.folder / "0.npy"))
     (alone,) = translator.translate(texts[:1])
-    assert (alone.text, alone.log_prob) == (found[0].text, pytest.approx(found[0].log_prob, abs=1e-4))
-    (scored,) = translator.score(texts[:1], [found[0].text])
-    assert scored.log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
-    np.testing.assert_allclose(scored.sources[1].attention, found[0].sources[1].attention, atol=1e-4)
-    assert found[0].attention_matrix.columns == [
+    assert (alone.text, alone.log_prob) == (translations[0].text, pytest.approx(translations[0].log_prob, abs=1e-4))
+    (scored,) = translator.score(texts[:1], [translations[0].text])
+    assert scored.log_prob == pytest.approx(translations[0].log_prob, abs=1e-4)
+    np.testing.assert_allclose(scored.sources[1].attention, translations[0].sources[1].attention, atol=1e-4)
+    assert translations[0].attention_matrix.columns == [
         "[en]",
         *words,
         "[image]",
@@ -129,12 +132,12 @@ def test_arrays_come_by_name_or_in_columns(seen: Shell) -> None:
     assert without.lines[1] == ""  # neither text nor image
     lines = seen("translate", "run", *NAMED, "--alignments").lines
     assert all(line.count(" ||| ") == 2 for line in lines)
-    found = [each.translation for each in results(seen("translate", "run", *NAMED, "--json").lines)]
-    assert [each.text for each in found] == named.lines
-    text, image = found[0].sources
+    translations = [record.translation for record in results(seen("translate", "run", *NAMED, "--json").lines)]
+    assert [record.text for record in translations] == named.lines
+    text, image = translations[0].sources
     assert (text.name, text.words, text.regions) == ("en", ["one", "two"], False)
     assert (image.name, image.words, image.regions) == ("image", ["1", "2", "3"], True)
-    assert image.attention.shape == (len(found[0].words), 3)
+    assert image.attention.shape == (len(translations[0].words), 3)
     assert seen("translate", "run", *NAMED, "--show").code == 0
 
 
@@ -161,11 +164,11 @@ def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
     assert here.fails("report", "run", "--gold", "gold").startswith("--gold has links between two sentences, and run")
     changes = [f"--{key}={json.dumps(value)}" for key, value in {**WITH_IMAGE, **SENTINEL}.items()]
     places = ["--data.train=train", "--data.dev=dev"]
-    told = here("debug", "data", "toy.yaml", *places, *changes).out
-    assert "data.train: train, en and fr\n" in told
-    assert "data.dev: dev.image.npy\nregions: mean 2.6, median 3" in told
-    assert "numbers: 5 in a region, mean" in told
-    assert "without regions, or zeros alone: 1 (line 5)" in told
+    output = here("debug", "data", "toy.yaml", *places, *changes).out
+    assert "data.train: train, en and fr\n" in output
+    assert "data.dev: dev.image.npy\nregions: mean 2.6, median 3" in output
+    assert "numbers: 5 in a region, mean" in output
+    assert "without regions, or zeros alone: 1 (line 5)" in output
     debugged = here("debug", "config", "toy.yaml", *places, *changes)
     assert debugged.code == 0, debugged.err
     assert "2,048 numbers in a region of image (the data know)" in debugged.out
@@ -175,16 +178,16 @@ def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
 def test_what_is_wrong_with_arrays_is_told(seen: Shell, golden: Golden) -> None:
     np.save(seen.folder / "short.npy", np.ones((2, REGIONS, SIZE)))
     en = ("--source", "en=test.en")
-    every = "every line needs its own"
+    fault = "every line needs its own"
     short = ("--source", "image=short.npy")
-    assert seen.fails("translate", "run", *en, *short) == f"short.npy has 2 arrays, test.en has 3 lines; {every}"
+    assert seen.fails("translate", "run", *en, *short) == f"short.npy has 2 arrays, test.en has 3 lines; {fault}"
     assert seen.fails("score", "run", "test.en", "test.fr", *short).startswith("short.npy has 2 arrays, test.en has 3")
     np.save(seen.folder / "wide.npy", np.ones((3, REGIONS, SIZE + 1)))
     wide = ("--source", "image=wide.npy")
     for command in (("translate", "run", *en), ("score", "run", "test.en", "test.fr")):
         assert seen.fails(*command, *wide) == "wide.npy: 6 numbers in a region, this run has 5"
-    told = seen.fails("translate", "run", *en, "--source", "image=test.fr")
-    assert told == "test.fr: expected the name of a file of arrays (.npy, .npz, .safetensors)"
+    message = seen.fails("translate", "run", *en, "--source", "image=test.fr")
+    assert message == "test.fr: expected the name of a file of arrays (.npy, .npz, .safetensors)"
     assert seen.fails("translate", "run", stdin="one\tnone.npy\n") == "none.npy: no such file"
     assert seen.fails("translate", "run", "test.en") == (
         "test.en:1: expected 2 columns separated by tabs (en, image), found 1"
@@ -215,12 +218,12 @@ def test_a_vector_starts_the_decoder_and_gets_no_attention(corpus: Path, tmp_pat
     options = {**WITH_IMAGE, "model.initial_state_only": "image", "training.epochs": 1, "training.metric": "loss"}
     translator = dragoman.load(session.train(toy.config(folder, tmp_path / "run", options), quiet=True).path)
     vector = images(1, 7)[0, 0]
-    found, other = translator.translate([("one two", vector), ("one two", 30 * vector)])
-    assert found.log_prob != pytest.approx(other.log_prob, abs=1e-5)
-    assert [source.words for source in found.sources] == [["one", "two"], []]
-    assert found.sources[1].attention.shape == (len(found.words), 0)
-    np.testing.assert_allclose(found.shares["en"], np.ones(len(found.words)), atol=1e-5)
-    assert found.attention_matrix.columns == ["[en]", "one", "two", "[image]"]
+    translations, other = translator.translate([("one two", vector), ("one two", 30 * vector)])
+    assert translations.log_prob != pytest.approx(other.log_prob, abs=1e-5)
+    assert [source.words for source in translations.sources] == [["one", "two"], []]
+    assert translations.sources[1].attention.shape == (len(translations.words), 0)
+    np.testing.assert_allclose(translations.shares["en"], np.ones(len(translations.words)), atol=1e-5)
+    assert translations.attention_matrix.columns == ["[en]", "one", "two", "[image]"]
 
 
 @pytest.mark.spec("C10")
@@ -230,14 +233,16 @@ def test_images_alone_are_captioned(corpus: Path, tmp_path: Path) -> None:
     folder = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
     translator = dragoman.load(folder.path)
     one, other, _ = images(3, 7)
-    found = translator.translate([one, other, ""])
-    assert [each.sources[0].words for each in found] == [["1", "2", "3"], ["1", "2", "3"], []]
-    assert found[2].text == ""
+    translations = translator.translate([one, other, ""])
+    assert [translation.sources[0].words for translation in translations] == [["1", "2", "3"], ["1", "2", "3"], []]
+    assert translations[2].text == ""
     shell = Shell(tmp_path)
     np.save(tmp_path / "some.npy", images(3, 7))
-    assert shell("translate", "run", "--source", "image=some.npy").lines[:2] == [each.text for each in found[:2]]
+    assert shell("translate", "run", "--source", "image=some.npy").lines[:2] == [
+        translation.text for translation in translations[:2]
+    ]
     np.save(tmp_path / "one.npy", one)
-    assert shell("translate", "run", "--alignments", stdin="one.npy\n").lines[0].startswith(found[0].text)
+    assert shell("translate", "run", "--alignments", stdin="one.npy\n").lines[0].startswith(translations[0].text)
     assert shell("report", "run").code == 0
     blank, zeros = translator.score(["", np.zeros((1, SIZE))], ["un", "un"])  # as the end of a text without words
     assert np.isfinite(blank.log_prob)
@@ -289,13 +294,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "told"), REFUSED)
+@pytest.mark.parametrize(("options", "message"), REFUSED)
 def test_what_does_not_go_with_images_is_refused(
-    corpus: Path, tmp_path: Path, options: dict[str, Any], told: str
+    corpus: Path, tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UserError) as raised:
         toy.config(corpus, tmp_path / "run", {**WITH_IMAGE, **options})
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_an_array_that_is_not_finite_stops_training_at_its_line(corpus: Path, tmp_path: Path, golden: Golden) -> None:

@@ -32,14 +32,16 @@ def answer(random: Random) -> Any:
     """Of an annotator to whom the new system is better than the old one, and nearly as good as the reference."""
     quality = {"old": 2, "improved": 4, "reference": 5}
 
-    def given(item: Item, output: Output) -> dict[str, Any]:
-        said = min(5, max(1, quality[output.systems[0]] + random.choice((-1, 0, 0, 1))))
-        errors = [{"category": "style", "severity": "minor", "words": [0, 0]}] * (said < 3)
-        said_by = {"adequacy": said, "fluency": said, "correct": int(said > 3), "human": int(said > 4)}
-        ranks = [each for each in ("reference", "improved", "old") if any(each in one.systems for one in item.outputs)]
+    def judge_item(item: Item, output: Output) -> dict[str, Any]:
+        adequacy = min(5, max(1, quality[output.systems[0]] + random.choice((-1, 0, 0, 1))))
+        errors = [{"category": "style", "severity": "minor", "words": [0, 0]}] * (adequacy < 3)
+        said_by = {"adequacy": adequacy, "fluency": adequacy, "correct": int(adequacy > 3), "human": int(adequacy > 4)}
+        ranks = [
+            system for system in ("reference", "improved", "old") if any(system in one.systems for one in item.outputs)
+        ]
         return {**said_by, "errors": errors, "rank": 1 + ranks.index(output.systems[0])}
 
-    return given
+    return judge_item
 
 
 def judged(shell: Shell, *, count: int | None = None) -> list[Path]:
@@ -50,9 +52,9 @@ def judged(shell: Shell, *, count: int | None = None) -> list[Path]:
 
 
 def test_a_better_system_comes_back_from_page_and_judgements(folder: Shell, golden: Golden) -> None:
-    made = folder(*MADE)
-    assert made.code == 0
-    golden(made.err)
+    outcome = folder(*MADE)
+    assert outcome.code == 0
+    golden(outcome.err)
     read = folder("judge", "read", "page.key.json", "anna.json", "ben.json") if judged(folder) else None
     assert read is not None
     assert read.code == 0
@@ -78,24 +80,24 @@ def test_a_better_system_comes_back_from_page_and_judgements(folder: Shell, gold
 def test_the_same_as_json_with_another_baseline(folder: Shell) -> None:
     folder(*MADE)
     files = judged(folder)
-    found = json.loads(folder("judge", "read", "page.key.json", *files, "--json", "--baseline=improved").out)
-    assert found["sentences"] == 40
-    assert found["annotators"] == {"Anna": 40, "Ben": 40}
-    assert [each["system"] for each in found["systems"]] == ["improved", "old", "reference"]
-    improved, old, reference = (each["adequacy"] for each in found["systems"])
+    results = json.loads(folder("judge", "read", "page.key.json", *files, "--json", "--baseline=improved").out)
+    assert results["sentences"] == 40
+    assert results["annotators"] == {"Anna": 40, "Ben": 40}
+    assert [system["system"] for system in results["systems"]] == ["improved", "old", "reference"]
+    improved, old, reference = (system["adequacy"] for system in results["systems"])
     assert improved["p_value"] is None
     assert old["score"] < improved["score"] < reference["score"]
     assert old["p_value"] == pytest.approx(1 / 1001)
-    assert found["systems"][2]["human %"]["score"] > found["systems"][0]["human %"]["score"]
-    assert found["pairs"][0] == {
+    assert results["systems"][2]["human %"]["score"] > results["systems"][0]["human %"]["score"]
+    assert results["pairs"][0] == {
         "systems": ["old", "improved"],
         "better": 0,
         "equal": 0,
         "worse": 40,
         "p_value": pytest.approx(2 / 2**40),
     }
-    assert found["errors"][0]["systems"]["reference"] == 0 < found["errors"][0]["systems"]["old"]
-    assert found["agreement"]["rank"] == 1
+    assert results["errors"][0]["systems"]["reference"] == 0 < results["errors"][0]["systems"]["old"]
+    assert results["agreement"]["rank"] == 1
 
 
 def test_unfinished_work_is_told_and_the_rest_counts(folder: Shell, golden: Golden) -> None:

@@ -44,8 +44,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def train(folder: Path, pairs: list[dict[str, str]], run: Path, changed: dict[str, Any] = UNTRAINED) -> Path:
-    given = {"run": str(run), **options(pairs), **changed}
-    texts = {key: toy._yaml(value) for key, value in given.items()}
+    settings = {"run": str(run), **options(pairs), **changed}
+    texts = {key: toy._yaml(value) for key, value in settings.items()}
     return session.train(checks.load_config(folder / "toy.yaml", texts), quiet=True).path
 
 
@@ -74,12 +74,12 @@ def test_translations_to_each_language_and_never_a_mark(translator: Translator) 
     output: Any = translator.model.output
     output.bias.data[4:7] += 50  # it would like to say nothing else
     try:
-        found = {name: translator.translate(["one two", ""], to=name, n_best=2) for name in translator.targets}
+        by_language = {name: translator.translate(["one two", ""], to=name, n_best=2) for name in translator.targets}
         spoken = list(translator.simultaneous(["one", "two"], to="fr", wait=2))
     finally:
         output.bias.data[4:7] -= 50
-    for translations in found.values():
-        assert not any("<2" in each.text for each in translations[0].n_best)
+    for translations in by_language.values():
+        assert not any("<2" in hypothesis.text for hypothesis in translations[0].n_best)
         assert translations[1].text == ""
     assert not any("<2" in word.text for word in spoken)
     scores = {name: translator.score(["one two"], ["zwei"], to=name)[0].log_prob for name in translator.targets}
@@ -92,8 +92,8 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
     ids = run.target.vocabulary.ids
     seen = {name: set((shell.folder / f"train-ab.{name}").read_text("utf-8").split()) for name in translator.targets}
     for name, words in seen.items():
-        others = set().union(*seen.values()) - words
-        expected = ids([Mark(f"<2{each}>") for each in translator.targets]) + sorted(ids(sorted(others)))
+        foreign = set().union(*seen.values()) - words
+        expected = ids([Mark(f"<2{hypothesis}>") for hypothesis in translator.targets]) + sorted(ids(sorted(foreign)))
         assert translator.processor.foreign[Mark(f"<2{name}>")] == expected
     liked = ids(["eins", "zwei", "drei"])
     output: Any = translator.model.output
@@ -102,13 +102,13 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
     output.bias.data[EOS] -= 20  # there are words in a translation
     try:
         for n_best in (1, 2):
-            (found,) = translator.translate(["one two"], to="fr", n_best=n_best)
-            assert all(set(each.text.split()) <= seen["fr"] for each in found.n_best)
+            (translation,) = translator.translate(["one two"], to="fr", n_best=n_best)
+            assert all(set(hypothesis.text.split()) <= seen["fr"] for hypothesis in translation.n_best)
         spoken = [word.text for word in translator.simultaneous(["one", "two"], to="fr", wait=1)]
         assert spoken
         assert set(spoken) <= seen["fr"]
-        (found,) = translator.translate(["one two"], to="de")
-        assert found.text.split()[0] in ("eins", "zwei", "drei")
+        (translation,) = translator.translate(["one two"], to="de")
+        assert translation.text.split()[0] in ("eins", "zwei", "drei")
         both = dragoman.load([shell.folder / "run", shell.folder / "run"])
         assert both.processor.foreign == translator.processor.foreign
     finally:
@@ -129,24 +129,24 @@ def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_pa
 
 @pytest.mark.spec("E1")
 def test_attention_is_between_words_and_what_the_mark_gets_is_no_words(translator: Translator) -> None:
-    (found,) = translator.translate(["one two three"], to="de")
-    assert found.source_words == ["one", "two", "three"]
-    assert found.attention.shape == (len(found.words), 3)
-    (scored,) = translator.score(["one two three"], [found.text], to="de")
-    np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
-    np.testing.assert_allclose(found.sources[0].share, 1, atol=1e-5)
-    assert (found.attention.sum(1) < 1).all()
-    (batch,) = translator.pairs(["one two three"], [found.text], to="de")
+    (translation,) = translator.translate(["one two three"], to="de")
+    assert translation.source_words == ["one", "two", "three"]
+    assert translation.attention.shape == (len(translation.words), 3)
+    (scored,) = translator.score(["one two three"], [translation.text], to="de")
+    np.testing.assert_allclose(scored.attention, translation.attention, atol=1e-4)
+    np.testing.assert_allclose(translation.sources[0].share, 1, atol=1e-5)
+    assert (translation.attention.sum(1) < 1).all()
+    (batch,) = translator.pairs(["one two three"], [translation.text], to="de")
     (weights,) = translator.model.score(batch).attention
-    np.testing.assert_allclose(weights[0, :-1, 1:4].detach(), found.attention, atol=1e-4)
+    np.testing.assert_allclose(weights[0, :-1, 1:4].detach(), translation.attention, atol=1e-4)
 
 
 def test_the_mark_counts_among_the_symbols_that_are_read(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dragoman.translation.source_inputs.LONGEST", 4)
-    (found,) = translator.translate(["one two three four five"], to="de")
-    assert (found.left_out, found.source_words) == (2, ["one", "two", "three"])
+    (translation,) = translator.translate(["one two three four five"], to="de")
+    assert (translation.left_out, translation.source_words) == (2, ["one", "two", "three"])
     assert translator.left_out("one two three four five") == 2
     spoken = list(translator.simultaneous("one two three four five".split(), to="de", wait=9))
     assert {word.read for word in spoken} <= {3}
@@ -177,7 +177,7 @@ def test_every_pair_is_validated_and_those_decide_that_are_trained_on_and_no_cop
         values = [row[f"valid/{name}/{metric}"] for name in NAMES]
         assert row[f"valid/{metric}"] == pytest.approx(np.mean(values[:4]))
     lines = (shell.folder / "run" / "validation.jsonl").read_text("utf-8").splitlines()
-    assert [each.pair for each in results(lines)] == [name for name in NAMES for _ in range(8)]
+    assert [record.pair for record in results(lines)] == [name for name in NAMES for _ in range(8)]
     card = (shell.folder / "run" / "README.md").read_text("utf-8")
     assert f"# {TOLD}" in card
     assert "- BLEU-2 de-fr = " in card
@@ -190,7 +190,7 @@ def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) ->
     """The run is the same without them."""
     pairs = toy.languages(tmp_path)
     assert Run.load(shell.folder / "run").config.data.language_pairs[-1].train == ()
-    weights = [train(tmp_path, some, tmp_path / name) for some, name in ((pairs, "with"), (pairs[:-1], "without"))]
+    weights = [train(tmp_path, chosen, tmp_path / name) for chosen, name in ((pairs, "with"), (pairs[:-1], "without"))]
     one, other = ((folder / "model-last.safetensors").read_bytes() for folder in weights)
     assert one == other
 
@@ -201,9 +201,9 @@ def test_commands_take_the_language(shell: Shell) -> None:
         shell.fails("translate", "run", "test.en")
         == "to which language? This run translates to de, en, fr (--to LANGUAGE)"
     )
-    found = shell("translate", "run", "test.en", "--to", "de", "--alignments")
-    assert found.code == 0, found.err
-    assert found.lines != shell("translate", "run", "test.en", "--to", "fr", "--alignments").lines
+    outcome = shell("translate", "run", "test.en", "--to", "de", "--alignments")
+    assert outcome.code == 0, outcome.err
+    assert outcome.lines != shell("translate", "run", "test.en", "--to", "fr", "--alignments").lines
     assert len(shell("score", "run", "test.en", "test.fr", "--to", "fr").lines) == 30
     assert shell.fails("score", "run", "test.en", "test.fr").startswith("to which language?")
     assert len(shell("align", "run", "test.en", "test.fr", "--to", "fr").lines) == 30
@@ -247,15 +247,15 @@ def test_terms_have_no_place_in_a_pivot(option: str, shell: Shell, golden: Golde
 def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
     pytest.importorskip("py3langid")
     words = ("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
-    found = shell(*words)
-    assert found.code == 0, found.err
-    assert found.lines[-1].startswith("Wrong language = ")
-    assert "(unit:percent|language:de|among:de,en,fr|py3langid:" in found.lines[-1]
-    said, right = (shell.folder / name for name in ("said.de", "test.de"))
-    said.write_text(shell("translate", "run", "test.fr", "--to", "de").out, "utf-8")
-    texts, references = (path.read_text("utf-8").splitlines() for path in (said, right))
-    told = wrong_language(texts, [references], "de", ["de", "en", "fr"])
-    assert found.lines[-1] == str(told)
+    outcome = shell(*words)
+    assert outcome.code == 0, outcome.err
+    assert outcome.lines[-1].startswith("Wrong language = ")
+    assert "(unit:percent|language:de|among:de,en,fr|py3langid:" in outcome.lines[-1]
+    output, right = (shell.folder / name for name in ("said.de", "test.de"))
+    output.write_text(shell("translate", "run", "test.fr", "--to", "de").out, "utf-8")
+    texts, references = (path.read_text("utf-8").splitlines() for path in (output, right))
+    score = wrong_language(texts, [references], "de", ["de", "en", "fr"])
+    assert outcome.lines[-1] == str(score)
     *_, last = json.loads(shell(*words, "--json").out)
     assert (last["name"], last["language"]) == ("Wrong language", "de")
     assert shell("evaluate", "--input", "test.fr", "--to", "de", "test.de").code == 2
@@ -263,10 +263,10 @@ def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
 
 def test_evaluation_says_when_languages_cannot_be_told_apart(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
-    found = shell("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
-    assert found.code == 0
-    assert "wrong language: not measured, py3langid.langid is not installed" in found.err
-    assert "Wrong language" not in found.out
+    outcome = shell("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
+    assert outcome.code == 0
+    assert "wrong language: not measured, py3langid.langid is not installed" in outcome.err
+    assert "Wrong language" not in outcome.out
 
 
 def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
@@ -279,10 +279,10 @@ def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
     assert "validation de-fr" in page
     shell.write("gold", "0-0\n")
     assert "has several pairs of languages" in shell.fails("report", "run", "--gold", "gold")
-    told = shell("debug", "data", "run/config.yaml").out
-    assert f"data.train: {shell.folder / 'train-cd'}, fr and en\n" in told
-    assert f"data.dev: {shell.folder / 'dev'}, de and fr\n" in told
-    assert told.count("data.train: ") == 5
+    output = shell("debug", "data", "run/config.yaml").out
+    assert f"data.train: {shell.folder / 'train-cd'}, fr and en\n" in output
+    assert f"data.dev: {shell.folder / 'dev'}, de and fr\n" in output
+    assert output.count("data.train: ") == 5
     assert shell("debug", "config", "run/config.yaml").code == 0
     assert shell.fails("debug", "config", "run/config.yaml", "--data.pairs=[{source: en, target: de}]").endswith(
         "data.pairs.0.dev: required: development files"
@@ -293,8 +293,8 @@ def test_what_is_of_one_language_alone(shell: Shell) -> None:
     shell.write("one.en", "one two\n")
     assert "has several languages; use translate --to" in shell.fails("augment", "forward", "run", "one.en", "-o", "x")
     assert "post-editing is of one language" in shell.fails("postedit", "run", "--translation", "one.en")
-    told = shell.fails("translate", "run", "--source", "de=one.en", "--to", "fr")
-    assert told == "--source de=one.en: this run has one source; name the file alone, and --to LANGUAGE"
+    message = shell.fails("translate", "run", "--source", "de=one.en", "--to", "fr")
+    assert message == "--source de=one.en: this run has one source; name the file alone, and --to LANGUAGE"
 
 
 @pytest.mark.slow
@@ -333,10 +333,10 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
 )
 def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     pairs = toy.languages(tmp_path)
-    given = {**options(pairs), **changed}
-    with pytest.raises(UserError) as told:
-        checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in given.items()})
-    assert message in str(told.value)
+    settings = {**options(pairs), **changed}
+    with pytest.raises(UserError) as refused:
+        checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in settings.items()})
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -367,10 +367,10 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
         "data:\n  pairs:\n" + "".join(f"    - {toy._yaml(pair)}\n" for pair in pairs),
     )
     (tmp_path / "toy.yaml").write_text(written.replace("joint: false", "joint: true"), "utf-8")
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         checks.load_config(tmp_path / "toy.yaml")
-    assert str(told.value).startswith(f"{tmp_path / 'toy.yaml'}:{6 + number}: {message}")
-    assert "\n" not in str(told.value)
+    assert str(refused.value).startswith(f"{tmp_path / 'toy.yaml'}:{6 + number}: {message}")
+    assert "\n" not in str(refused.value)
 
 
 def test_a_table_that_names_its_columns_is_of_both_directions(tmp_path: Path) -> None:
@@ -381,14 +381,16 @@ def test_a_table_that_names_its_columns_is_of_both_directions(tmp_path: Path) ->
         {"source": source, "target": target, "train": str(table), "dev": str(table)}
         for source, target in (("en", "fr"), ("fr", "en"))
     ]
-    given = {key: toy._yaml(value) for key, value in {**options(pairs), "run": str(tmp_path / "run")}.items()}
-    config = checks.load_config(tmp_path / "toy.yaml", given)
+    settings = {key: toy._yaml(value) for key, value in {**options(pairs), "run": str(tmp_path / "run")}.items()}
+    config = checks.load_config(tmp_path / "toy.yaml", settings)
     dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "run")
     one, other = dataset.development
-    assert [(each.sources[0], each.target) for each in other] == [(each.target, each.sources[0]) for each in one]
+    assert [(example.sources[0], example.target) for example in other] == [
+        (example.target, example.sources[0]) for example in one
+    ]
     table.write_text("\n".join(["de\tfr", *rows]), "utf-8")
     with pytest.raises(UserError, match="seems to name the columns de, fr, and has no en"):
-        checks.load_config(tmp_path / "toy.yaml", given)
+        checks.load_config(tmp_path / "toy.yaml", settings)
 
 
 @pytest.mark.parametrize(

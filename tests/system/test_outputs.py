@@ -22,19 +22,19 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run with each output."""
     folder = tmp_path_factory.mktemp("outputs")
     texts = toy.corpus(folder / "corpus")
-    made = {}
+    folders = {}
     for kind in OUTPUTS:
         options = {"training.epochs": 1, "model.output": {"kind": kind, **OPTIONS.get(kind, {})}}
-        made[kind] = session.train(toy.config(texts, folder / kind, options), quiet=True).path
-    return made
+        folders[kind] = session.train(toy.config(texts, folder / kind, options), quiet=True).path
+    return folders
 
 
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_a_run_translates_scores_and_is_described(kind: str, runs: dict[str, Path]) -> None:
     translator = dragoman.load(runs[kind])
-    found = translator.translate(LINES)
-    scored = translator.score(LINES, [each.text for each in found])
-    for translation, score in zip(found, scored, strict=True):
+    translations = translator.translate(LINES)
+    scored = translator.score(LINES, [candidate.text for candidate in translations])
+    for translation, score in zip(translations, scored, strict=True):
         assert translation.log_prob == pytest.approx(score.log_prob, abs=1e-4)
     assert kind in str(facts(Run.load(runs[kind])))
     if not OUTPUTS[kind].spells:  # test_characters.py

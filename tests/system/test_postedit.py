@@ -109,13 +109,13 @@ def test_operations_are_no_text(shell: Shell) -> None:
 def test_operations_fit_the_sentence_and_attention_is_by_words_of_the_result(shell: Shell) -> None:
     translator = dragoman.load(shell.folder / "run")
     sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
-    for found in translator.translate(sources, n_best=3):
-        for each in found.n_best:
-            assert each.words == each.text.split()
-            for seen in each.sources:
-                assert seen.attention.shape == (len(each.words), len(seen.words))
+    for translation in translator.translate(sources, n_best=3):
+        for hypothesis in translation.n_best:
+            assert hypothesis.words == hypothesis.text.split()
+            for seen in hypothesis.sources:
+                assert seen.attention.shape == (len(hypothesis.words), len(seen.words))
     task = Task(components.build(SEARCHES, translator.search))
-    sentences = [translator.processor.sentence(number, given) for number, given in enumerate(sources)]
+    sentences = [translator.processor.sentence(number, source) for number, source in enumerate(sources)]
     searched = translator.generator.hypotheses(task, sentences)
     keep, delete = translator.target.vocabulary.ids(OPERATIONS)
     for (best, *_), (_, before) in zip(searched, sources, strict=True):
@@ -130,21 +130,21 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     """Other operations may make the same text: the best of them has it, and another text takes the place."""
     translator = dragoman.load(shell.folder / "run")
     sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))
-    found = [[each.text for each in best.n_best] for best in translator.translate(sources, n_best=3)]
-    assert all(len(set(texts)) == len(texts) for texts in found)
+    lists = [[hypothesis.text for hypothesis in best.n_best] for best in translator.translate(sources, n_best=3)]
+    assert all(len(set(texts)) == len(texts) for texts in lists)
     task = Task(components.build(SEARCHES, translator.search), 3)
-    sentences = [translator.processor.sentence(number, given) for number, given in enumerate(sources)]
+    sentences = [translator.processor.sentence(number, source) for number, source in enumerate(sources)]
     searched = translator.generator.hypotheses(task, sentences)
     missing = 0
-    for (_, before), texts, hypotheses in zip(sources, found, searched, strict=True):
-        said = (translator.target.vocabulary.marked(each.symbols) for each in hypotheses)
+    for (_, before), texts, hypotheses in zip(sources, lists, searched, strict=True):
+        marked = (translator.target.vocabulary.marked(hypothesis.symbols) for hypothesis in hypotheses)
         encoded_before: list[Encoded] = [[], list(before.split())]
-        made = [translator.processor.writing.written(encoded_before, each)[0] for each in said]
-        once = list(dict.fromkeys(map(" ".join, made)))
+        written = [translator.processor.writing.written(encoded_before, hypothesis)[0] for hypothesis in marked]
+        once = list(dict.fromkeys(map(" ".join, written)))
         assert texts[: len(once)] == once
         missing += len(hypotheses) - len(once)
     assert missing > 0
-    assert sum(map(len, found)) > sum(map(len, searched)) - missing
+    assert sum(map(len, lists)) > sum(map(len, searched)) - missing
 
 
 @pytest.mark.spec("C13")
@@ -152,30 +152,30 @@ def test_what_was_changed_is_shown(shell: Shell) -> None:
     """In the terminal and on the page, line by line."""
     paths = ("--source", "test.en", "--translation", "test.mt")
     done = shell("postedit", "run", *paths, "--show", "--html", "page.html")
-    every = zip(lines(shell, "test.en"), lines(shell, "test.mt"), done.lines, strict=True)
-    revisions = [Revision(*each) for each in every]
+    edits = zip(lines(shell, "test.en"), lines(shell, "test.mt"), done.lines, strict=True)
+    revisions = [Revision(*revision) for revision in edits]
     marks = {Change.KEPT: ("", ""), Change.DELETED: ("[-", "-]"), Change.INSERTED: ("{+", "+}")}
     tags = {Change.KEPT: ("", ""), Change.DELETED: ("<del>", "</del>"), Change.INSERTED: ("<ins>", "</ins>")}
-    told = [" ".join(text.join(marks[change]) for text, change in each.words) for each in revisions]
-    assert done.err.splitlines()[:-1] == told
-    assert {change for each in revisions for _, change in each.words} == set(Change)
+    expected = [" ".join(text.join(marks[change]) for text, change in revision.words) for revision in revisions]
+    assert done.err.splitlines()[:-1] == expected
+    assert {change for revision in revisions for _, change in revision.words} == set(Change)
     page = (shell.folder / "page.html").read_text("utf-8")
-    for each in revisions:
-        words = " ".join(escape(text).join(tags[change]) for text, change in each.words)
-        assert f'<div class="source" dir="auto">{each.source}</div>\n<div dir="auto">{words}</div>' in page
+    for revision in revisions:
+        words = " ".join(escape(text).join(tags[change]) for text, change in revision.words)
+        assert f'<div class="source" dir="auto">{revision.source}</div>\n<div dir="auto">{words}</div>' in page
 
 
 @pytest.mark.spec("C13")
 def test_edits_are_written_as_json(shell: Shell) -> None:
     files = ("--source", "test.en", "--translation", "test.mt")
     lines = shell("postedit", "run", *files, "--json").lines
-    assert [each.translation.text for each in results(lines)] == shell("postedit", "run", *files).lines
-    for each in results(lines):
-        translation, found = each.translation, each.json()["edits"]
-        assert (each.edited, found["source"]) == ("mt", "mt")
+    assert [record.translation.text for record in results(lines)] == shell("postedit", "run", *files).lines
+    for record in results(lines):
+        translation, edits = record.translation, record.json()["edits"]
+        assert (record.edited, edits["source"]) == ("mt", "mt")
         before, after = translation.sources[1].text.split(), translation.text.split()
-        assert [one["word"] for one in found["words"] if one["change"] != "inserted"] == before
-        assert [one["word"] for one in found["words"] if one["change"] != "deleted"] == after
+        assert [one["word"] for one in edits["words"] if one["change"] != "inserted"] == before
+        assert [one["word"] for one in edits["words"] if one["change"] != "deleted"] == after
         written = [step for step in translation.steps if step.word is not None]
         assert [step.word for step in written] == list(range(len(after)))
         assert all(step.symbol in (after[step.word or 0], "<keep>") for step in written)
@@ -199,8 +199,8 @@ def test_a_killed_post_editing_is_continued(options: tuple[str, ...], shell: She
     clash = shell.fails("postedit", "run", "--source", f"{outputs[0]}.partial", *paths[2:], "--resume")
     assert clash == f"--output {outputs[0]}.partial: is read, and would be replaced; name another file"
     other = ("--source", "train.en", *paths[2:])
-    told = shell.fails("postedit", "run", *other, "--resume")
-    assert told == f"--resume: test.mt:1: is not the line that {outputs[0]}.partial translates"
+    message = shell.fails("postedit", "run", *other, "--resume")
+    assert message == f"--resume: test.mt:1: is not the line that {outputs[0]}.partial translates"
     resumed = shell("postedit", "run", *paths, "--resume")
     assert resumed == whole
     lines, page = (path.read_text("utf-8") for path in outputs)
@@ -231,12 +231,12 @@ def test_a_run_with_a_cursor_edits_and_is_not_exported(shell: Shell) -> None:
 
 
 def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
-    told = shell.fails("postedit", "run", "--source", "test.en", "--translation", "test.mt", "--html", "-")
-    assert told == "--html -: the lines go to standard output; write them to a file with -o"
-    told = shell.fails(
+    message = shell.fails("postedit", "run", "--source", "test.en", "--translation", "test.mt", "--html", "-")
+    assert message == "--html -: the lines go to standard output; write them to a file with -o"
+    message = shell.fails(
         "postedit", "run", "--source", "test.en", "--translation", "test.mt", "-o", "same", "--html", "./same"
     )
-    assert told == "--html same: the lines go there; name another file"
+    assert message == "--html same: the lines go there; name another file"
     nowhere = ("-o", "/dev/null", "--html", "/dev/null")
     assert shell("postedit", "run", "--source", "test.en", "--translation", "test.mt", *nowhere).code == 0
     assert shell.fails("postedit", "run", "--translation", "test.mt") == (
@@ -278,6 +278,6 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
 def test_configurations_that_cannot_work_are_told(
     shell: Shell, tmp_path: Path, changed: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         toy.config(shell.folder, tmp_path / "run", {**OPTIONS, **changed})
-    assert message in str(told.value)
+    assert message in str(refused.value)

@@ -31,9 +31,9 @@ def texts(shell: Shell, *names: str) -> list[str]:
 def whole(shell: Shell, *options: str) -> str:
     """The output of a command that ends, which is removed again."""
     assert shell(*WORDS, *options).code == 0
-    (found,) = texts(shell, "out")
+    (text,) = texts(shell, "out")
     (shell.folder / "out").unlink()
-    return found
+    return text
 
 
 def partial(shell: Shell) -> int:
@@ -48,8 +48,8 @@ def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) ->
     outcome = many.kill("translation", 3, *WORDS, sign=sign)
     assert outcome.code == {signal.SIGINT: 130, signal.SIGKILL: -9}[sign]
     if sign == signal.SIGINT:
-        told = "24 lines are in out.partial, and --resume goes on from them"
-        assert outcome.err.splitlines() == [f"interrupted: {told}"]
+        message = "24 lines are in out.partial, and --resume goes on from them"
+        assert outcome.err.splitlines() == [f"interrupted: {message}"]
     assert partial(many) == 24
     before = texts(many, "out.partial")
     assert many.fails(*WORDS) == (
@@ -78,9 +78,9 @@ def test_what_is_continued_is_in_the_batches_that_it_would_have_been_in(many: Sh
     lines = expected.splitlines(keepends=True)
     many.write("out.partial", "".join(lines[:20]).replace('"text":"', '"text":"from the portion that was cut '))
     assert many(*WORDS, "--json", "--resume").code == 0
-    found = texts(many, "out")[0].splitlines(keepends=True)
-    assert ["from the portion that was cut" in line for line in found] == [True] * 8 + [False] * (len(lines) - 8)
-    assert found[8:] == lines[8:]
+    written = texts(many, "out")[0].splitlines(keepends=True)
+    assert ["from the portion that was cut" in line for line in written] == [True] * 8 + [False] * (len(lines) - 8)
+    assert written[8:] == lines[8:]
 
 
 def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> None:
@@ -88,9 +88,9 @@ def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> 
     right = (many.folder / "many.en").read_bytes()
     lines = right.splitlines(keepends=True)
     many.write("many.en", b"".join([*lines[:20], b"\xff\n", *lines[21:]]))
-    told = many.fails(*WORDS)
-    assert told.startswith("many.en:21: not UTF-8 (")
-    assert told.endswith("; 8 lines are in out.partial, and --resume goes on from them")
+    message = many.fails(*WORDS)
+    assert message.startswith("many.en:21: not UTF-8 (")
+    assert message.endswith("; 8 lines are in out.partial, and --resume goes on from them")
     assert partial(many) == 8
     many.write("many.en", right)
     assert many(*WORDS, "--resume").code == 0
@@ -138,9 +138,9 @@ def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
 def test_lines_that_do_not_fit_are_told_and_left_alone(words: str, message: str, copied: Shell) -> None:
     copied.write("out.partial", "un\n" * 9)
     before = set(copied.folder.rglob("*"))
-    told = copied.refuses(*words.split())
-    assert told.startswith(message)
-    assert "lines are in" not in told
+    output = copied.refuses(*words.split())
+    assert output.startswith(message)
+    assert "lines are in" not in output
     assert set(copied.folder.rglob("*")) == before
     assert texts(copied, "out.partial") == ["un\n" * 9]
 
@@ -173,27 +173,27 @@ def begun(many: Shell) -> Shell:
 def test_what_was_written_in_another_way_is_not_continued(words: str, other: str, begun: Shell) -> None:
     before = texts(begun, "out.partial", "out.partial.note")
     shutil.copytree(begun.folder / "runs/toy", begun.folder / "runs/other")
-    told = begun.fails("translate", *words.split(), "-o", "out", "--resume")
+    message = begun.fails("translate", *words.split(), "-o", "out", "--resume")
     way = "give those of the first time, or remove it"
-    assert told == f"--resume: out.partial was written with another {other}; {way}"
-    told = begun.fails("translate", *words.split(), "-o", "out")
-    assert told == "out.partial: has 8 lines of a command that did not end; remove it"
+    assert message == f"--resume: out.partial was written with another {other}; {way}"
+    message = begun.fails("translate", *words.split(), "-o", "out")
+    assert message == "out.partial: has 8 lines of a command that did not end; remove it"
     assert texts(begun, "out.partial", "out.partial.note") == before
 
 
 def test_what_another_version_wrote_is_not_continued(begun: Shell) -> None:
     note = begun.folder / "out.partial.note"
     note.write_text(note.read_text("utf-8").replace(dragoman.__version__, "0.1.9", 1), "utf-8")
-    told = begun.fails(*WORDS, "--resume")
-    assert told.startswith("--resume: out.partial was written with another version of dragoman; ")
+    message = begun.fails(*WORDS, "--resume")
+    assert message.startswith("--resume: out.partial was written with another version of dragoman; ")
 
 
 def test_translations_of_other_lines_are_not_continued(begun: Shell) -> None:
     before = texts(begun, "out.partial", "out.partial.note")
     right = (begun.folder / "many.en").read_text("utf-8").splitlines(keepends=True)
     begun.write("many.en", "".join([*right[:7], "ten\n", *right[8:]]))
-    told = begun.fails(*WORDS, "--resume")
-    assert told == "--resume: many.en:8: is not the line that out.partial translates"
+    message = begun.fails(*WORDS, "--resume")
+    assert message == "--resume: many.en:8: is not the line that out.partial translates"
     begun.write("many.en", "".join(right[:6]))
     assert begun.fails(*WORDS, "--resume") == "--resume: out.partial has 8 lines, but many.en has 6"
     assert texts(begun, "out.partial", "out.partial.note") == before
@@ -217,9 +217,9 @@ def test_what_another_process_writes_is_not_to_be_removed(words: tuple[str, ...]
 @pytest.mark.parametrize("text", ["", "mine\n"])
 def test_what_is_there_is_not_ours_to_remove(name: str, text: str, many: Shell) -> None:
     many.write(name, text)
-    told = many.fails(*WORDS)
-    assert told.startswith(f"{name}: has {text.count('mine')} line")
-    assert "has 1 lines" not in told
+    message = many.fails(*WORDS)
+    assert message.startswith(f"{name}: has {text.count('mine')} line")
+    assert "has 1 lines" not in message
     assert texts(many, name) == [text]
     assert not (many.folder / "out").exists()
 
@@ -243,8 +243,8 @@ def test_a_link_is_not_written_to(many: Shell) -> None:
 def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, message: str, copied: Shell) -> None:
     shutil.copy(copied.folder / "test.en", copied.folder / name)
     before = texts(copied, name)
-    told = copied.fails("translate", *words.format(name).split(), "-o", "out", "--resume")
-    assert told.startswith(message.format(name))
+    output = copied.fails("translate", *words.format(name).split(), "-o", "out", "--resume")
+    assert output.startswith(message.format(name))
     assert texts(copied, name) == before
     assert not (copied.folder / "out").exists()
 
@@ -254,22 +254,22 @@ def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, message:
 def test_outputs_do_not_take_the_files_of_each_other(one: str, other: str, copied: Shell) -> None:
     if one == "x.partial.note" and other != "x":
         other = "./x.partial.note"
-    told = copied.fails("postedit", "runs/toy", "--translation", "test.en", "-o", one, "--html", other)
-    assert told == f"--html {Path(other)}: the lines go there; name another file"
+    message = copied.fails("postedit", "runs/toy", "--translation", "test.en", "-o", one, "--html", other)
+    assert message == f"--html {Path(other)}: the lines go there; name another file"
 
 
 def test_a_protected_file_is_not_replaced(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     copied.write("out", "mine")
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-    told = copied.fails("translate", "runs/toy", "test.en", "-o", "out")
-    assert told == "out: cannot write (Permission denied)"
+    message = copied.fails("translate", "runs/toy", "test.en", "-o", "out")
+    assert message == "out: cannot write (Permission denied)"
     assert texts(copied, "out") == ["mine"]
 
 
 def test_a_loop_of_links_is_told(copied: Shell) -> None:
     (copied.folder / "a").symlink_to("a")
-    told = copied.fails("translate", "runs/toy", "test.en", "-o", "a")
-    assert told == "a: cannot write (Too many levels of symbolic links)"
+    message = copied.fails("translate", "runs/toy", "test.en", "-o", "a")
+    assert message == "a: cannot write (Too many levels of symbolic links)"
 
 
 def test_a_very_long_name_can_be_written(copied: Shell) -> None:
@@ -283,8 +283,8 @@ def test_an_n_best_list_is_kept_and_not_continued(many: Shell) -> None:
     assert outcome.err == "interrupted: 16 lines are in out.partial\n"
     assert texts(many, "out.partial")[0].count("\n") == 16
     assert many.fails(*words) == "out.partial: has 16 lines of a command that did not end; remove it"
-    told = many.fails(*words[:-1], "--resume")
-    assert told.startswith("--resume: out.partial was written with another command")
+    message = many.fails(*words[:-1], "--resume")
+    assert message.startswith("--resume: out.partial was written with another command")
 
 
 def test_where_nothing_was_written_nothing_is_left(many: Shell) -> None:
@@ -306,7 +306,7 @@ def test_a_terminal_sees_how_far_it_is(to_file: bool, many: Shell) -> None:
         root = str(Path(__file__).resolve().parents[2])
         variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": root, "TERM": "xterm", "COLUMNS": "80"}
         os.execve("/bin/sh", ["sh", "-c", command], variables)
-    told = b""
+    terminal = b""
     while True:
         try:
             data = os.read(leader, 4096)
@@ -314,8 +314,8 @@ def test_a_terminal_sees_how_far_it_is(to_file: bool, many: Shell) -> None:
             break
         if not data:
             break
-        told += data
+        terminal += data
     os.close(leader)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert b"0 of 40 lines" in told
+    assert b"0 of 40 lines" in terminal
     assert len(texts(many, "out" if to_file else "shown")[0].splitlines()) == 40

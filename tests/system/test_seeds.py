@@ -22,12 +22,12 @@ def weights(shell: Shell, run: str) -> bytes:
 
 @pytest.mark.slow
 def test_several_seeds_are_trained_and_their_spread_is_shown(shell: Shell) -> None:
-    told = shell("train", "toy.yaml", "--seeds", "3", *FEW)
-    assert told.code == 0, told.err
+    message = shell("train", "toy.yaml", "--seeds", "3", *FEW)
+    assert message.code == 0, message.err
     runs = [f"runs/toy-{seed}" for seed in (3, 4, 5)]
     finals = [final(shell.folder / run) for run in runs]
     columns = [[row[f"final/{name}"] for row in finals] for name in ("bleu", "chrf", "loss")]
-    rows = {line[:20].strip(): line[20:].split() for line in told.lines}
+    rows = {line[:20].strip(): line[20:].split() for line in message.lines}
     assert rows["development data"] == ["bleu", "chrf", "loss"]
     for number, run in enumerate(runs):
         assert rows[run] == [f"{column[number]:.2f}" for column in columns]
@@ -41,9 +41,9 @@ def test_several_seeds_are_trained_and_their_spread_is_shown(shell: Shell) -> No
         *runs,
         "mean",
         "standard deviation",
-        *(each["name"] for each in baselines),
+        *(baseline_row["name"] for baseline_row in baselines),
     ]
-    assert "dragoman report runs/toy-3 runs/toy-4 runs/toy-5 -o seeds.html" in told.err
+    assert "dragoman report runs/toy-3 runs/toy-4 runs/toy-5 -o seeds.html" in message.err
     alone = shell("train", "toy.yaml", "--run=runs/alone", "--seed=4", *FEW)
     assert alone.code == 0
     assert weights(shell, "runs/alone") == weights(shell, "runs/toy-4")
@@ -59,9 +59,9 @@ def test_the_same_command_goes_on_where_it_stopped(shell: Shell) -> None:
     assert (shell.folder / "runs/toy-3/README.md").is_file()
     assert not (shell.folder / "runs/toy-4/README.md").is_file()
     before = (shell.folder / "runs/toy-3/report.html").stat().st_mtime_ns
-    told = shell(*words)
-    assert "runs/toy-3: is finished" in told.err
-    assert "runs/toy-4: going on from step" in told.err
+    message = shell(*words)
+    assert "runs/toy-3: is finished" in message.err
+    assert "runs/toy-4: going on from step" in message.err
     assert (shell.folder / "runs/toy-3/report.html").stat().st_mtime_ns == before
     for seed in (3, 4):
         assert weights(shell, f"runs/toy-{seed}") == weights(shell, f"runs/whole-{seed}")
@@ -72,12 +72,12 @@ def test_several_seeds_may_start_from_a_run(copied: Shell) -> None:
         *((copied.folder / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "fr")), strict=True
     )
     copied.write("more.tsv", "en\tfr\n" + "".join("\t".join(pair) + "\n" for pair in pairs))
-    told = copied("train", "--finetune", "runs/toy", "more.tsv", "--seeds", "2", "--training.steps=2")
-    assert told.code == 0, told.err
+    outcome = copied("train", "--finetune", "runs/toy", "more.tsv", "--seeds", "2", "--training.steps=2")
+    assert outcome.code == 0, outcome.err
     for seed in (3, 4):
         assert (copied.folder / f"runs/toy-more-{seed}/model.safetensors").is_file()
     assert (copied.folder / "runs/toy-more-data/dev.en").is_file()
-    assert told.lines[1].startswith("runs/toy-more-3 ")
+    assert outcome.lines[1].startswith("runs/toy-more-3 ")
 
 
 @pytest.mark.parametrize("count", ["1", "0", "two"])

@@ -41,13 +41,13 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def translated(_: Any, options: Options, missing: Sequence[Shard], workers: int) -> Iterator[int]:
         worker = Worker(options, os.getcwd())
-        for each in missing:
-            shard = json.dumps({**each._asdict(), "path": str(each.path.absolute())})
-            found = worker({"shard": [shard]})
-            if found["error"] != [""]:
-                raise UserError(found["error"][0])
-            done.extend(found["number"])
-            yield each.number
+        for shard_options in missing:
+            shard = json.dumps({**shard_options._asdict(), "path": str(shard_options.path.absolute())})
+            result = worker({"shard": [shard]})
+            if result["error"] != [""]:
+                raise UserError(result["error"][0])
+            done.extend(result["number"])
+            yield shard_options.number
 
     monkeypatch.setattr(shards, "_library", lambda: None)
     monkeypatch.setattr(shards, "_cluster", lambda *_: nullcontext(1))
@@ -188,11 +188,11 @@ def test_a_killed_worker_loses_nothing(many: Shell) -> None:
     with subprocess.Popen(command, cwd=many.folder, env=environment, stderr=subprocess.PIPE, text=True) as running:
         kill_a_worker(running.pid, many.folder / "many.fr.shards")
         assert running.stderr is not None
-        told = running.stderr.read()
-    assert running.returncode == 0, told
+        message = running.stderr.read()
+    assert running.returncode == 0, message
     assert (many.folder / "many.fr").read_bytes() == whole
     assert not (many.folder / "many.fr.shards").exists()
-    ours = [line for line in told.splitlines() if line.startswith("many.en:")]
+    ours = [line for line in message.splitlines() if line.startswith("many.en:")]
     assert (
         ours
         == plain.err.splitlines()
@@ -211,13 +211,15 @@ def cluster(env: Mapping[str, str]) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("", 0))
         port = free.getsockname()[1]
-    asked = ["--head", "--block", "--num-cpus=1", f"--port={port}", "--include-dashboard=false"]
-    command = [sys.executable, "-m", "ray.scripts.scripts", "start", *asked, "--object-store-memory=100000000"]
-    told = {**env, "RAY_USAGE_STATS_ENABLED": "0"}
-    with subprocess.Popen(command, env=told, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    arguments = ["--head", "--block", "--num-cpus=1", f"--port={port}", "--include-dashboard=false"]
+    command = [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments, "--object-store-memory=100000000"]
+    environment = {**env, "RAY_USAGE_STATS_ENABLED": "0"}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             assert process.stdout
-            yield next(found[1] for found in map(re.compile(r"--address='([^']+)'").search, process.stdout) if found)
+            yield next(match[1] for match in map(re.compile(r"--address='([^']+)'").search, process.stdout) if match)
         finally:
             process.terminate()  # and all that it has started
 
@@ -238,10 +240,10 @@ def kill_a_worker(above: int, folder: Path) -> None:
 def below(above: int) -> list[tuple[int, str]]:
     """The processes below another, with their names."""
     parents, names = dict[int, int](), dict[int, str]()
-    for each in Path("/proc").glob("[0-9]*"):
+    for folder in Path("/proc").glob("[0-9]*"):
         try:
-            parents[int(each.name)] = int((each / "stat").read_text().rpartition(")")[2].split()[1])
-            names[int(each.name)] = (each / "cmdline").read_text().replace("\0", " ").strip()
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            names[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ").strip()
         except OSError:
             continue  # it has ended
 

@@ -42,7 +42,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "combination",
     ["concatenation", "sum", {"kind": "flat", "sentinel": True}, {"kind": "hierarchical", "sentinel": True}],
-    ids=lambda each: each if isinstance(each, str) else each["kind"],
+    ids=lambda value: value if isinstance(value, str) else value["kind"],
 )
 @pytest.mark.slow
 def test_a_model_of_two_sources_is_trained_and_translates(
@@ -55,23 +55,23 @@ def test_a_model_of_two_sources_is_trained_and_translates(
     assert "# en and digits to fr" in folder.card.read_text("utf-8")
     translator = dragoman.load(folder.path)
     texts = [("one two", "1 2"), ("three", ""), ("", "4 5 6"), ("", "")]
-    found = translator.translate(texts, n_best=2)
-    assert [len(each.n_best) for each in found] == [2, 2, 2, 1]
-    assert [[source.words for source in each.sources] for each in found[:3]] == [
+    translations = translator.translate(texts, n_best=2)
+    assert [len(translation.n_best) for translation in translations] == [2, 2, 2, 1]
+    assert [[source.words for source in translation.sources] for translation in translations[:3]] == [
         [["one", "two"], ["1", "2"]],
         [["three"], []],
         [[], ["4", "5", "6"]],
     ]
-    for each in found[:3]:
-        shapes = [source.attention.shape for source in each.sources]
-        assert shapes == [(len(each.words), len(source.words)) for source in each.sources]
-        assert (each.sentinel is not None) == isinstance(combination, dict)
-    assert (found[3].text, found[3].words) == ("", [])
+    for translation in translations[:3]:
+        shapes = [source.attention.shape for source in translation.sources]
+        assert shapes == [(len(translation.words), len(source.words)) for source in translation.sources]
+        assert (translation.sentinel is not None) == isinstance(combination, dict)
+    assert (translations[3].text, translations[3].words) == ("", [])
     alone = translator.translate(texts[1:2])[0]
-    assert (alone.text, alone.log_prob) == (found[1].text, pytest.approx(found[1].log_prob, abs=1e-4))
-    (scored,) = translator.score(texts[:1], [found[0].text])
-    assert scored.log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
-    for one, other in zip(scored.sources, found[0].sources, strict=True):
+    assert (alone.text, alone.log_prob) == (translations[1].text, pytest.approx(translations[1].log_prob, abs=1e-4))
+    (scored,) = translator.score(texts[:1], [translations[0].text])
+    assert scored.log_prob == pytest.approx(translations[0].log_prob, abs=1e-4)
+    for one, other in zip(scored.sources, translations[0].sources, strict=True):
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
 
 
@@ -87,13 +87,13 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
     translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     assert len(translator.model.readers) == 1
     texts = [("one two", "1 2"), ("three", ""), ("", "4 5 6"), ("", "")]
-    found = translator.translate(texts)
-    for each in found[:3]:
-        np.testing.assert_allclose(sum(each.shares.values()), 1, atol=1e-5)
-        assert [seen.attention.shape[1] for seen in each.sources] == [len(seen.words) for seen in each.sources]
-    assert found[2].shares["en"].sum() == 0
+    translations = translator.translate(texts)
+    for item in translations[:3]:
+        np.testing.assert_allclose(sum(item.shares.values()), 1, atol=1e-5)
+        assert [seen.attention.shape[1] for seen in item.sources] == [len(seen.words) for seen in item.sources]
+    assert translations[2].shares["en"].sum() == 0
     alone = translator.translate(texts[2:3])[0]
-    assert (alone.text, alone.log_prob) == (found[2].text, pytest.approx(found[2].log_prob, abs=1e-4))
+    assert (alone.text, alone.log_prob) == (translations[2].text, pytest.approx(translations[2].log_prob, abs=1e-4))
     sequence = translator.processor.reading.batch([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
     ids = Run.load(tmp_path / "run").target.vocabulary.ids(["one", "two", "1", "2", "4"])
     assert [row[mask].tolist() for row, mask in zip(*sequence[0][:2], strict=True)] == [
@@ -101,9 +101,9 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
         [ids[4], EOS],
         [EOS],
     ]
-    (scored,) = translator.score(texts[:1], [found[0].text])
-    assert scored.log_prob == pytest.approx(found[0].log_prob, abs=1e-4)
-    for one, other in zip(scored.sources, found[0].sources, strict=True):
+    (scored,) = translator.score(texts[:1], [translations[0].text])
+    assert scored.log_prob == pytest.approx(translations[0].log_prob, abs=1e-4)
+    for one, other in zip(scored.sources, translations[0].sources, strict=True):
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
 
 
@@ -116,7 +116,7 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
     )
     data = Dataset.prepare(config.data, config.text, 1, tmp_path / "run", source_dropout=0.0)
     (source,), target = data.offsets
-    (found,) = data.batch(np.arange(len(target) - 1), 0).sources
+    (sequence,) = data.batch(np.arange(len(target) - 1), 0).sources
     columns = [(corpus / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "digits")]
     assert isinstance(data.sources[0], Language)
     vocabulary = data.sources[0].vocabulary
@@ -124,8 +124,8 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
         [number for text in texts if text for number in (*vocabulary.ids(text.split()), EOS)]
         for texts in zip(*columns, strict=True)
     ]
-    kept = [each for each in expected if each]
-    assert [row[mask].tolist() for row, mask in zip(*found[:2], strict=True)] == kept
+    kept = [symbol for symbol in expected if symbol]
+    assert [row[mask].tolist() for row, mask in zip(*sequence[:2], strict=True)] == kept
     assert (np.diff(source) >= list(map(len, kept))).all()
 
 
@@ -178,9 +178,9 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
 def test_what_several_sources_cannot_do_is_told(
     corpus: Path, tmp_path: Path, options: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         toy.config(corpus, tmp_path / "run", options)
-    assert message in str(told.value)
+    assert message in str(refused.value)
 
 
 @pytest.fixture(scope="module")
@@ -243,23 +243,29 @@ def test_a_run_of_several_sources_is_not_exported(two: Shell) -> None:
 TEXTS = [("one two", "1 2"), ("", "3"), ("six", "")]  # those of both.tsv
 
 
-def links(found: dragoman.Translation) -> list[str]:
-    return [pharaoh(source.alignment) for source in found.sources]
+def links(translation: dragoman.Translation) -> list[str]:
+    return [pharaoh(source.alignment) for source in translation.sources]
 
 
 @pytest.mark.spec("C9")
 def test_every_source_is_aligned(two: Shell) -> None:
     """Not the first alone (marian-nmt/marian#257)."""
     translations = dragoman.load(two.folder / "run").translate(TEXTS, n_best=2)
-    assert any(len(set(links(each))) == 2 for each in translations)
+    assert any(len(set(links(translation))) == 2 for translation in translations)
     lines = two("translate", "run", "both.tsv", "--alignments").lines
-    assert [line.split(" ||| ") for line in lines] == [[each.text, *links(each)] for each in translations]
+    assert [line.split(" ||| ") for line in lines] == [
+        [translation.text, *links(translation)] for translation in translations
+    ]
     listed = two("translate", "run", "both.tsv", "--alignments", "--n-best", "2").lines
-    expected = [[str(n), found.text, *links(found)] for n, each in enumerate(translations) for found in each.n_best]
+    expected = [
+        [str(n), hypothesis.text, *links(hypothesis)]
+        for n, translation in enumerate(translations)
+        for hypothesis in translation.n_best
+    ]
     assert [line.split(" ||| ")[:4] for line in listed] == expected
-    two.write("said.fr", "".join(f"{each.text}\n" for each in translations))
+    two.write("said.fr", "".join(f"{translation.text}\n" for translation in translations))
     aligned = two("align", "run", "both.tsv", "said.fr").lines
-    assert [line.split(" ||| ") for line in aligned] == [links(each) for each in translations]
+    assert [line.split(" ||| ") for line in aligned] == [links(translation) for translation in translations]
 
 
 @pytest.mark.spec("C9")
@@ -268,55 +274,56 @@ def test_every_source_is_weighed_for_every_hypothesis(two: Shell, n_best: int | 
     options = ("--n-best", str(n_best)) if n_best else ()
     read = results(two("translate", "run", "both.tsv", "--json", *options).lines)
     translations = dragoman.load(two.folder / "run").translate(TEXTS, n_best=n_best or 1)
-    hypotheses = [found for each in translations for found in each.n_best]
-    rows = [found for each in read for found in each.translation.n_best]
+    hypotheses = [hypothesis for best in translations for hypothesis in best.n_best]
+    rows = [hypothesis for best in read for hypothesis in best.translation.n_best]
     assert len(hypotheses) == 3 * (n_best or 1)
-    for row, found in zip(rows, hypotheses, strict=True):
-        assert row.words == found.words
+    for row, hypothesis in zip(rows, hypotheses, strict=True):
+        assert row.words == hypothesis.words
         assert list(row.shares) == ["en", "digits", "sentinel"]
         np.testing.assert_allclose(sum(row.shares.values()), 1, atol=1e-5)
-        for one, other in zip(row.sources, found.sources, strict=True):
+        for one, other in zip(row.sources, hypothesis.sources, strict=True):
             assert (one.name, one.words) == (other.name, other.words)
             np.testing.assert_allclose(one.attention, other.attention, atol=1e-4)
             np.testing.assert_allclose(one.share, other.share, atol=1e-4)
             assert (one.attention.sum(1) <= one.share + 1e-5).all()
-        np.testing.assert_allclose(row.shares["sentinel"], found.shares["sentinel"], atol=1e-4)
+        np.testing.assert_allclose(row.shares["sentinel"], hypothesis.shares["sentinel"], atol=1e-4)
     assert not any(translations[1].shares["en"])
     assert not any(translations[2].shares["digits"])
 
 
 @pytest.mark.spec("C9")
 def test_the_weights_of_sources_are_drawn_a_row_each_and_a_column_for_each_word(two: Shell) -> None:
-    (found,) = dragoman.load(two.folder / "run").translate(TEXTS[:1])
-    figure = ElementTree.fromstring(heatmap.shares(found.shares, found.words))
+    (translation,) = dragoman.load(two.folder / "run").translate(TEXTS[:1])
+    figure = ElementTree.fromstring(heatmap.shares(translation.shares, translation.words))
     svg = "{http://www.w3.org/2000/svg}"
     titles = [cell.findtext(f"{svg}title") for cell in figure.findall(f"{svg}g[@class='cells']/{svg}rect")]
     assert titles == [
         f"{word} → {name} {weight:.2f}"
-        for name, weights in found.shares.items()
-        for word, weight in zip(found.words, weights, strict=True)
+        for name, weights in translation.shares.items()
+        for word, weight in zip(translation.words, weights, strict=True)
     ]
     shown = [text.text for text in figure.iter(f"{svg}text")]
-    for label in ("en", "digits", "sentinel", *found.words):
+    for label in ("en", "digits", "sentinel", *translation.words):
         assert label in shown
-    seen = found.attention_matrix
+    seen = translation.attention_matrix
     assert [seen.columns[number] for number in seen.shares] == ["[en]", "[digits]", "[sentinel]"]
-    np.testing.assert_array_equal(seen.attention[:, seen.shares].T, list(found.shares.values()))
-    assert "[digits]" in found._repr_html_()
+    np.testing.assert_array_equal(seen.attention[:, seen.shares].T, list(translation.shares.values()))
+    assert "[digits]" in translation._repr_html_()
 
 
 @pytest.mark.spec("C9")
 def test_the_weights_of_sources_are_shown_in_the_terminal(two: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     shown = two("translate", "run", "both.tsv", "--show").err.splitlines()
-    found = dragoman.load(two.folder / "run").translate(TEXTS)[0]
+    translation = dragoman.load(two.folder / "run").translate(TEXTS)[0]
     columns = ["[en]", "one", "two", "[digits]", "1", "2", "[sentinel]"]
-    assert found.attention_matrix.columns == columns
+    assert translation.attention_matrix.columns == columns
     assert shown[0].split() == columns
     tenths = [
-        [min(9, int(10 * each + 1e-9)) for each in row if each >= 0.05] for row in found.attention_matrix.attention
+        [min(9, int(10 * weight + 1e-9)) for weight in row if weight >= 0.05]
+        for row in translation.attention_matrix.attention
     ]
-    for line, word, numbers in zip(shown[1:], found.words, tenths, strict=False):
+    for line, word, numbers in zip(shown[1:], translation.words, tenths, strict=False):
         label, *cells = line.split()
         assert label == word
         assert [int(cell) for cell in cells if cell != "·"] == numbers
@@ -342,18 +349,18 @@ def test_commands_that_look_at_a_run_of_several_sources(two: Shell) -> None:
     config = (two.folder / "toy.yaml").read_text("utf-8")
     places = "data: {source: [en, digits], target: fr, train: train, dev: dev}"
     two.write("two.yaml", config.replace("data: {source: en, target: fr}", places))
-    told = two("debug", "data", "two.yaml").out
-    assert "data.train: train, en and fr\n" in told
-    assert "data.dev: dev, digits and fr\n" in told
+    output = two("debug", "data", "two.yaml").out
+    assert "data.train: train, en and fr\n" in output
+    assert "data.dev: dev, digits and fr\n" in output
     assert two("debug", "config", "two.yaml").code == 0
 
 
 def test_one_source_with_a_sentinel(corpus: Path, tmp_path: Path) -> None:
     options = {"model.combination": {"kind": "flat", "sentinel": True}, "data.source": "digits"}
     translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
-    (found,) = translator.translate(["1 2"])
-    assert list(found.shares) == ["digits", "sentinel"]
-    assert [*found.attention_matrix.columns] == ["[digits]", "1", "2", "[sentinel]"]
+    (translation,) = translator.translate(["1 2"])
+    assert list(translation.shares) == ["digits", "sentinel"]
+    assert [*translation.attention_matrix.columns] == ["[digits]", "1", "2", "[sentinel]"]
 
 
 def test_source_dropout_is_for_several_sources(corpus: Path, tmp_path: Path, golden: Golden) -> None:

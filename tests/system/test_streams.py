@@ -74,8 +74,8 @@ def test_names_and_lines_are_shown_and_not_obeyed(copied: Shell) -> None:
     assert shown in copied("info", "runs/toy").out
     for language in ("en", "fr"):
         copied.write(f"{evil}.{language}", "one\n")
-    told = copied("debug", "data", "toy.yaml", f'--data.train="{shown}"').out
-    assert f"data.train: {shown}\n" in told
+    output = copied("debug", "data", "toy.yaml", f'--data.train="{shown}"').out
+    assert f"data.train: {shown}\n" in output
 
 
 @pytest.mark.slow
@@ -258,5 +258,5 @@ def test_a_packed_file_is_found_under_its_plain_name(words: str, copied: Shell) 
 def test_a_line_is_told_with_the_name_of_the_packed_file_that_it_is_in(copied: Shell) -> None:
     text = "two\n" + " ".join(["one"] * 600) + "\n"
     (copied.folder / "long.en.gz").write_bytes(gzip.compress(text.encode()))
-    told = copied("translate", "runs/toy", "long.en", "--search=greedy").err
-    assert told.startswith("long.en.gz:2: too long")
+    message = copied("translate", "runs/toy", "long.en", "--search=greedy").err
+    assert message.startswith("long.en.gz:2: too long")

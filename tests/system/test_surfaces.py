@@ -50,15 +50,15 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-def lines(count: int, seed: int, known: str = "") -> list[tuple[str, str]]:
-    """Sentences about two people of whom nobody has heard, or about one who is `known`."""
-    generator, found = random.Random(seed), list[tuple[str, str]]()
+def lines(count: int, seed: int, fixed: str = "") -> list[tuple[str, str]]:
+    """Sentences about two people of whom nobody has heard, or about one who is `fixed`."""
+    generator, pairs = random.Random(seed), list[tuple[str, str]]()
     for number in range(count):
         frame = FRAMES[number % len(FRAMES)]
         names = ["".join(generator.choices("abcdefgh", k=5)) for _ in range(2)]
-        first, second = (text.format(known or names[0], names[1]) for text in frame)
-        found.append((first, second))
-    return found
+        first, second = (text.format(fixed or names[0], names[1]) for text in frame)
+        pairs.append((first, second))
+    return pairs
 
 
 NEW = lines(12, 9)
@@ -85,21 +85,23 @@ def load(runs: Shell, *names: str, **options: Any) -> Translator:
 def test_unseen_names_are_written_as_they_were_read(names: list[str], search: Spec, runs: Shell) -> None:
     translator = load(runs, *names)
     assert translator.target.vocabulary.unknown([KNOWN])
-    found = translator.translate([source for source, _ in NEW], search=search)
-    assert sum(each.text == target for each, (_, target) in zip(found, NEW, strict=True)) >= 11
-    right = next(each for each, (_, target) in zip(found, NEW, strict=True) if each.text == target)
+    translations = translator.translate([source for source, _ in NEW], search=search)
+    assert sum(translation.text == target for translation, (_, target) in zip(translations, NEW, strict=True)) >= 11
+    right = next(
+        translation for translation, (_, target) in zip(translations, NEW, strict=True) if translation.text == target
+    )
     name = right.words[-1]
     assert name in right.source_words
     assert right.steps[len(right.words) - 1].symbol == name
     assert (len(right.words) - 1) in {target for _, target in right.alignment}
-    (known,) = translator.translate([f"my name is {KNOWN}"], search=search)
-    assert known.text == f"je suis {KNOWN}"
+    (seen,) = translator.translate([f"my name is {KNOWN}"], search=search)
+    assert seen.text == f"je suis {KNOWN}"
 
 
 def test_a_model_that_does_not_copy_can_vote(runs: Shell) -> None:
     """It gives names no probability, and there are three votes."""
-    found = load(runs, "copies", "knows one more", "speaks").translate([source for source, _ in NEW])
-    assert sum(each.text == target for each, (_, target) in zip(found, NEW, strict=True)) >= 8
+    translations = load(runs, "copies", "knows one more", "speaks").translate([source for source, _ in NEW])
+    assert sum(translation.text == target for translation, (_, target) in zip(translations, NEW, strict=True)) >= 8
 
 
 def test_all_members_number_words_alike(runs: Shell) -> None:
@@ -125,18 +127,18 @@ def test_all_members_number_words_alike(runs: Shell) -> None:
 @pytest.mark.parametrize("name", list(RUNS))
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
-    asked = Surfaces(extended=config.model.output.kind != "softmax")
-    data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=asked)
+    surfaces = Surfaces(extended=config.model.output.kind != "softmax")
+    data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=surfaces)
     texts = [*lines(240, 1), *lines(9, 2, KNOWN)]
-    for found in translator.pairs(*zip(*texts, strict=True)):
+    for batch in translator.pairs(*zip(*texts, strict=True)):
         if name == "subwords":  # cut anew in every epoch
-            for each in (*found.sources, found.target):
-                assert isinstance(each, Sequence)
-                assert each.extended is not None
-                assert each.ids.equal(each.extended)
+            for sequence in (*batch.sources, batch.target):
+                assert isinstance(sequence, Sequence)
+                assert sequence.extended is not None
+                assert sequence.ids.equal(sequence.extended)
             continue
-        expected = data.batch(found.rows, 0)
-        for one, other in zip((*found.sources, found.target), (*expected.sources, expected.target), strict=True):
+        expected = data.batch(batch.rows, 0)
+        for one, other in zip((*batch.sources, batch.target), (*expected.sources, expected.target), strict=True):
             assert isinstance(one, Sequence)
             assert isinstance(other, Sequence)
             assert one.ids.equal(other.ids)
@@ -147,11 +149,11 @@ def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell
 def test_pairs_are_scored_by_what_is_copied(runs: Shell) -> None:
     for names in (["copies"], ["copies", "knows one more"]):
         translator = load(runs, *names)
-        (found,) = translator.translate(["my name is aeiou"])
+        (translation,) = translator.translate(["my name is aeiou"])
         right, other = translator.score(["my name is aeiou"] * 2, ["je suis aeiou", "je suis uoiea"])
-        assert right.log_prob == pytest.approx(found.log_prob, abs=1e-4)
+        assert right.log_prob == pytest.approx(translation.log_prob, abs=1e-4)
         assert right.log_prob > other.log_prob + 1
-        assert [each.symbol for each in right.steps] == ["je", "suis", "aeiou", "</s>"]
+        assert [step.symbol for step in right.steps] == ["je", "suis", "aeiou", "</s>"]
         assert right.words == ["je", "suis", "aeiou"]
         assert (3, 2) in translator.align(["my name is aeiou"], ["je suis aeiou"])[0]
 
@@ -159,14 +161,14 @@ def test_pairs_are_scored_by_what_is_copied(runs: Shell) -> None:
 def test_json_has_the_words(runs: Shell) -> None:
     outcome = runs("translate", "copies", "--json", "--n-best=2", stdin="here is aeiou\n")
     (line,) = outcome.lines
-    told = json.loads(line)
-    assert (told["text"], told["words"]) == ("voici aeiou", ["voici", "aeiou"])
-    assert [step["symbol"] for step in told["steps"]] == ["voici", "aeiou", "</s>"]
-    copied = [step["figures"]["copied"] for step in told["steps"]]
+    record = json.loads(line)
+    assert (record["text"], record["words"]) == ("voici aeiou", ["voici", "aeiou"])
+    assert [step["symbol"] for step in record["steps"]] == ["voici", "aeiou", "</s>"]
+    copied = [step["figures"]["copied"] for step in record["steps"]]
     assert copied[0] < 0.5 < copied[1]
-    assert told["figures"]["copied"] == copied[:2]
+    assert record["figures"]["copied"] == copied[:2]
     assert Result.from_line(line).line() == line
-    assert told["alternatives"][0]["text"] != told["text"]
+    assert record["alternatives"][0]["text"] != record["text"]
     (scored,) = runs("score", "copies", "test.en", "test.fr", "--json").lines[:1]
     assert [step["symbol"] for step in json.loads(scored)["steps"]][-2] == NEW[0][1].split()[-1]
 
@@ -180,8 +182,8 @@ def test_a_terminal_shows_what_is_copied(runs: Shell) -> None:
 
 def test_a_prefix_may_have_words_of_its_sentence(runs: Shell, golden: Golden) -> None:
     for search in SEARCHES:
-        (found,) = load(runs, "copies").translate(["uoiea sees aeiou"], prefix=["aeiou voit"], search=search)
-        assert found.text.startswith("aeiou voit")
+        (translation,) = load(runs, "copies").translate(["uoiea sees aeiou"], prefix=["aeiou voit"], search=search)
+        assert translation.text.startswith("aeiou voit")
     with pytest.raises(UserError) as raised:
         load(runs, "copies").translate(["here is uoiea", "here is aeiou"], prefix=["voici uoiea", "voici uoiea"])
     golden(str(raised.value))
@@ -189,33 +191,33 @@ def test_a_prefix_may_have_words_of_its_sentence(runs: Shell, golden: Golden) ->
 
 def test_words_that_are_left_out_are_not_the_sentences(runs: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.translation.source_inputs.LONGEST", 3)
-    (found,) = load(runs, "copies").translate(["here is aeiou uoiea"])
-    assert (found.text, found.left_out) == ("voici aeiou", 1)
+    (translation,) = load(runs, "copies").translate(["here is aeiou uoiea"])
+    assert (translation.text, translation.left_out) == ("voici aeiou", 1)
 
 
 def test_shortlists_have_the_words_of_their_sentences(runs: Shell) -> None:
     assert runs("lexicon", "copies").code == 0
     sources, targets = zip(*NEW, strict=True)
     short = load(runs, "copies", candidates=(100, 0))
-    found = [each.text for each in short.translate(sources)]
-    assert found == [each.text for each in load(runs, "copies").translate(sources)]
+    texts = [translation.text for translation in short.translate(sources)]
+    assert texts == [translation.text for translation in load(runs, "copies").translate(sources)]
     forced = short.translate(sources, prefix=[" ".join(target.split()[:2]) for target in targets])
-    assert [each.text for each in forced] == list(targets)
+    assert [translation.text for translation in forced] == list(targets)
 
 
 def test_subwords_need_no_words(runs: Shell) -> None:
     translator = load(runs, "subwords")
-    (found,) = translator.translate(["my name is aeiou"], search=Spec("greedy", {"length_ratio": 0.5}))
-    assert translator.score([found.source], [found.text or "je"])[0].log_prob < 0
+    (translation,) = translator.translate(["my name is aeiou"], search=Spec("greedy", {"length_ratio": 0.5}))
+    assert translator.score([translation.source], [translation.text or "je"])[0].log_prob < 0
 
 
 def test_what_a_model_spells_itself_is_written_so(runs: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load(runs, "speaks")
-    said = translator.target.vocabulary.ids(["je", "suis", "nobody"])
-    spelled = Hypothesis(tuple(said), 0.0, (0.0,) * 4, (np.full((4, 5), 0.2, np.float32),), (None, None, "aeiou"))
-    monkeypatch.setattr(translator.generator, "hypotheses", lambda *given, **options: [[spelled]])
-    (found,) = translator.translate(["my name is aeiou"])
-    assert (found.text, found.steps[2].symbol) == ("je suis aeiou", "aeiou")
+    symbols = translator.target.vocabulary.ids(["je", "suis", "nobody"])
+    spelled = Hypothesis(tuple(symbols), 0.0, (0.0,) * 4, (np.full((4, 5), 0.2, np.float32),), (None, None, "aeiou"))
+    monkeypatch.setattr(translator.generator, "hypotheses", lambda *arguments, **options: [[spelled]])
+    (translation,) = translator.translate(["my name is aeiou"])
+    assert (translation.text, translation.steps[2].symbol) == ("je suis aeiou", "aeiou")
 
 
 def test_what_cannot_work_is_told(runs: Shell, golden: Golden) -> None:

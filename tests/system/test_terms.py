@@ -11,15 +11,15 @@ def test_terms_are_in_the_translations_and_what_is_not_is_told(trained: Shell, t
     (tmp_path / "terms.tsv").write_text("two\tcinq\nfour\tneuf\n", "utf-8")
     (tmp_path / "kept").write_text("six\n", "utf-8")
     (tmp_path / "prefixes").write_text(f"\n\n{' '.join(['quatre'] * 20)}\n", "utf-8")  # no room behind
-    asked = ["--glossary", str(tmp_path / "terms.tsv"), "--keep", str(tmp_path / "kept"), "--json"]
-    asked += ["--prefix", str(tmp_path / "prefixes")]
-    done = trained("translate", "runs/toy", *asked, stdin="one two\nsix four\nsix four\n")
+    arguments = ["--glossary", str(tmp_path / "terms.tsv"), "--keep", str(tmp_path / "kept"), "--json"]
+    arguments += ["--prefix", str(tmp_path / "prefixes")]
+    done = trained("translate", "runs/toy", *arguments, stdin="one two\nsix four\nsix four\n")
     assert done.code == 0, done.err
     first, second, third = (Result.from_line(line).translation for line in done.out.splitlines())
     assert "cinq" in first.words
     assert "six" in second.words
     assert third.text.startswith("quatre quatre")
-    lacking = [any(term.target is None for term in each.terms) for each in (first, second, third)]
+    lacking = [any(term.target is None for term in record.terms) for record in (first, second, third)]
     assert done.err.count("not in the translation") == sum(lacking)
     assert done.err.count(":3: not in the translation: ") == 1
 

@@ -63,9 +63,9 @@ def leaves(command: typer.core.TyperCommand | typer.core.TyperGroup, name: str =
 
 
 def test_the_commands_that_compute_are_these() -> None:
-    found = dict(leaves(typer.main.get_command(app)))  # type: ignore[arg-type]
-    assert {name for name, options in found.items() if "--threads" in options} == set(COMPUTING)
-    assert set(found) - set(COMPUTING) == {
+    commands = dict(leaves(typer.main.get_command(app)))  # type: ignore[arg-type]
+    assert {name for name, options in commands.items() if "--threads" in options} == set(COMPUTING)
+    assert set(commands) - set(COMPUTING) == {
         "augment copy",
         "augment noise",
         "corpus",

@@ -31,11 +31,11 @@ TARGETS = list(toy.WORDS.values())
 def keyed(count: int, seed: int) -> list[tuple[str, str]]:
     """Pairs that nothing but a memory helps with: two sources of each key have the same random words as translation."""
     draw = random.Random(seed)
-    found = []
+    pairs = []
     for _ in range(count):
         key, target = "".join(draw.choices(string.ascii_lowercase, k=12)), " ".join(draw.choices(TARGETS, k=3))
-        found += [(f"{key} {side}", target) for side in ("left", "right")]
-    return found
+        pairs += [(f"{key} {side}", target) for side in ("left", "right")]
+    return pairs
 
 
 KEY = keyed(100, 1)[6][0].removesuffix(" left")
@@ -57,9 +57,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config(corpus: Path, run: Path, **options: object) -> Config:
-    given = {key.replace("__", "."): value for key, value in options.items()}
+    settings = {key.replace("__", "."): value for key, value in options.items()}
     memory = {"data.memory": {"kind": "nearest", "threshold": 0.6}}
-    return toy.config(corpus, run, {**memory, "training.epochs": None, "training.steps": 1, **given})
+    return toy.config(corpus, run, {**memory, "training.epochs": None, "training.steps": 1, **settings})
 
 
 @cache
@@ -79,24 +79,24 @@ def test_what_is_remembered_is_copied(corpus: Path, tmp_path: Path) -> None:
     toy.write(corpus, "new", keyed(20, 2))
     run = session.train(config(corpus, tmp_path / "run", **options), quiet=True).path
     lefts = [(source, target) for source, target in keyed(20, 2) if source.endswith("left")]
-    found = dragoman.load(run, memory=corpus / "new").translate([source[:-4] + "back" for source, _ in lefts])
-    right = sum(each.text == target for each, (_, target) in zip(found, lefts, strict=True))
+    translations = dragoman.load(run, memory=corpus / "new").translate([source[:-4] + "back" for source, _ in lefts])
+    right = sum(translation.text == target for translation, (_, target) in zip(translations, lefts, strict=True))
     assert right >= 16
-    source, memory = found[0].sources
+    source, memory = translations[0].sources
     assert (source.name, memory.name, memory.text) == ("en", "memory", lefts[0][1])
     assert memory.share.sum() > source.share.sum()
 
 
 def test_the_store_has_what_is_nearest_to_each_pair_but_itself(corpus: Path, tmp_path: Path) -> None:
-    made = config(corpus, tmp_path)
-    data = Dataset.prepare(made.data, made.text, 1, tmp_path)
+    configured = config(corpus, tmp_path)
+    data = Dataset.prepare(configured.data, configured.text, 1, tmp_path)
     assert [source.name for source in data.sources] == ["en", "memory"]
     batch = data.batch(np.arange(len(data.train)), 0)
     language = data.sources[1]
     words = [language.vocabulary.symbols(row[row != 0].tolist()) for row in batch.sources[1].ids]
     targets = [data.target.vocabulary.symbols(row[row != 0].tolist()) for row in batch.target.ids]
     assert words == targets  # the other source of each key
-    assert [each.sources[1] for each in data.dev] == [each.target for each in data.dev]
+    assert [example.sources[1] for example in data.dev] == [example.target for example in data.dev]
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -107,9 +107,11 @@ def test_below_the_threshold_and_beyond_the_longest_nothing_is_remembered(
         tmp_path, "odd", [("one two", "un"), ("six", "six"), ("three four five", "deux deux"), ("three four", "un")]
     )
     memory = {"kind": "nearest", "threshold": 0.5, "count": count}
-    made = config(corpus, tmp_path / "run", data__train=str(tmp_path / "odd"), data__memory=memory, data__max_ratio=20)
-    data = Dataset.prepare(made.data.model_copy(update={"max_length": 3}), made.text, 1, tmp_path / "run")
-    sides = made.data.sides[1:]
+    configured = config(
+        corpus, tmp_path / "run", data__train=str(tmp_path / "odd"), data__memory=memory, data__max_ratio=20
+    )
+    data = Dataset.prepare(configured.data.model_copy(update={"max_length": 3}), configured.text, 1, tmp_path / "run")
+    sides = configured.data.sides[1:]
     assert sides == ("source.memory", "source.memory.2", "source.memory.3")[:count]
     lengths = [data.train.columns[side].lengths.tolist() for side in sides]
     assert lengths[0] == [1, 1, 2, 3]  # with the end; nothing is like the first two
@@ -127,11 +129,11 @@ def test_a_source_may_be_given_in_the_place_of_what_is_remembered(corpus: Path) 
     translator = dragoman.load(begun(corpus))
     assert [source.name for source in translator.asked] == ["en"]
     texts: list[str | tuple[str, ...]] = [f"{KEY} left", (f"{KEY} left", "un"), (f"{KEY} left", ""), "nothing alike"]
-    found = [each.sources[1] for each in translator.translate(texts)]
-    assert [each.text for each in found] == [ANSWER, "un", "", ""]
-    assert found[2].words == []
-    assert found[0].match == Match(ANSWER, 1.0, f"{KEY} left")
-    assert [each.match for each in found[1:]] == [None] * 3
+    recalled = [translation.sources[1] for translation in translator.translate(texts)]
+    assert [translation.text for translation in recalled] == [ANSWER, "un", "", ""]
+    assert recalled[2].words == []
+    assert recalled[0].match == Match(ANSWER, 1.0, f"{KEY} left")
+    assert [translation.match for translation in recalled[1:]] == [None] * 3
     with pytest.raises(TypeError, match="3 texts for a model of 1 sources"):
         translator.translate([("a", "b", "c")])
 
@@ -197,8 +199,8 @@ def test_every_way_to_read_several_sources_reads_a_memory(
 
 def test_an_unlearnt_post_editor_writes_what_is_remembered_with_edits(corpus: Path, tmp_path: Path) -> None:
     run = session.train(config(corpus, tmp_path / "run", data__edits="memory", training__steps=40), quiet=True).path
-    found = dragoman.load(run).translate([f"{KEY} up"])[0]
-    assert found.text == found.sources[1].text == ANSWER
+    translation = dragoman.load(run).translate([f"{KEY} up"])[0]
+    assert translation.text == translation.sources[1].text == ANSWER
 
 
 def test_a_resumed_run_is_the_same(corpus: Path, tmp_path: Path) -> None:
@@ -211,13 +213,13 @@ def test_a_resumed_run_is_the_same(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_another_memory_prepares_the_store_anew(corpus: Path, tmp_path: Path) -> None:
-    found = []
+    stores = []
     for threshold in (0.6, 0.99, 0.99):
-        made = config(corpus, tmp_path, data__memory={"kind": "nearest", "threshold": threshold})
-        data = Dataset.prepare(made.data, made.text, 1, tmp_path)
-        found.append((data.train.notes["fingerprint"], int(data.train.columns["source.memory"].lengths.sum())))
-    assert found[0][1] > found[1][1] == len(data.train)
-    assert found[1] == found[2]
+        configured = config(corpus, tmp_path, data__memory={"kind": "nearest", "threshold": threshold})
+        data = Dataset.prepare(configured.data, configured.text, 1, tmp_path)
+        stores.append((data.train.notes["fingerprint"], int(data.train.columns["source.memory"].lengths.sum())))
+    assert stores[0][1] > stores[1][1] == len(data.train)
+    assert stores[1] == stores[2]
 
 
 def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden) -> None:
@@ -225,19 +227,21 @@ def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden
     place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
     (tmp_path / "in").write_text(f"odd one\n{KEY} left\n", "utf-8")
     (tmp_path / "ref").write_text("un deux\nun\n", "utf-8")
-    told = shell("translate", run, tmp_path / "in", "--memory", place, "--exact", "--json")
-    assert told.code == 0, told.err
-    first, second = map(json.loads, told.out.splitlines())
+    message = shell("translate", run, tmp_path / "in", "--memory", place, "--exact", "--json")
+    assert message.code == 0, message.err
+    first, second = map(json.loads, message.out.splitlines())
     assert (first["text"], first["sources"][1]["name"], second["sources"][1]["text"]) == ("un deux", "memory", "")
     assert first["sources"][1]["match"] == {"source": "odd one", "score": 1.0}
     assert "match" not in second["sources"][1]
     (tmp_path / "prefix").write_text("un\n" * 2, "utf-8")
-    told = shell("translate", run, tmp_path / "in", "--memory", place, "--show", "--prefix", tmp_path / "prefix")
-    assert "[memory 1.00]" in told.err, told
+    message = shell("translate", run, tmp_path / "in", "--memory", place, "--show", "--prefix", tmp_path / "prefix")
+    assert "[memory 1.00]" in message.err, message
     (validated, *_) = RunFolder(run).validation.read_text("utf-8").splitlines()
     assert json.loads(validated)["sources"][1]["match"] == {"source": keyed(4, 1)[0][0], "score": 1.0}
-    told = shell("evaluate", tmp_path / "ref", "--run", run, "--source", tmp_path / "in", "--exact", "--memory", place)
-    assert "exact:True" in told.out
+    message = shell(
+        "evaluate", tmp_path / "ref", "--run", run, "--source", tmp_path / "in", "--exact", "--memory", place
+    )
+    assert "exact:True" in message.out
     assert shell("score", run, tmp_path / "in", tmp_path / "ref").out.count("\n") == 2
     assert shell("score", run, tmp_path / "in", tmp_path / "ref", "--memory", place).out.count("\n") == 2
 
@@ -272,31 +276,31 @@ def test_a_configuration_that_does_not_fit_is_told(
 def test_faults_are_told_in_one_line(
     corpus: Path, tmp_path: Path, golden: Golden, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    def told(run: Path, **options: object) -> Iterator[str]:
+    def load_messages(run: Path, **options: object) -> Iterator[str]:
         with pytest.raises(UserError) as raised:
             dragoman.load(run, **options)  # type: ignore[arg-type]
         yield str(raised.value).replace(str(tmp_path), "FOLDER")
 
     run = begun(corpus)
     plain = session.train(config(corpus, tmp_path / "plain", data__memory="none"), quiet=True).path
-    golden(*told(plain, memory=corpus / "train"))
-    golden(*told(run, memory=tmp_path / "missing"))
+    golden(*load_messages(plain, memory=corpus / "train"))
+    golden(*load_messages(run, memory=tmp_path / "missing"))
     with pytest.raises(UserError) as raised:
         dragoman.load(plain).translate(["a"], exact=True)
     golden(str(raised.value))
     damaged = session.train(config(corpus, tmp_path / "damaged"), quiet=True).path
     (damaged / "memory.jsonl.gz").write_bytes(gzip.compress(b'{"en": 1}\n'))
-    golden(*told(damaged))
+    golden(*load_messages(damaged))
     (damaged / "memory.jsonl.gz").unlink()
-    golden(*told(damaged))
+    golden(*load_messages(damaged))
 
 
 def test_a_memory_is_not_replaced(corpus: Path, tmp_path: Path, shell: Shell) -> None:
     for name, text in (("m.en", "odd one\n"), ("m.fr", "un deux\n"), ("in", "odd one\n")):
         (tmp_path / name).write_text(text, "utf-8")
     words = ("translate", begun(corpus), tmp_path / "in", "--memory", tmp_path / "m")
-    told = shell.fails(*words, "-o", tmp_path / "m.fr")
-    assert told == f"--output {tmp_path / 'm.fr'}: is read, and would be replaced; name another file"
+    message = shell.fails(*words, "-o", tmp_path / "m.fr")
+    assert message == f"--output {tmp_path / 'm.fr'}: is read, and would be replaced; name another file"
     assert (tmp_path / "m.fr").read_text("utf-8") == "un deux\n"
 
 
@@ -318,16 +322,16 @@ def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shel
     )
     assert "--resume goes on from them" in shell.fails(*words)
     place.write_text("en\tfr\nodd one\tun deux\nnew\ttrois\n", "utf-8")
-    told = shell.fails(*words, "--resume")
-    assert f"--resume: {output}.partial was written with another --memory" in told
+    message = shell.fails(*words, "--resume")
+    assert f"--resume: {output}.partial was written with another --memory" in message
     place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
     (tmp_path / "in").write_bytes(b"odd one\nnew\nodd one\n")
-    told = shell(*words, "--resume").err.splitlines()[-1]
-    assert told == f"{place}: has a similar sentence to 1 of 1 lines"
+    message = shell(*words, "--resume").err.splitlines()[-1]
+    assert message == f"{place}: has a similar sentence to 1 of 1 lines"
 
 
 def test_a_memory_without_pairs_is_told(corpus: Path, tmp_path: Path, shell: Shell) -> None:
     place = tmp_path / "m.tsv"
     place.write_text("en\tfr\nodd one\t\n", "utf-8")
-    told = shell.fails("translate", begun(corpus), "--memory", place, stdin="odd one\n")
-    assert told == f"{place}: has no pairs of en and fr to look up"
+    message = shell.fails("translate", begun(corpus), "--memory", place, stdin="odd one\n")
+    assert message == f"{place}: has no pairs of en and fr to look up"

@@ -23,12 +23,12 @@ def test_what_is_tuned_is_told_and_written(copied: Shell) -> None:
     outcome = copied(*TUNE, "--metric=bleu", "--use=length,coverage")
     assert outcome.code == 0, outcome.err
     copied.write("weights.yaml", outcome.out)
-    found = Weighted.read(copied.folder / "weights.yaml")
-    assert list(found.weights) == ["model", "length", "coverage"]
-    assert found.candidates == 6
+    weights = Weighted.read(copied.folder / "weights.yaml")
+    assert list(weights.weights) == ["model", "length", "coverage"]
+    assert weights.candidates == 6
     assert outcome.lines[0].startswith("# dragoman tune, on dev.en: BLEU ")
     assert "8 sentences, " in outcome.err
-    for name, weight in found.weights.items():
+    for name, weight in weights.weights.items():
         assert f"{name} " in outcome.err
         assert f"{weight:.4f}" in outcome.err
 
@@ -46,11 +46,11 @@ def test_translate_reranks(tuned: Shell) -> None:
         named = dict(zip(*[iter(figures.replace("=", "").split())] * 2, strict=True))
         assert list(named) == ["F0", *weights.weights]
         assert float(named.pop("F0")) == pytest.approx(value["log_prob"], abs=1e-4)
-        assert {name: float(each) for name, each in named.items()} == value["criteria"]
-        total = sum(weights.weights[name] * float(each) for name, each in named.items())
+        assert {name: float(number) for name, number in named.items()} == value["criteria"]
+        total = sum(weights.weights[name] * float(number) for name, number in named.items())
         assert float(score) == pytest.approx(total, abs=1e-4)
         assert value["score"] == pytest.approx(total, abs=1e-5)
-        scores = [each["score"] for each in (value, *value["alternatives"])]
+        scores = [number["score"] for number in (value, *value["alternatives"])]
         assert scores == sorted(scores, reverse=True)
 
 

@@ -124,23 +124,23 @@ def _judgements(folder: Path) -> None:
     systems = {name: [f"{name} {number}" for number in sources] for name in ("old", "new")}
     key = blinding.blind(sources, systems, ["fluency"], [], sentences=None, seed=1)
     (folder / "page.key.json").write_text(key.model_dump_json(), "utf-8")
-    said = {
+    judgements = {
         item.id: {output.id: {"fluency": 1 + (number + len(output.systems[0])) % 5} for output in item.outputs}
         for number, item in enumerate(key.items)
     }
-    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": said}
+    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": judgements}
     (folder / "anna.json").write_text(json.dumps(saved), "utf-8")
 
 
 def _languages(folder: Path) -> None:
     """A run of three languages."""
     words: dict[str, Any] = {"pretokenizer": "whitespace", "unit": "word"}
-    given = {
+    settings = {
         "run": "runs/many",
         "data": {"pairs": toy.languages(folder), "temperature": 5},
         "text": {"shared_vocabulary": True, "source": words, "target": words},
     }
-    texts = {key: toy._yaml(value) for key, value in given.items()}
+    texts = {key: toy._yaml(value) for key, value in settings.items()}
     session.train(checks.load_config(folder / "toy.yaml", {**texts, **QUICK}), quiet=True)
 
 

@@ -30,8 +30,8 @@ def answered(ask: Callable[[TestClient], Any]) -> Callable[[Done], object]:
 
     def answer(done: Done) -> object:
         with TestClient(done.of("server.run")[0].arguments[0], base_url="http://localhost") as client:
-            found = ask(client)
-            return found if isinstance(found, list | int | str) else (found.status_code, found.text)
+            result = ask(client)
+            return result if isinstance(result, list | int | str) else (result.status_code, result.text)
 
     return answer
 
@@ -77,7 +77,7 @@ def entries(done: Done) -> object:
     """What a database has."""
     kept = Corrections.existing(done.folder / "both.sqlite")
     try:
-        return [each.correction[:2] for each in kept.entries(translations=True)]
+        return [entry.correction[:2] for entry in kept.entries(translations=True)]
     finally:
         kept.close()
 

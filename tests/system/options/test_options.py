@@ -18,9 +18,9 @@ def options() -> Iterator[tuple[str, str]]:
     pending = [("", get_command(app))]
     while pending:
         name, command = pending.pop()
-        pending += [(f"{name} {word}".strip(), each) for word, each in getattr(command, "commands", {}).items()]
+        pending += [(f"{name} {word}".strip(), option) for word, option in getattr(command, "commands", {}).items()]
         if not hasattr(command, "commands"):
-            yield from ((name, each.opts[0]) for each in command.params if each.param_type_name == "option")
+            yield from ((name, option.opts[0]) for option in command.params if option.param_type_name == "option")
 
 
 EFFECTS = {
@@ -48,7 +48,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 def test_the_table_has_every_option_and_no_other() -> None:
     """A new option needs an entry: what it changes, or why that cannot be seen."""
     assert {(command, option) for command, effects in TABLE.items() for option in effects} == set(options())
-    reasons = [each.reason for effects in TABLE.values() for each in effects.values() if isinstance(each, Exempt)]
+    reasons = [effect.reason for effects in TABLE.values() for effect in effects.values() if isinstance(effect, Exempt)]
     assert all(reasons)
 
 
