@@ -164,7 +164,7 @@ def groups(names: Sequence[str], chart: Groups) -> str:
 
 
 def _bar(names: Sequence[str], number: int, cell: Cell, longest: float) -> str:
-    """A bar from 0 with its interval, and its value; the run is told by colour, and in words to who cannot see it."""
+    """A bar from 0 with its interval, and its value; color and hidden words name the run."""
     end = shortest(100 * max(0.0, cell.value / longest), 2) if math.isfinite(cell.value) else "0"
     bar = f'<rect class="part" width="{end}" height="12"/>'
     if math.isfinite(cell.low):

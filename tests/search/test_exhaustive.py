@@ -120,18 +120,18 @@ def test_what_would_take_too_long_is_not_proved() -> None:
 
 def test_what_a_sentence_took_is_released_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that memory is that of one sentence, however many are in the batch."""
-    held, open_paths = WeakSet[Paths](), list[int]()
+    held, live_counts = WeakSet[Paths](), list[int]()
 
     class Counted(Paths):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
-            open_paths.append(len(held))
+            live_counts.append(len(held))
             held.add(self)
 
     monkeypatch.setattr(exhaustive, "Paths", Counted)
     results = Exhaustive(beam=1, **SHORT)(Written(certain), (sentences([A], [B], [C, A]),))
     assert [best.symbols for (best,) in results] == [()] * 3
-    assert open_paths == [0, 0, 0]
+    assert live_counts == [0, 0, 0]
 
 
 def test_what_is_certain_needs_no_search() -> None:

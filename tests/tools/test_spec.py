@@ -219,7 +219,7 @@ def test_a_row_whose_home_is_a_page_is_documented(package: Path) -> None:
 
 
 def test_what_a_configuration_names_is_at_home_where_it_stands() -> None:
-    """Beside what else does what the row says, once, and in the place of where it was planned."""
+    """A further home of the row, listed once, in the place of the planned one."""
     named_row = row("A1")._replace(
         homes=(Home("b.py", ("run",)), Home("planned.py", ())), settings=("metrics: [bleu, ter]",)
     )

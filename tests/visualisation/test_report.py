@@ -363,7 +363,7 @@ def test_bars_of_a_group_tell_whose_they_are() -> None:
 
 
 def curve(text: str, name: str) -> list[tuple[str, str]]:
-    """Value and place of the points of a curve, as they are told."""
+    """Value and place of the points of a curve, as the page shows them."""
     return re.findall(rf"<title>{name}: (\S+) at (\S+)</title>", text)
 
 

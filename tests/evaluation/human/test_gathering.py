@@ -1,4 +1,4 @@
-"""Judgements are read back as they were given, and what cannot be is told in a line."""
+"""Judgements are read back as they were given, and impossible ones are reported in a line."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A better system is found, a person is told from a machine, and small cases are as worked out by hand."""
+"""A better system is found, a person differs from a machine, and small cases are as worked out by hand."""
 
 from pathlib import Path
 from random import Random

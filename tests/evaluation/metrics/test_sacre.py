@@ -77,7 +77,7 @@ def test_counts_are_clipped_by_hypothesis_and_reference() -> None:
     unigrams = Bleu(tokenise="none", order=1, smoothing="none")
     # Every word of "a b" is right once (precision 1, not 2); only its brevity costs: exp(1 - 4/2).
     assert unigrams.corpus(["a b"], [["a a b b"]]).value == pytest.approx(100 * math.exp(-1))
-    # And a word that is said too often counts as often as the reference says it.
+    # And a word repeated too often counts as often as in the reference.
     assert unigrams.corpus(["a a b b"], [["a b"]]).value == pytest.approx(50)
     assert unigrams.corpus(["the the the the"], [["the cat is here"]]).value == pytest.approx(25)
 
