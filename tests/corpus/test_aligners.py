@@ -96,7 +96,7 @@ def test_other_pairs_are_learnt_from_and_not_aligned() -> None:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_processes_find_the_same(processes: int, request: pytest.FixtureRequest) -> None:
     options: Any = {"method": Method.ibm1, "symmetrisation": Symmetrisation.och}
-    heard = list[int]()
+    heard: list[int] = []
     apart = list(links(PAIRS, processes=processes, passed=lambda: heard.append(1), **options))
     assert len(heard) == passes(**options)
     request.getfixturevalue("_here")

@@ -20,14 +20,15 @@ Say = Callable[[str], Translated]
 def same(text: str) -> Translated:
     """Every line as it is, and each of its words linked to itself."""
     passage = split(text, "en", sentences=False)
-    return Translated(passage, tuple(_sentence(each, each.split(), 1) for each in passage.sentences))
+    return Translated(passage, tuple(_sentence(sentence, sentence.split(), 1) for sentence in passage.sentences))
 
 
 def backwards(text: str) -> Translated:
     """Every line with its words in capitals and backwards, and the links of that."""
     passage = split(text, "en", sentences=False)
     return Translated(
-        passage, tuple(_sentence(each, [w.upper() for w in each.split()][::-1], -1) for each in passage.sentences)
+        passage,
+        tuple(_sentence(sentence, [w.upper() for w in sentence.split()][::-1], -1) for sentence in passage.sentences),
     )
 
 
@@ -47,8 +48,8 @@ def _sentence(text: str, done: list[str], order: int) -> Sentence:
     words = text.split()
     attention = np.eye(len(words))[::order].astype(np.float64)
     seen = SourceAttention("en", text, words, attention, np.ones(len(words)))
-    said = text if order == 1 else " ".join(done)
-    return Sentence(said, Translation((seen,), said, done, -1.0, -1.0, ()))
+    translation = text if order == 1 else " ".join(done)
+    return Sentence(translation, Translation((seen,), translation, done, -1.0, -1.0, ()))
 
 
 def spoken(document: Document, say: Say = backwards) -> bytes:
@@ -59,7 +60,7 @@ def spoken(document: Document, say: Say = backwards) -> bytes:
 def protected(text: str) -> Translated:
     """The same backwards, but for what a service protects, which no model reads."""
     passage = split(text, "en", sentences=False)
-    return Translated(passage, tuple(_protected(detached(each)) for each in passage.sentences))
+    return Translated(passage, tuple(_protected(detached(sentence)) for sentence in passage.sentences))
 
 
 def _protected(sentence: Detached) -> Sentence:
@@ -72,7 +73,7 @@ def _protected(sentence: Detached) -> Sentence:
     return Sentence(whole.text, whole)
 
 
-def detached(text: str, protection: Protection | None = PROTECTED, known: Protection | None = None) -> Detached:
+def detached(text: str, protection: Protection | None = PROTECTED, known_spans: Protection | None = None) -> Detached:
     """A text without the spans that a service protects."""
     assert protection
-    return Detached(protection, known, (text,), {0: rest(text, unknown(text, protection, known))}, 0, "en")
+    return Detached(protection, known_spans, (text,), {0: rest(text, unknown(text, protection, known_spans))}, 0, "en")

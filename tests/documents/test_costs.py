@@ -52,7 +52,7 @@ def styled(text: str) -> bytes:
     return f"[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{text}\n".encode()
 
 
-def made(pack: Callable[[str], bytes], make: Callable[[int], str], n: int) -> bytes:
+def pack_many(pack: Callable[[str], bytes], make: Callable[[int], str], n: int) -> bytes:
     return pack(make(n))
 
 
@@ -120,11 +120,11 @@ SUBTITLES: dict[str, Callable[[int], str]] = {
     "colons": partial(repeated, "1:", start="1\n"),
 }
 KINDS: dict[str, tuple[str, Make]] = {
-    **{f".docx {name}": (".docx", partial(made, paragraph, make)) for name, make in OFFICE.items()},
-    **{f".md {name!r}": (".md", partial(made, str.encode, make)) for name, make in MARKDOWN.items()},
-    **{f".srt {name}": (".srt", partial(made, str.encode, make)) for name, make in SUBTITLES.items()},
-    **{f".vtt {name}": (".vtt", partial(made, captions, make)) for name, make in SUBTITLES.items()},
-    **{f".ass {name}": (".ass", partial(made, styled, make)) for name, make in SUBTITLES.items()},
+    **{f".docx {name}": (".docx", partial(pack_many, paragraph, make)) for name, make in OFFICE.items()},
+    **{f".md {name!r}": (".md", partial(pack_many, str.encode, make)) for name, make in MARKDOWN.items()},
+    **{f".srt {name}": (".srt", partial(pack_many, str.encode, make)) for name, make in SUBTITLES.items()},
+    **{f".vtt {name}": (".vtt", partial(pack_many, captions, make)) for name, make in SUBTITLES.items()},
+    **{f".ass {name}": (".ass", partial(pack_many, styled, make)) for name, make in SUBTITLES.items()},
 }
 
 

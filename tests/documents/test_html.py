@@ -115,9 +115,9 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_every_tag_comes_through_once_and_nested_as_before(html: str) -> None:
-    found = translated(html)
-    assert Counter(TAG.findall(found)) == Counter(TAG.findall(html))
-    assert _depths(found) == _depths(html)
+    page = translated(html)
+    assert Counter(TAG.findall(page)) == Counter(TAG.findall(html))
+    assert _depths(page) == _depths(html)
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_raised_signs_stay_as_they_are_and_elements_of_others_are_in_the_line(ht
 def test_tags_go_with_the_spaces_of_the_translation() -> None:
     def say(text: str) -> Translated:
         passage = split(text, "zh")
-        made = [backwards(each).sentences[0] for each in passage.sentences]
-        return Translated(passage, tuple(each._replace(text=f"{each.text}!") for each in made))
+        sentences = [backwards(sentence).sentences[0] for sentence in passage.sentences]
+        return Translated(passage, tuple(sentence._replace(text=f"{sentence.text}!") for sentence in sentences))
 
     assert spoken(Page("<p>one 二。<b>Two 一。</b></p>"), say).decode() == "<p>二。 ONE! <b>一。 TWO</b>!</p>"
 
@@ -144,14 +144,14 @@ def test_tags_go_with_the_spaces_of_the_translation() -> None:
 def test_numbers_of_items_keep_their_elements() -> None:
     def say(text: str) -> Translated:
         passage = split(text, "en")
-        return Translated(passage, tuple(backwards(each).sentences[0] for each in passage.sentences))
+        return Translated(passage, tuple(backwards(sentence).sentences[0] for sentence in passage.sentences))
 
     html = "<p><b>1.</b> One <i>two</i>. <b>2.</b> Six two.</p>"
     assert spoken(Page(html), say).decode() == "<p><b>1.</b> <i>TWO.</i> ONE <b>2.</b> TWO. SIX</p>"
 
 
 @pytest.mark.parametrize(
-    ("html", "words", "said", "attention", "expected"),
+    ("html", "words", "translated_text", "attention", "expected"),
     [
         ("<p>他<b>吃</b>苹果</p>", "他吃 苹果", "He eats apples", [[1, 0], [1, 0], [0, 1]], "He <b>eats</b> apples"),
         ("<p><b>他</b>吃苹果</p>", "他吃 苹果", "He eats apples", [[1, 0], [1, 0], [0, 1]], "<b>He</b> eats apples"),
@@ -167,14 +167,14 @@ def test_numbers_of_items_keep_their_elements() -> None:
     ],
 )
 def test_no_element_of_a_script_without_spaces_is_around_nothing(
-    html: str, words: str, said: str, attention: list[list[float]], expected: str
+    html: str, words: str, translated_text: str, attention: list[list[float]], expected: str
 ) -> None:
     """An element may be a part of a symbol, or symbols that no word is linked to."""
 
     def say(text: str) -> Translated:
         seen = SourceAttention("zh", text, words.split(), np.array(attention, float), np.ones(len(attention)))
-        whole = Translation((seen,), said, said.split(), -1.0, -1.0, ())
-        return Translated(Passage((text,), ("", "")), (Sentence(said, whole),))
+        whole = Translation((seen,), translated_text, translated_text.split(), -1.0, -1.0, ())
+        return Translated(Passage((text,), ("", "")), (Sentence(translated_text, whole),))
 
     assert spoken(Page(html), say).decode() == f"<p>{expected}</p>"
 
@@ -202,17 +202,17 @@ def test_a_page_in_another_encoding_is_written_in_utf_8(declared: str, word: str
     assert done.count("UTF-8") == 1
     assert "latin1" not in done.lower().partition("<p>")[0]
     wrong = b"<meta charset=utf-8><p>\xe9</p>", b"<meta charset='ascii'>\xe9", b"<meta charset=undefined>\xe9"
-    for each in wrong:
+    for encoding in wrong:
         with pytest.raises(UserError, match=r"x\.html.*save it as UTF-8"):
-            Html(File("x.html", each, ("en", "fr")))
+            Html(File("x.html", encoding, ("en", "fr")))
     shifted = '<meta charset="iso-2022-jp"><p>one \u65e5</p>'
     done = spoken(Html(File("x.html", shifted.encode("iso-2022-jp"), ("en", "fr")))).decode()
     assert done == '<meta charset="UTF-8"><p>\u65e5 ONE</p>'
     about = '<meta name="description" content="about encoding = latin, charset = more">'
     assert spoken(Html(File("x.html", about.encode(), ("en", "fr")))).decode() == about
     page = '<?xml version="1.0" encoding="UTF-16"?><p>one two</p>'
-    made = spoken(Html(File("x.xhtml", page.encode("utf-16"), ("en", "fr"))))
-    assert made.decode() == '<?xml version="1.0" encoding="UTF-8"?><p>TWO ONE</p>'
+    written_page = spoken(Html(File("x.xhtml", page.encode("utf-16"), ("en", "fr"))))
+    assert written_page.decode() == '<?xml version="1.0" encoding="UTF-8"?><p>TWO ONE</p>'
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,8 @@ def test_a_page_in_another_encoding_is_written_in_utf_8(declared: str, word: str
     ],
 )
 def test_a_page_says_the_language_of_its_translation(html: str, target: str, expected: str) -> None:
-    made = spoken(Html(File("x.html", f"{html}one two".encode(), ("en", target)))).decode()
-    assert made.startswith(expected)
+    page = spoken(Html(File("x.html", f"{html}one two".encode(), ("en", target)))).decode()
+    assert page.startswith(expected)
     assert spoken(Page(f"{html}one")).decode().startswith(html)
 
 
@@ -283,7 +283,7 @@ def test_elements_may_be_nested_deeper_than_calls(tag: str) -> None:
 def test_nested_elements_with_words_of_their_own_take_time_in_proportion() -> None:
     html = "".join(f"<b>w{number} " for number in range(5_000)) + "</b>" * 5_000
     began = time.process_time()
-    found = translated(html)
+    page = translated(html)
     assert time.process_time() - began < 5
-    assert Counter(TAG.findall(found)) == Counter(TAG.findall(html))
-    assert Counter(TAG.sub(" ", found).lower().split()) == Counter(TAG.sub(" ", html).split())
+    assert Counter(TAG.findall(page)) == Counter(TAG.findall(html))
+    assert Counter(TAG.sub(" ", page).lower().split()) == Counter(TAG.sub(" ", html).split())

@@ -203,14 +203,14 @@ def test_emphasis_is_as_deep_as_it_may_be() -> None:
     assert written(text, same).count("one") == 98
 
 
-@pytest.mark.parametrize("said", ["# a", "- a", "+ a", "> a", "1. a", "1) a", "--", "a | b", "*a*", "_a_", "[a](b)",
+@pytest.mark.parametrize("words", ["# a", "- a", "+ a", "> a", "1. a", "1) a", "--", "a | b", "*a*", "_a_", "[a](b)",
                                   "`a`", "<b>", "&amp;", "a\\", "![a](b)", "a_b_c", "2 * 3 * 4",
                                   "<http://a.b>"])  # fmt: skip
 @pytest.mark.parametrize("around", ["%s\n", "- %s\n", "> %s\n", "## %s\n", "| a |\n|---|\n| %s |\n"])
-def test_a_translation_is_never_taken_for_markup(said: str, around: str) -> None:
+def test_a_translation_is_never_taken_for_markup(words: str, around: str) -> None:
     document = Markdown(File("x.md", (around % "one").encode(), ("en", "fr")))
-    done = document.written([same(line.text) if line.text != "one" else same(said) for line in document.lines])
-    assert rendered(done.decode()) == rendered(around % "one").replace("one", escaped(said))
+    done = document.written([same(line.text) if line.text != "one" else same(words) for line in document.lines])
+    assert rendered(done.decode()) == rendered(around % "one").replace("one", escaped(words))
 
 
 def escaped(text: str) -> str:
@@ -248,7 +248,7 @@ def _block(generator: random.Random, depth: int) -> str:
         return f"## {words()}\n"
     if kind == "list" and depth < 2:
         inner = [_block(generator, depth + 1) for _ in range(2)]
-        return "\n".join("- " + each.replace("\n", "\n  ").rstrip() + "\n" for each in inner)
+        return "\n".join("- " + item.replace("\n", "\n  ").rstrip() + "\n" for item in inner)
     if kind == "quote" and depth < 2:
         return "".join(f"> {line}\n" for line in _block(generator, depth + 1).splitlines())
     if kind == "table" and depth == 0:

@@ -74,11 +74,15 @@ def test_links_fields_and_breaks_stay() -> None:
     paragraph.add_run(" page ")
     field(paragraph, "7 of nine")
     paragraph.add_run("\tbehind it\nthe line")
-    found = written(document).paragraphs[0]
-    assert found.text == "7 of nine PAGE SIX TWO ONE\tIT BEHIND\nLINE THE"
-    (link,) = found.hyperlinks
+    result = written(document).paragraphs[0]
+    assert result.text == "7 of nine PAGE SIX TWO ONE\tIT BEHIND\nLINE THE"
+    (link,) = result.hyperlinks
     assert (link.text, link.address) == ("SIX TWO", "http://x.y")
-    assert [each.get(qn("w:fldCharType")) for each in found._p.iter(qn("w:fldChar"))] == ["begin", "separate", "end"]
+    assert [element.get(qn("w:fldCharType")) for element in result._p.iter(qn("w:fldChar"))] == [
+        "begin",
+        "separate",
+        "end",
+    ]
 
 
 def body(paragraph: str) -> Document:
@@ -95,15 +99,15 @@ def run(text: str) -> str:
 
 def test_formulas_stay_among_their_words() -> None:
     formula = "<m:oMath><m:r><m:t>x=1</m:t></m:r></m:oMath>"
-    found = written(body(run("one two ") + formula + run(" six"))).paragraphs[0]
-    assert "".join(each.text for each in found._p.iter("{*}t")) == "SIX x=1 TWO ONE"
+    paragraph = written(body(run("one two ") + formula + run(" six"))).paragraphs[0]
+    assert "".join(element.text for element in paragraph._p.iter("{*}t")) == "SIX x=1 TWO ONE"
 
 
 @pytest.mark.parametrize("name", ["moveTo", "bdo", "customXml"])
 def test_what_stands_around_runs_is_translated_in_its_place(name: str) -> None:
-    found = written(body(run("one ") + f"<w:{name}>{run('two six')}</w:{name}>" + run(" nine"))).paragraphs[0]
-    assert "".join(each.text for each in found._p.iter("{*}t")) == "NINE SIX TWO ONE"
-    assert "".join(each.text for each in found._p.iter(qn(f"w:{name}")).__next__().iter("{*}t")) == "SIX TWO"
+    paragraph = written(body(run("one ") + f"<w:{name}>{run('two six')}</w:{name}>" + run(" nine"))).paragraphs[0]
+    assert "".join(element.text for element in paragraph._p.iter("{*}t")) == "NINE SIX TWO ONE"
+    assert "".join(element.text for element in paragraph._p.iter(qn(f"w:{name}")).__next__().iter("{*}t")) == "SIX TWO"
 
 
 BOLD = "<w:r><w:rPr><w:b/></w:rPr><w:t>%s</w:t></w:r>"
@@ -112,13 +116,13 @@ BOLD = "<w:r><w:rPr><w:b/></w:rPr><w:t>%s</w:t></w:r>"
 @pytest.mark.parametrize("name", ["hyperlink", "ins", "moveTo"])
 def test_looks_within_links_and_changes_go_with_their_words(name: str) -> None:
     inner = run("two ") + BOLD % "six" + run(" nine")
-    found = written(body(run("one ") + f"<w:{name}>{inner}</w:{name}>" + run(" ten"))).paragraphs[0]._p
-    assert "".join(each.text for each in found.iter("{*}t")) == "TEN NINE SIX TWO ONE"
-    (around,) = found.iter(qn(f"w:{name}"))
-    runs = [(each[-1].text, each.find(qn("w:rPr")) is not None) for each in around]
+    paragraph = written(body(run("one ") + f"<w:{name}>{inner}</w:{name}>" + run(" ten"))).paragraphs[0]._p
+    assert "".join(element.text for element in paragraph.iter("{*}t")) == "TEN NINE SIX TWO ONE"
+    (around,) = paragraph.iter(qn(f"w:{name}"))
+    runs = [(element[-1].text, element.find(qn("w:rPr")) is not None) for element in around]
     assert runs == [("NINE ", False), ("SIX", True), (" TWO", False)]
     whole = written(body(f"<w:{name}>{inner}</w:{name}>")).paragraphs[0]._p
-    assert [each.text for each in whole.iter("{*}t")] == ["NINE ", "SIX", " TWO"]
+    assert [element.text for element in whole.iter("{*}t")] == ["NINE ", "SIX", " TWO"]
 
 
 @pytest.mark.parametrize("name", ["hyperlink", "ins"])
@@ -128,44 +132,45 @@ def test_a_field_among_the_words_of_a_link_costs_none_of_them(name: str) -> None
     office = opened(packed(document))
     (paragraph,) = office._paragraphs
     paragraph.fill("\0<1\0BIG \0/0\0 MANUAL\0>1\0 SEE OF")
-    found = office._trees["word/document.xml"].iter("{*}t")
-    assert "".join(each.text for each in found) == "BIG  MANUAL7 SEE OF"
+    elements = office._trees["word/document.xml"].iter("{*}t")
+    assert "".join(element.text for element in elements) == "BIG  MANUAL7 SEE OF"
 
 
 def test_what_was_deleted_stays_where_it_was() -> None:
     deleted = "<w:del><w:r><w:delText>four </w:delText></w:r></w:del>"
-    found = written(body(run("one ") + deleted + run("two")), same).paragraphs[0]._p
-    assert [each.text for each in found.iter("{*}t", "{*}delText")] == ["one ", "four ", "two"]
+    paragraph = written(body(run("one ") + deleted + run("two")), same).paragraphs[0]._p
+    assert [element.text for element in paragraph.iter("{*}t", "{*}delText")] == ["one ", "four ", "two"]
     gone = f"<w:moveFrom>{run('four ')}</w:moveFrom>"
-    found = written(body(run("one ") + gone + run("two"))).paragraphs[0]._p
-    assert sorted(each.text.strip() for each in found.iter("{*}t")) == ["TWO ONE", "four"]
+    paragraph = written(body(run("one ") + gone + run("two"))).paragraphs[0]._p
+    assert sorted(element.text.strip() for element in paragraph.iter("{*}t")) == ["TWO ONE", "four"]
 
 
 def test_raised_numbers_of_notes_stay() -> None:
     raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>%s</w:t></w:r>'
-    found = written(body(run("one two") + raised % "1" + run(" six"))).paragraphs[0]
-    assert [each.text for each in found.runs] == ["SIX TWO", "1", " ONE"]
-    found = written(body(run("one 2") + raised % "nd" + run(" six"))).paragraphs[0]
-    assert found.text == "SIX 2ND ONE"
+    paragraph = written(body(run("one two") + raised % "1" + run(" six"))).paragraphs[0]
+    assert [element.text for element in paragraph.runs] == ["SIX TWO", "1", " ONE"]
+    paragraph = written(body(run("one 2") + raised % "nd" + run(" six"))).paragraphs[0]
+    assert paragraph.text == "SIX 2ND ONE"
 
 
 def test_comments_and_bookmarks_are_around_what_they_were_around() -> None:
     for name in ("commentRange", "bookmark"):
         begin, end = f'<w:{name}Start w:id="1"/>', f'<w:{name}End w:id="1"/>'
-        found = written(body(run("one ") + begin + run("two") + end + run(" six"))).paragraphs[0]
+        paragraph = written(body(run("one ") + begin + run("two") + end + run(" six"))).paragraphs[0]
         parts = [
-            each.text or local_name(each) for each in found._p.iter("{*}t", qn(f"w:{name}Start"), qn(f"w:{name}End"))
+            element.text or local_name(element)
+            for element in paragraph._p.iter("{*}t", qn(f"w:{name}Start"), qn(f"w:{name}End"))
         ]
-        assert [each.strip() for each in parts] == ["SIX", f"{name}Start", "TWO", f"{name}End", "ONE"]
+        assert [element.strip() for element in parts] == ["SIX", f"{name}Start", "TWO", f"{name}End", "ONE"]
         whole = written(body(begin + run("one two") + end)).paragraphs[0]._p
-        assert [local_name(each) for each in whole] == [f"{name}Start", "r", f"{name}End"]
+        assert [local_name(element) for element in whole] == [f"{name}Start", "r", f"{name}End"]
 
 
 def order(paragraph: str) -> list[str]:
     """The words of a translated paragraph, and the ranges and references among them."""
     kinds = [qn(f"w:{name}") for name in ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd")]
-    every = written(body(paragraph)).paragraphs[0]._p.iter("{*}t", qn("w:commentReference"), *kinds)
-    return " ".join(each.text or f"{local_name(each)}{each.get(qn('w:id'))}" for each in every).split()
+    elements = written(body(paragraph)).paragraphs[0]._p.iter("{*}t", qn("w:commentReference"), *kinds)
+    return " ".join(element.text or f"{local_name(element)}{element.get(qn('w:id'))}" for element in elements).split()
 
 
 def test_ranges_at_the_edges_of_a_line_and_over_each_other() -> None:
@@ -190,10 +195,10 @@ def test_ranges_at_the_edges_of_a_line_and_over_each_other() -> None:
         run("nine "),
         mark("bookmarkEnd", 2),
     ]
-    found = order("".join(over) + run("ten"))
+    words = order("".join(over) + run("ten"))
     for number in "12":
-        assert found.index(f"bookmarkStart{number}") < found.index(f"bookmarkEnd{number}")
-    assert [each for each in found if each.isupper()] == "TEN NINE SIX TWO ONE".split()
+        assert words.index(f"bookmarkStart{number}") < words.index(f"bookmarkEnd{number}")
+    assert [word for word in words if word.isupper()] == "TEN NINE SIX TWO ONE".split()
 
 
 def test_a_paragraph_without_words_stays_as_it_is() -> None:
@@ -204,10 +209,10 @@ def test_a_paragraph_without_words_stays_as_it_is() -> None:
 def test_a_hyphen_that_breaks_no_line_is_a_part_of_its_word() -> None:
     hyphen, soft = "<w:r><w:noBreakHyphen/></w:r>", "<w:r><w:softHyphen/></w:r>"
     document = body(run("one") + hyphen + run("two s") + soft + run("ix"))
-    assert [each.text for each in opened(packed(document)).lines] == ["one\u2011two six"]
-    found = written(document).paragraphs[0]
-    assert found.text == "SIX ONE\u2011TWO"
-    assert all(len(each) for each in found._p)
+    assert [element.text for element in opened(packed(document)).lines] == ["one\u2011two six"]
+    paragraph = written(document).paragraphs[0]
+    assert paragraph.text == "SIX ONE\u2011TWO"
+    assert all(len(element) for element in paragraph._p)
 
 
 def test_tables_heads_and_feet_are_translated() -> None:
@@ -217,12 +222,12 @@ def test_tables_heads_and_feet_are_translated() -> None:
     table.cell(0, 0).text, table.cell(0, 1).text = "a cell", "12"
     document.sections[0].header.paragraphs[0].text = "the head"
     document.sections[0].footer.paragraphs[0].text = "the foot"
-    found = written(document)
-    assert [paragraph.text for paragraph in found.paragraphs] == ["TITLE A"]
-    assert found.paragraphs[0].style.name == "Heading 1"
-    assert [cell.text for cell in found.tables[0].row_cells(0)] == ["CELL A", "12"]
-    assert found.sections[0].header.paragraphs[0].text == "HEAD THE"
-    assert found.sections[0].footer.paragraphs[0].text == "FOOT THE"
+    result = written(document)
+    assert [paragraph.text for paragraph in result.paragraphs] == ["TITLE A"]
+    assert result.paragraphs[0].style.name == "Heading 1"
+    assert [cell.text for cell in result.tables[0].row_cells(0)] == ["CELL A", "12"]
+    assert result.sections[0].header.paragraphs[0].text == "HEAD THE"
+    assert result.sections[0].footer.paragraphs[0].text == "FOOT THE"
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -243,13 +248,13 @@ def test_documents_of_every_shape_come_back(seed: int) -> None:
                 run = paragraph.add_run(text + ("\t" if kind == "tab" else ""))
                 run.bold, run.italic = kind == "bold" or None, kind == "italic" or None
     before, after = document.paragraphs, written(document, same).paragraphs
-    assert [each.text for each in after] == [each.text for each in before]
-    assert [_marked(each) for each in after] == [_marked(each) for each in before]
+    assert [block.text for block in after] == [block.text for block in before]
+    assert [_marked(block) for block in after] == [_marked(block) for block in before]
     there = written(document).paragraphs
-    assert [len(each.hyperlinks) for each in there] == [len(each.hyperlinks) for each in before]
-    assert [sorted(each.text.lower().split()) for each in there] == [sorted(each.text.split()) for each in before]
+    assert [len(block.hyperlinks) for block in there] == [len(block.hyperlinks) for block in before]
+    assert [sorted(block.text.lower().split()) for block in there] == [sorted(block.text.split()) for block in before]
     unchanged = written(document, nothing).paragraphs
-    assert [_marked(each) for each in unchanged] == [_marked(each) for each in before]
+    assert [_marked(block) for block in unchanged] == [_marked(block) for block in before]
 
 
 def _marked(paragraph: Paragraph) -> list[tuple[str, bool | None, bool | None]]:
@@ -280,22 +285,22 @@ def test_slides_are_translated() -> None:
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("ppt/slides/slide1.xml", SLIDE)
     with zipfile.ZipFile(io.BytesIO(spoken(opened(stream.getvalue())))) as archive:
-        found = archive.read("ppt/slides/slide1.xml").decode()
-    assert "SIX TWO </a:t>" in found
-    assert 'b="1"/><a:t>ONE</a:t>' in found  # a:t has no attributes in the schema
-    assert "<a:br/><a:r><a:t" in found
-    assert found.endswith("TEN NINE</a:t></a:r><a:endParaRPr/></a:p></p:sld>")
+        slide = archive.read("ppt/slides/slide1.xml").decode()
+    assert "SIX TWO </a:t>" in slide
+    assert 'b="1"/><a:t>ONE</a:t>' in slide  # a:t has no attributes in the schema
+    assert "<a:br/><a:r><a:t" in slide
+    assert slide.endswith("TEN NINE</a:t></a:r><a:endParaRPr/></a:p></p:sld>")
 
 
 def test_lines_within_a_run_are_translated_in_it() -> None:
     bold = "<w:rPr><w:b/></w:rPr>"
     inner = "<w:t>two six</w:t><w:t> nine</w:t><w:br/><w:t>ten one</w:t><w:tab/><w:t>six two</w:t>"
-    found = written(body(run("one ") + f"<w:r>{bold}{inner}</w:r>" + run(" end"))).paragraphs[0]
-    assert found.text == "NINE SIX TWO ONE\nONE TEN\tEND TWO SIX"
-    assert [each.bold for each in found.runs if each.text.strip()] == [True, None, True, None, True]
-    assert len(found._p.findall(".//" + qn("w:br"))) == 1
+    paragraph = written(body(run("one ") + f"<w:r>{bold}{inner}</w:r>" + run(" end"))).paragraphs[0]
+    assert paragraph.text == "NINE SIX TWO ONE\nONE TEN\tEND TWO SIX"
+    assert [element.bold for element in paragraph.runs if element.text.strip()] == [True, None, True, None, True]
+    assert len(paragraph._p.findall(".//" + qn("w:br"))) == 1
     spaced = written(body(f"<w:r>{bold}<w:t>a</w:t><w:br/><w:t>one  two</w:t><w:br/><w:t>b</w:t></w:r>"))
-    (text,) = [each for each in spaced.element.iter(qn("w:t")) if each.text == "TWO ONE"]
+    (text,) = [element for element in spaced.element.iter(qn("w:t")) if element.text == "TWO ONE"]
     assert text.get("{http://www.w3.org/XML/1998/namespace}space") == "preserve"
 
 
@@ -354,13 +359,13 @@ def test_charts_diagrams_and_comments_are_translated(part: str, content: str, ex
         archive.writestr(part, content)
     document = opened(stream.getvalue())
     with zipfile.ZipFile(io.BytesIO(spoken(document))) as archive:
-        found = archive.read(part).decode()
-    texts = re.findall(r">([^<>]*[A-Za-z][^<>]*)</", found)
+        xml = archive.read(part).decode()
+    texts = re.findall(r">([^<>]*[A-Za-z][^<>]*)</", xml)
     assert [text for text in texts if text.replace(" ", "").isupper() and "12" not in text] == expected
     assert len(document.lines) == len(expected)
-    assert re.sub(r">[^<>]*<", "><", found) == re.sub(r">[^<>]*<", "><", content)
-    assert found.count("12E3 x") == content.count("12E3 x")
-    assert found.count("Sheet1!$B$1") == content.count("Sheet1!$B$1")
+    assert re.sub(r">[^<>]*<", "><", xml) == re.sub(r">[^<>]*<", "><", content)
+    assert xml.count("12E3 x") == content.count("12E3 x")
+    assert xml.count("Sheet1!$B$1") == content.count("Sheet1!$B$1")
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04 damaged"])

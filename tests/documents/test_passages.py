@@ -22,7 +22,7 @@ def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None
     assert passage.joined(passage.sentences) == text
     assert len(passage.between) == len(passage.sentences) + 1
     assert not re.sub(r"\w|[().]", "", "".join(passage.between)).strip()
-    assert all(each == each.strip() and 0 < len(each) <= LONGEST for each in passage.sentences)
+    assert all(sentence == sentence.strip() and 0 < len(sentence) <= LONGEST for sentence in passage.sentences)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_sentences_are_parted_as_the_script_of_the_translation_has_it(
 ) -> None:
     passage = split(text, language)
     assert passage.joined(translations) == expected
-    behind = [passage.behind([each], number)[0] for number, each in enumerate(translations)]
+    behind = [passage.behind([translation], number)[0] for number, translation in enumerate(translations)]
     assert behind == passage.behind(translations)
 
 

@@ -65,11 +65,11 @@ def read(place: Path, names: tuple[str, str] = ("en", "cs")) -> Catalogue:
 def filled(catalogue: Catalogue, lacking: Sequence[str] = ()) -> str:
     """The file with every line in brackets, but for those without a translation."""
     passages = [split(line.text, "en", sentences=False) for line in catalogue.lines]
-    said = [
-        Translated(each, tuple(Sentence("" if text in lacking else f"<{text}>") for text in each.sentences))
-        for each in passages
+    translations = [
+        Translated(passage, tuple(Sentence("" if text in lacking else f"<{text}>") for text in passage.sentences))
+        for passage in passages
     ]
-    return catalogue.written(said).decode()
+    return catalogue.written(translations).decode()
 
 
 def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
@@ -95,11 +95,11 @@ def test_escapes_and_comments_that_polib_does_not_know_stay(place: Path) -> None
     )
     place.write_text(text + "\n# the end\n#. of it\n", "utf-8")
     assert [line.text for line in read(place).lines] == ["[X1X]two"]
-    found = filled(read(place))
-    assert text.partition("ISO-8859-2")[2].replace('msgstr ""\n', "").split('msgid "\\x1b')[0] in found
-    assert 'msgid "\\x1b[1mtwo"\nmsgstr "<\\x1b[1mtwo>"\n' in found
-    assert found.endswith("\n# the end\n#. of it\n")
-    assert [each.texts[0] for each in catalogues.read(str(place), ("en", "cs"))] == [
+    result = filled(read(place))
+    assert text.partition("ISO-8859-2")[2].replace('msgstr ""\n', "").split('msgid "\\x1b')[0] in result
+    assert 'msgid "\\x1b[1mtwo"\nmsgstr "<\\x1b[1mtwo>"\n' in result
+    assert result.endswith("\n# the end\n#. of it\n")
+    assert [entry.texts[0] for entry in catalogues.read(str(place), ("en", "cs"))] == [
         "\x1b[1mone\x1b[0m \a\\n",
         "\x1b[1mtwo",
     ]
@@ -110,13 +110,13 @@ def test_escapes_and_comments_that_polib_does_not_know_stay(place: Path) -> None
 def test_characters_without_an_escape_are_left_out(place: Path) -> None:
     first, *_ = filled(read(place)).split("<save>")
     catalogue = read(place)
-    said = [
+    translations = [
         Translated(split(line.text, "en", sentences=False), (Sentence("<sa\0v\x07e>\x1b\x7f"),))
         for line in catalogue.lines[:1]
     ]
     lacking = [Translated(split(line.text, "en", sentences=False), ()) for line in catalogue.lines[1:]]
-    found = catalogue.written([*said, *lacking]).decode()
-    assert found.startswith(first + "<save>")
+    result = catalogue.written([*translations, *lacking]).decode()
+    assert result.startswith(first + "<save>")
 
 
 SLAVIC = "nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2);"
@@ -181,8 +181,8 @@ def test_accelerators_of_labels_are_carried_over() -> None:
     text = 'msgid ""\nmsgstr ""\n"Language: fr\\n"\n\nmsgid "_Save &amp; close"\nmsgstr ""\n'
     catalogue = Catalogue(File("x.po", text.encode(), ("en", "fr")))
     assert [line.text for line in catalogue.lines] == ["Save &amp; close"]
-    said = Translated(split("Save &amp; close", "en", sentences=False), (Sentence("Tout &amp; sauver"),))
-    assert polib.pofile(catalogue.written([said]).decode())[0].msgstr == "Tout &amp; _sauver"
+    translation = Translated(split("Save &amp; close", "en", sentences=False), (Sentence("Tout &amp; sauver"),))
+    assert polib.pofile(catalogue.written([translation]).decode())[0].msgstr == "Tout &amp; _sauver"
 
 
 def test_a_header_that_names_no_language_gets_the_target_language() -> None:
@@ -202,16 +202,16 @@ def test_a_header_that_names_no_language_gets_the_target_language() -> None:
 
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
     after = polib.pofile(filled(read(place), ["save", "lines", "%d files"]))
-    assert [each.msgstr for each in after[2:4]] == ["", ""]
+    assert [entry.msgstr for entry in after[2:4]] == ["", ""]
     assert not after[3].flags
     assert after[4].msgstr_plural == {0: "<%d file>", 1: "%d soubory", 2: ""}
 
 
 @pytest.mark.parametrize(
-    ("names", "told"), [(("cs", "en"), "is a translation to cs, and the run"), (("en", "fr"), "has no fr")]
+    ("names", "message"), [(("cs", "en"), "is a translation to cs, and the run"), (("en", "fr"), "has no fr")]
 )
-def test_another_language_is_refused(names: tuple[str, str], told: str, place: Path) -> None:
-    with pytest.raises(UserError, match=told):
+def test_another_language_is_refused(names: tuple[str, str], message: str, place: Path) -> None:
+    with pytest.raises(UserError, match=message):
         read(place, names)
 
 

@@ -63,9 +63,9 @@ class Kind(NamedTuple):
 def sentence(generator: Random) -> str:
     """Words with placeholders among them."""
     held = generator.sample(HELD, generator.choice([0, 0, 1, 2]))
-    found = [generator.choice(WORDS), *held, *generator.choices(WORDS, k=generator.randint(0, 4))]
-    generator.shuffle(found)
-    return " ".join(found)
+    words = [generator.choice(WORDS), *held, *generator.choices(WORDS, k=generator.randint(0, 4))]
+    generator.shuffle(words)
+    return " ".join(words)
 
 
 def escaped(text: str) -> str:
@@ -99,9 +99,9 @@ def page(generator: Random, texts: list[str]) -> bytes:
 
 def of_page(data: bytes, _: str) -> Found:
     root = html.fromstring(data.decode())
-    structure = [(str(each.tag), dict(each.attrib)) for each in root.iter()]
-    told = (each for each in root.iter() if isinstance(each.tag, str) and each.tag != "script")
-    return Found(structure, [each.text.strip() for each in told if each.text and each.text.strip()])
+    structure = [(str(element.tag), dict(element.attrib)) for element in root.iter()]
+    elements = (element for element in root.iter() if isinstance(element.tag, str) and element.tag != "script")
+    return Found(structure, [element.text.strip() for element in elements if element.text and element.text.strip()])
 
 
 def catalogue(generator: Random, texts: list[str]) -> bytes:
@@ -122,14 +122,14 @@ def catalogue(generator: Random, texts: list[str]) -> bytes:
 
 def of_catalogue(data: bytes, language: str) -> Found:
     structure, texts = list[Any](), list[str]()
-    for each in polib.pofile(data.decode()):
-        flags = sorted({*each.flags} - {"fuzzy"})
+    for entry in polib.pofile(data.decode()):
+        flags = sorted({*entry.flags} - {"fuzzy"})
         structure.append(
-            (each.msgid, each.msgid_plural, each.msgctxt, each.comment, each.tcomment, each.occurrences, flags)
+            (entry.msgid, entry.msgid_plural, entry.msgctxt, entry.comment, entry.tcomment, entry.occurrences, flags)
         )
-        given = [each.msgid, each.msgid_plural] if each.msgid_plural else [each.msgid]
-        said = [*each.msgstr_plural.values()] if each.msgid_plural else [each.msgstr]
-        texts += given if language == "en" else said
+        sources = [entry.msgid, entry.msgid_plural] if entry.msgid_plural else [entry.msgid]
+        msgstrs = [*entry.msgstr_plural.values()] if entry.msgid_plural else [entry.msgstr]
+        texts += sources if language == "en" else msgstrs
     return Found(structure, texts)
 
 
@@ -144,8 +144,10 @@ def old_xliff(generator: Random, texts: list[str]) -> bytes:
 
 def of_old_xliff(data: bytes, language: str) -> Found:
     root = etree.fromstring(data)
-    structure = [(each.tag, each.get("id"), each.text) for each in root.iter("trans-unit", "note", "source")]
-    return Found(structure, [str(each.text) for each in root.iter("source" if language == "en" else "target")])
+    structure = [
+        (element.tag, element.get("id"), element.text) for element in root.iter("trans-unit", "note", "source")
+    ]
+    return Found(structure, [str(element.text) for element in root.iter("source" if language == "en" else "target")])
 
 
 def xliff(_: Random, texts: list[str]) -> bytes:
@@ -160,9 +162,11 @@ def xliff(_: Random, texts: list[str]) -> bytes:
 
 def of_xliff(data: bytes, language: str) -> Found:
     root = etree.fromstring(data)
-    structure = [(each.tag, each.get("id"), each.text) for each in root.iter("{*}unit", "{*}note", "{*}source")]
+    structure = [
+        (element.tag, element.get("id"), element.text) for element in root.iter("{*}unit", "{*}note", "{*}source")
+    ]
     texts = root.iter("{*}source" if language == "en" else "{*}target")
-    return Found(structure, [str(each.text) for each in texts])
+    return Found(structure, [str(element.text) for element in texts])
 
 
 def memory(_: Random, texts: list[str]) -> bytes:
@@ -176,7 +180,9 @@ def memory(_: Random, texts: list[str]) -> bytes:
 def of_memory(data: bytes, language: str) -> Found:
     root, lang = etree.fromstring(data), "{http://www.w3.org/XML/1998/namespace}lang"
     structure = [(unit.get("tuid"), unit.findtext("prop"), unit.findtext("tuv/seg")) for unit in root.iter("tu")]
-    return Found(structure, [str(each.findtext("seg")) for each in root.iter("tuv") if each.get(lang) == language])
+    return Found(
+        structure, [str(element.findtext("seg")) for element in root.iter("tuv") if element.get(lang) == language]
+    )
 
 
 def tree(generator: Random, texts: list[str]) -> dict[str, Any]:
@@ -210,15 +216,15 @@ def of_translations(data: bytes, _: str) -> Found:
 
 
 def of_tree(tree: Any) -> Found:
-    texts = list[str]()
+    texts: list[str] = []
 
     def without(value: Any) -> Any:
         if isinstance(value, str):
             texts.append(value)
             return ""
         if isinstance(value, dict):
-            return {key: without(each) for key, each in value.items()}
-        return [without(each) for each in value] if isinstance(value, list) else value
+            return {key: without(child) for key, child in value.items()}
+        return [without(child) for child in value] if isinstance(value, list) else value
 
     return Found(without(tree), texts)
 
@@ -231,11 +237,11 @@ def manual(generator: Random, texts: list[str]) -> bytes:
 
 def of_manual(data: bytes, _: str) -> Found:
     tokens = MarkdownIt("commonmark").enable("table").parse(data.decode())
-    every = (each.children or [] for each in tokens if each.type == "inline")
-    structure = [(each.type, each.tag, "" if each.type == "inline" else each.content) for each in tokens]
+    children = (token.children or [] for token in tokens if token.type == "inline")
+    structure = [(token.type, token.tag, "" if token.type == "inline" else token.content) for token in tokens]
     return Found(
         structure,
-        ["".join(child.content or " " * (child.type == "softbreak") for child in children) for children in every],
+        ["".join(child.content or " " * (child.type == "softbreak") for child in children) for children in children],
     )
 
 
@@ -257,24 +263,26 @@ def office(generator: Random, texts: list[str]) -> bytes:
 
 def of_office(data: bytes, _: str) -> Found:
     document = docx.Document(io.BytesIO(data))
-    cells = [cell.paragraphs[0] for each in document.tables for row in each.rows for cell in row.cells]
-    every = [*document.paragraphs, *cells]
-    structure = [(each.style.name if each.style else "", {run.bold for run in each.runs}) for each in every]
-    return Found(structure, [each.text for each in every if each.text])
+    cells = [cell.paragraphs[0] for element in document.tables for row in element.rows for cell in row.cells]
+    paragraphs = [*document.paragraphs, *cells]
+    structure = [
+        (element.style.name if element.style else "", {run.bold for run in element.runs}) for element in paragraphs
+    ]
+    return Found(structure, [element.text for element in paragraphs if element.text])
 
 
 def subtitles(generator: Random, texts: list[str]) -> bytes:
     times = (timedelta(milliseconds=1000 * n + generator.randint(0, 400)) for n in range(len(texts)))
-    every = [
+    cues = [
         srt.Subtitle(n, begin, begin + timedelta(milliseconds=500), text)
         for n, (begin, text) in enumerate(zip(times, texts, strict=True), 1)
     ]
-    return srt.compose(every).encode()
+    return srt.compose(cues).encode()
 
 
 def of_subtitles(data: bytes, _: str) -> Found:
-    every = list(srt.parse(data.decode()))
-    return Found([(each.index, each.start, each.end) for each in every], [each.content for each in every])
+    cues = list(srt.parse(data.decode()))
+    return Found([(cue.index, cue.start, cue.end) for cue in cues], [cue.content for cue in cues])
 
 
 KINDS = [
@@ -292,7 +300,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.ending)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.ending)
 @pytest.mark.parametrize("seed", range(6))
 def test_structure_placeholders_and_every_string_come_back(kind: Kind, seed: int) -> None:
     generator = Random(seed)
@@ -308,18 +316,18 @@ def messages(shared_data: Path) -> list[str]:
     return sorted({line.split("\t")[0] for line in lines})
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.ending)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.ending)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_programs_say_comes_back(kind: Kind, seed: int, messages: list[str]) -> None:
     generator = Random(seed)
-    texts = [each for each in generator.sample(messages, 60) if any(map(str.isalpha, each))]
+    texts = [text for text in generator.sample(messages, 60) if any(map(str.isalpha, text))]
     assert_all_comes_back(kind, generator, texts, IN_PROGRAMS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [".md", ".json"])
 def test_files_that_people_have_written_come_back(ending: str, shared_data: Path) -> None:
-    kind = next(each for each in KINDS if each.ending == ending)
+    kind = next(candidate for candidate in KINDS if candidate.ending == ending)
     files = sorted(path for path in shared_data.rglob(f"*{ending}*") if path.suffix in (ending, ".gz"))
     assert files
     for file in (file for file in files if file.stat().st_size < 30_000):  # larger ones take a minute
@@ -334,16 +342,16 @@ def assert_all_comes_back(kind: Kind, generator: Random, texts: list[str], place
 
 
 def assert_comes_back(kind: Kind, data: bytes, placeholder: re.Pattern[str]) -> None:
-    given = kind.read(data, "en")
+    original = kind.read(data, "en")
     again = kind.read(written(kind, data, same), "fr")
     assert (again.structure, list(map(without_places, again.texts))) == (
-        given.structure,
-        list(map(without_places, given.texts)),
+        original.structure,
+        list(map(without_places, original.texts)),
     )
-    found = kind.read(written(kind, data, protected), "fr")
-    assert found.structure == given.structure
-    assert len(found.texts) == len(given.texts)
-    for before, after in zip(given.texts, found.texts, strict=True):
+    translation = kind.read(written(kind, data, protected), "fr")
+    assert translation.structure == original.structure
+    assert len(translation.texts) == len(original.texts)
+    for before, after in zip(original.texts, translation.texts, strict=True):
         assert Counter(placeholder.findall(after)) == Counter(placeholder.findall(before)), before
         assert Counter(characters(after)) == Counter(characters(before)), before
 

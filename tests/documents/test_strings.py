@@ -57,8 +57,8 @@ def written(name: str, text: str, say: Say = backwards) -> str:
 
 
 def test_strings_of_json_are_translated_and_nothing_else_changes() -> None:
-    found = written("x.json", JSON)
-    assert json.loads(found) == {
+    text = written("x.json", JSON)
+    assert json.loads(text) == {
         "title": "TWO ONE",
         "list": ["ONE", 2, None, True, "1.5", ["SIX TWO"]],
         "@title": {"description": "what it is"},
@@ -92,12 +92,12 @@ def test_the_language_that_an_arb_names_is_that_of_the_translation(code: str, ta
 
 def test_entities_and_lone_tags_of_strings_come_through() -> None:
     """Entities are read as what they stand for, and written as they were."""
-    given = r"""{"a": "one&nbsp;two &lt;3 &copy; A&amp;B", "b": "is <icon/> two", "c": "AT&T &amp; x?a=1&b=2"}"""
-    document = table.document(File("x.json", given.encode(), ("en", "fr")))
+    original = r"""{"a": "one&nbsp;two &lt;3 &copy; A&amp;B", "b": "is <icon/> two", "c": "AT&T &amp; x?a=1&b=2"}"""
+    document = table.document(File("x.json", original.encode(), ("en", "fr")))
     assert [line.text for line in document.lines] == ["one\u00a0two <3 &copy; A&B", "is two", "AT&T &amp; x?a=1&b=2"]
-    assert written("x.json", given, same) == given
-    found = json.loads(written("x.json", given.replace("&copy;", "&eacute;")))
-    assert found["a"] == "A&amp;B É &lt;3 TWO ONE"
+    assert written("x.json", original, same) == original
+    strings = json.loads(written("x.json", original.replace("&copy;", "&eacute;")))
+    assert strings["a"] == "A&amp;B É &lt;3 TWO ONE"
 
 
 @pytest.mark.parametrize("entity", ["&amp;", "&copy;", "&#8482;", "&#x3e;", "&brandName;"])
@@ -180,7 +180,7 @@ def test_whatever_json_has_comes_back(value: Any, indent: int | None, ascii_alon
 
 
 def test_strings_of_yaml_are_translated_and_nothing_else_changes() -> None:
-    found = written("x.yaml", YAML_FILE)
+    result = written("x.yaml", YAML_FILE)
     expected = YAML_FILE
     for before, after in (
         ("en: &all", "fr: &all"),
@@ -196,17 +196,19 @@ def test_strings_of_yaml_are_translated_and_nothing_else_changes() -> None:
     ):
         assert before in expected
         expected = expected.replace(before, after)
-    assert found == expected
+    assert result == expected
 
 
-@pytest.mark.parametrize("said", ["a: b", "# a", "- a", "12", "a, [b", "'a", '"a"', "a\\b", "{a}", "*a", " a ", "a #b"])
+@pytest.mark.parametrize(
+    "string", ["a: b", "# a", "- a", "12", "a, [b", "'a", '"a"', "a\\b", "{a}", "*a", " a ", "a #b"]
+)
 @pytest.mark.parametrize("style", ["%s", "'%s'", '"%s"', "|\n  %s\n", ">-\n  %s\n", "[%s]"])
-def test_what_yaml_would_misread_is_quoted(said: str, style: str) -> None:
+def test_what_yaml_would_misread_is_quoted(string: str, style: str) -> None:
     document = table.document(File("x.yml", f"key: {style % 'one'}\nother: one".encode(), ("en", "fr")))
-    told = same(said)
-    found = YAML(typ="safe").load(document.written([told, told]).decode())
-    value = found["key"][0] if style == "[%s]" else found["key"]
-    assert (value.removesuffix("\n"), found["other"]) == (told.text, told.text)
+    translation = same(string)
+    content = YAML(typ="safe").load(document.written([translation, translation]).decode())
+    value = content["key"][0] if style == "[%s]" else content["key"]
+    assert (value.removesuffix("\n"), content["other"]) == (translation.text, translation.text)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -215,8 +217,8 @@ def test_yaml_of_every_shape_comes_back(seed: int) -> None:
     value = {"root": _tree(generator, 4), "more": 1}
     text = _dumped(value)
     assert YAML(typ="safe").load(written("x.yaml", text, same)) == value
-    found = YAML(typ="safe").load(written("x.yaml", text))
-    assert list(_strings(found)) == [backwards(each).text.replace("B>", "b>") for each in _strings(value)]
+    content = YAML(typ="safe").load(written("x.yaml", text))
+    assert list(_strings(content)) == [backwards(string).text.replace("B>", "b>") for string in _strings(value)]
 
 
 WORDS = "one two: six# 'seven' \"eight\" %{name} - été <b>nine</b>".split()
@@ -299,12 +301,12 @@ def _strings(value: Any) -> Any:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _strings(child)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("x.json", '{\n"a": }', r"x\.json:2: not JSON"),
         ("x.json", "[" * 100_000, r"x\.json:1: not JSON \(too deep\)"),
@@ -314,13 +316,13 @@ def _strings(value: Any) -> Any:
         ("x.yaml", "[" * 100_000, r"x\.yaml:\d: is no YAML"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         written(name, text)
 
 
 @pytest.mark.parametrize(
-    ("label", "read", "said", "expected"),
+    ("label", "read", "translated_text", "expected"),
     [
         ("_File", "File", "Fichier", "_Fichier"),
         ("&File", "File", "Datei", "&Datei"),
@@ -341,12 +343,12 @@ def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, told: s
         ("_File", "File", "123", "123"),
     ],
 )
-def test_an_accelerator_is_carried_over(label: str, read: str, said: str, expected: str) -> None:
+def test_an_accelerator_is_carried_over(label: str, read: str, translated_text: str, expected: str) -> None:
     for name, form in (("x.json", '{"a": "%s"}'), ("x.yaml", 'a: "%s"\n')):
         document = table.document(File(name, (form % label).encode(), ("en", "fr")))
         (line,) = document.lines
         assert line.text == read
-        assert document.written([same(said)]).decode() == form % expected
+        assert document.written([same(translated_text)]).decode() == form % expected
         assert spoken(document, nothing).decode() == form % label
 
 

@@ -140,12 +140,12 @@ def test_devices_and_substitutions_are_as_in_the_source() -> None:
         "substitutions": {"n": {**arguments, **plural(other="six %arg")}},
         "variations": {"device": {"mac": unit("one"), "other": plural(other="two")}},
     }
-    found = translated(source, languages=("en", "ja"))
-    assert found["stringUnit"]["value"] == "%#@N@ TWO"
-    assert found["substitutions"]["n"] | arguments == found["substitutions"]["n"]
-    assert list(found["substitutions"]["n"]["variations"]["plural"]) == ["other"]
-    assert found["variations"]["device"]["mac"] == unit("ONE", "needs_review")
-    assert found["variations"]["device"]["other"]["variations"]["plural"]["other"] == unit("TWO", "needs_review")
+    result = translated(source, languages=("en", "ja"))
+    assert result["stringUnit"]["value"] == "%#@N@ TWO"
+    assert result["substitutions"]["n"] | arguments == result["substitutions"]["n"]
+    assert list(result["substitutions"]["n"]["variations"]["plural"]) == ["other"]
+    assert result["variations"]["device"]["mac"] == unit("ONE", "needs_review")
+    assert result["variations"]["device"]["other"]["variations"]["plural"]["other"] == unit("TWO", "needs_review")
 
 
 def test_a_translation_without_variations_is_complete() -> None:
@@ -158,8 +158,8 @@ def test_half_a_character_is_no_trouble() -> None:
 
 def test_the_language_may_have_a_region() -> None:
     text = TEXT.replace('"en"', '"en-US"').replace('"fr"', '"fr-CA"')
-    found = json.loads(spoken(opened(text, ("en", "fr"))))["strings"]
-    assert found["one %@"]["localizations"] == {"fr-CA": unit("%@ ONE", "needs_review")}
+    strings = json.loads(spoken(opened(text, ("en", "fr"))))["strings"]
+    assert strings["one %@"]["localizations"] == {"fr-CA": unit("%@ ONE", "needs_review")}
     assert list(json.loads(spoken(opened(TEXT, ("en", "pt_BR"))))["strings"]["id"]["localizations"]) == [
         "en",
         "fr",
@@ -168,7 +168,7 @@ def test_the_language_may_have_a_region() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('{"a":\n', r"a\.xcstrings:2: not JSON"),
         ("[]", r"a\.xcstrings:1: is no string catalogue"),
@@ -179,6 +179,6 @@ def test_the_language_may_have_a_region() -> None:
         ('{"strings": {}, "sourceLanguage": "de"}', r"a\.xcstrings: is in de, and the run translates en"),
     ],
 )
-def test_what_is_no_catalogue_is_told(text: str, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_what_is_no_catalogue_is_told(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         opened(text)

@@ -119,20 +119,22 @@ mtype="seg" mid="2">7.</mrk> <g id="a"><mrk mtype="seg" mid="3">Six <x id="1"/>n
 )
 def test_each_segment_of_a_unit_is_translated_by_itself(target: str, expected: str) -> None:
     """One that has a translation keeps it."""
-    (found,) = written(Xliff, SEGMENTS % target).iter("target")
-    segments = [f"{each.get('mid')}:{texts(each)}" for each in found.iter("mrk")]
+    (target_element,) = written(Xliff, SEGMENTS % target).iter("target")
+    segments = [f"{element.get('mid')}:{texts(element)}" for element in target_element.iter("mrk")]
     assert "|".join(segments) == expected
-    assert (found.get("state") == "needs-review-translation") is any(map(str.isupper, texts(found)))
+    assert (target_element.get("state") == "needs-review-translation") is any(map(str.isupper, texts(target_element)))
     if not target:
-        assert [each.tag for each in found] == ["mrk", "mrk", "g"]
-        assert texts(found) == "TWO. ONE 7. NINE. SIX"
-        assert [each.tag for each in found.iter()].count("x") == 1
+        assert [element.tag for element in target_element] == ["mrk", "mrk", "g"]
+        assert texts(target_element) == "TWO. ONE 7. NINE. SIX"
+        assert [element.tag for element in target_element.iter()].count("x") == 1
 
 
 def test_the_quality_of_a_segment_names_it() -> None:
     root = written(Xliff, SEGMENTS % "", remembered)
-    assert [each.get("mid") for each in root.iter("alt-trans")] == ["1", "3"]
-    assert [each.get("state-qualifier") for each in root.iter("target") if each.get("state")] == ["fuzzy-match"]
+    assert [element.get("mid") for element in root.iter("alt-trans")] == ["1", "3"]
+    assert [element.get("state-qualifier") for element in root.iter("target") if element.get("state")] == [
+        "fuzzy-match"
+    ]
 
 
 def test_tags_that_a_text_says_come_through() -> None:
@@ -142,14 +144,14 @@ def test_tags_that_a_text_says_come_through() -> None:
     )
     (line,) = [line for line in opened(Xliff, unit).lines if "A&B" in line.text]
     assert line.text == "one two six A&B"
-    (target,) = [each for each in written(Xliff, unit).iter("{*}target") if "A&amp;B" in texts(each)]
+    (target,) = [element for element in written(Xliff, unit).iter("{*}target") if "A&amp;B" in texts(element)]
     assert texts(target) == "A&amp;B <i>SIX <b>TWO</b> ONE"
     numbered = OLD.replace('one <g id="1">two</g> <x id="2"/>six', "&lt;0&gt;one two&lt;/0&gt; six", 1)
     assert texts(next(written(Xliff, numbered).iter("{*}target"))) == "SIX <0>TWO ONE</0>"
     crossed = OLD.replace('one <g id="1">two</g> <x id="2"/>six', 'one &lt;b&gt;two <g id="1">six&lt;/b&gt; ten</g>', 1)
     for say in (same, backwards):
         target = next(written(Xliff, crossed, say).iter("{*}target"))
-        assert [local_name(each) for each in target.iter()] == ["target", "g"]
+        assert [local_name(element) for element in target.iter()] == ["target", "g"]
         assert sorted(re.findall("</?b>", texts(target))) == ["</b>", "<b>"]
         assert "</b>" in texts(target[0])
     (line, *_) = opened(Tmx, MEMORY.replace("one <bpt", "one &lt;i&gt; <bpt")).lines
@@ -185,10 +187,13 @@ def test_a_file_keeps_its_declaration_line_ends_and_last_line() -> None:
 def test_what_stands_around_the_root_is_never_lost(before: str, behind: str) -> None:
     text = before + SEGMENTS % "" + behind
     done = spoken(opened(Xliff, text))
-    tree, given = (etree.fromstring(each).getroottree() for each in (done, text.encode()))
-    assert tree.docinfo.doctype == given.docinfo.doctype
-    around = [[str(each) for each in root.itersiblings(preceding=True)] for root in (tree.getroot(), given.getroot())]
-    after = [[str(each) for each in root.itersiblings()] for root in (tree.getroot(), given.getroot())]
+    tree, original_tree = (etree.fromstring(element).getroottree() for element in (done, text.encode()))
+    assert tree.docinfo.doctype == original_tree.docinfo.doctype
+    around = [
+        [str(element) for element in root.itersiblings(preceding=True)]
+        for root in (tree.getroot(), original_tree.getroot())
+    ]
+    after = [[str(element) for element in root.itersiblings()] for root in (tree.getroot(), original_tree.getroot())]
     assert around[0] == around[1]
     assert after[0] == after[1]
 
@@ -282,9 +287,9 @@ def test_a_translation_is_written_as_cdata_like_its_source() -> None:
     ],
 )
 def test_a_text_of_a_memory_is_where_and_what_it_would_be(units: str, expected: str) -> None:
-    found = spoken(opened(Tmx, f"<tmx><body>{units}</body></tmx>")).decode()
-    assert expected in found
-    assert found.count("<tuv") == max(2, units.count("<tuv") + ("fr-CA" not in units))
+    memory = spoken(opened(Tmx, f"<tmx><body>{units}</body></tmx>")).decode()
+    assert expected in memory
+    assert memory.count("<tuv") == max(2, units.count("<tuv") + ("fr-CA" not in units))
 
 
 def test_accelerators_of_labels_are_carried_over_beside_codes() -> None:
@@ -294,7 +299,7 @@ def test_accelerators_of_labels_are_carried_over_beside_codes() -> None:
 
 def test_a_memory_with_one_of_several_texts_of_a_language_is_complete() -> None:
     text = "".join(
-        f'<tuv xml:lang="fr-{region}"><seg>{said}</seg></tuv>' for region, said in (("FR", ""), ("CA", "un"))
+        f'<tuv xml:lang="fr-{region}"><seg>{segment}</seg></tuv>' for region, segment in (("FR", ""), ("CA", "un"))
     )
     assert not opened(Tmx, f'<tmx><body><tu><tuv xml:lang="en"><seg>one</seg></tuv>{text}</tu></body></tmx>').lines
 
@@ -312,12 +317,12 @@ def test_marks_around_words_stay_around_them() -> None:
         1,
     )
     (*_, target) = written(Xliff, text).iter("{*}target")
-    assert [local_name(each) for each in target] == ["sm", "em"]
+    assert [local_name(element) for element in target] == ["sm", "em"]
     assert (target.text, target[0].tail, target[1].tail) == ("SIX ", "TWO", " ONE")
     kept = OLD.replace(
         '<bpt id="1">&lt;b&gt;</bpt>one<ept id="1"/> &amp; two', 'one <mrk mtype="protected">two nine</mrk> six', 1
     )
-    assert any(texts(each) == "SIX two nine ONE" for each in written(Xliff, kept).iter("{*}target"))
+    assert any(texts(element) == "SIX two nine ONE" for element in written(Xliff, kept).iter("{*}target"))
 
 
 def test_the_rest_of_a_file_stays() -> None:
@@ -360,9 +365,9 @@ def test_a_segment_of_xliff_2_that_is_initial_is_translated_again(attributes: st
 
 def remembered(text: str) -> Translated:
     """What somebody corrected of a similar sentence."""
-    found = same(text)
+    translation = same(text)
     match = Match("said", 0.875, text)
-    return found._replace(sentences=tuple(Sentence("said", match=match) for _ in found.sentences))
+    return translation._replace(sentences=tuple(Sentence("said", match=match) for _ in translation.sentences))
 
 
 def test_what_was_remembered_says_how_similar_it_was() -> None:
@@ -401,10 +406,10 @@ def test_a_segment_without_an_id_gets_one_for_its_quality() -> None:
 def test_units_of_a_memory_get_the_language_that_they_lack() -> None:
     root = written(Tmx, MEMORY)
     languages = "{http://www.w3.org/XML/1998/namespace}lang"
-    units = [{each.get(languages): texts(each) for each in unit} for unit in root.iter("tu")]
+    units = [{element.get(languages): texts(element) for element in unit} for unit in root.iter("tu")]
     assert units == [{"en-US": "one <b>two</b> x", "fr": "<b>TWO</b> xONE "}, {"en": "one", "fr": "un"}, {"de": "eins"}]
     added = root.findall(".//tuv")[1]
-    assert (added.get("creationtool"), [each.tag for each in added[0]]) == ("dragoman", ["bpt", "ept", "ph"])
+    assert (added.get("creationtool"), [element.tag for element in added[0]]) == ("dragoman", ["bpt", "ept", "ph"])
 
 
 CODES = ["one", "two six", "<x id='1'/>", "<g id='2'>nine <x id='3'/>ten</g>", "<ph id='4'>{n}</ph>", "<bx id='5'/>",
@@ -435,7 +440,7 @@ def _inner(element: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "told"),
+    ("kind", "text", "message"),
     [
         (Xliff, "<xliff", r"x\.xml:1: not sound XML"),
         (Xliff, MEMORY, r"x\.xml:2: expected <xliff>, found <tmx>"),
@@ -446,14 +451,14 @@ def _inner(element: Any) -> str:
         (Tmx, '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<tmx>&a;</tmx>', "declares an entity"),
     ],
 )
-def test_what_cannot_be_translated_is_told(kind: Any, text: str, told: str) -> None:
-    with pytest.raises(UserError, match=told):
+def test_what_cannot_be_translated_is_told(kind: Any, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         opened(kind, text)
 
 
 def test_characters_that_no_xml_may_have_are_left_out() -> None:
     document = opened(Xliff, NEW)
-    found = same("one two")
-    said = found._replace(sentences=(Sentence("one\x00\x07 two"),))
-    target = next(etree.fromstring(document.written([said])).iter("{*}target"))
+    translation = same("one two")
+    damaged = translation._replace(sentences=(Sentence("one\x00\x07 two"),))
+    target = next(etree.fromstring(document.written([damaged])).iter("{*}target"))
     assert texts(target) == "one two"

@@ -83,7 +83,7 @@ def test_a_source_without_words_gets_none() -> None:
 
 
 def test_what_a_model_knows_stays_and_is_told_in_its_place() -> None:
-    read = detached("one {name} https://x.y two", known=Protection.named(["placeholders"]))
+    read = detached("one {name} https://x.y two", known_spans=Protection.named(["placeholders"]))
     assert read.read == ("one {name} two",)
     whole = replace(said(read), spans=(KeptSpan("{name}", "en", (4, 10), (4, 10)),))
     found = read.attached(whole, 0)
