@@ -1,5 +1,5 @@
 """Links between the words of sentence pairs, found from these pairs alone (extra `align`): by the library sil-thot, or
-by what else finds the places of words (`training/aligning.py`).
+by another finder of the places of words (`training/aligning.py`).
 """
 
 import json

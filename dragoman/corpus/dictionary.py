@@ -146,7 +146,7 @@ def _entries(path: str | Path) -> Iterator[Entry]:
 
 
 def _entry(fields: Sequence[str], where: str) -> Entry:
-    """An entry from its columns. UserError names the place of what is none."""
+    """An entry from its columns. UserError names the place of an invalid entry."""
     source, target, probability, count, *more = (*fields, *[""] * (len(HEADER) - len(fields)))
     if more or not (source and target):
         raise UserError(

@@ -11,7 +11,7 @@ from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
 from dragoman.documents.document_segment import Part
 from dragoman.documents.html import label
 
-ABOUT = "@"  # begins the keys of what is said about other strings (ARB)
+ABOUT = "@"  # begins the keys of notes about other strings (ARB)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _COLON = re.compile(r"\s*:")
 

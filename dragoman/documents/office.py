@@ -71,7 +71,7 @@ _CODE = re.compile("\0([<>/])([0-9]+)\0")
 class Office(Document):
     """The paragraphs of a document with its headers, footers, notes, comments, charts and diagrams. What looks
     otherwise than most of its line is an element in it, and so is a link; fields, pictures and notes are tags.
-    UserError for a file that is none.
+    UserError for a file of another format.
     """
 
     def __init__(self, file: File) -> None:

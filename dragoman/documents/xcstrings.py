@@ -36,7 +36,7 @@ class Gap(NamedTuple):
 
 class StringCatalogue(Document):
     """The strings of a catalogue, with their variations by device and number, which lack the target language. UserError
-    if the file is none, or in another language.
+    if the file is no catalogue, or in another language.
     """
 
     def __init__(self, file: File) -> None:

@@ -32,7 +32,7 @@ class Gap(NamedTuple):
 
 
 class _Units(Document):
-    """What XLIFF and TMX share. UserError for a file that is none, or in other languages."""
+    """What XLIFF and TMX share. UserError for a file of another format, or in other languages."""
 
     root: str
 
