@@ -1,4 +1,4 @@
-"""Whatever is wrong with the input is told in one line, with exit status 1, and nothing is left half-written."""
+"""Whatever is wrong with the input is reported in one line, with exit status 1, and nothing is left half-written."""
 
 import shlex
 import shutil

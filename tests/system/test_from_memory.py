@@ -46,8 +46,8 @@ def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkey
     toy.write(corpus, "dev", toy.pairs(40, 2, 3))
     options = {"data.train": [str(corpus / "train"), "small"], "data.temperature": 2.0, "training.epochs": 1}
     session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
-    made = [mixing.Corrected(f"{source} six", "", f"{target} six") for source, target in toy.pairs(20, 1)]
-    corrections, large, small = mixing.configure("run", made, {}).config.data.weights
+    corrected_pairs = [mixing.Corrected(f"{source} six", "", f"{target} six") for source, target in toy.pairs(20, 1)]
+    corrections, large, small = mixing.configure("run", corrected_pairs, {}).config.data.weights
     assert corrections == mixing.CORRECTED
     sizes = (len((corpus / "train.en").read_text("utf-8").splitlines()), 12)
     assert large / small == pytest.approx((sizes[0] / sizes[1]) ** 0.5)

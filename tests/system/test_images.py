@@ -21,7 +21,7 @@ SIZE, REGIONS = 5, 3
 
 
 def images(count: int, seed: int) -> Any:
-    """Arrays (count, regions, size); every fifth is of zeros, which is none."""
+    """Arrays (count, regions, size); every fifth is all zeros, which stands for a missing image."""
     features = np.random.default_rng(seed).normal(size=(count, REGIONS, SIZE)).astype(np.float32)
     features[4::5] = 0
     return features

@@ -27,17 +27,17 @@ def other(copied: Shell) -> Shell:
     return copied
 
 
-def kept(folder: Path) -> dict[Path, bytes]:
+def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_run_starts_from_another_without_a_configuration(other: Shell, golden: Golden) -> None:
-    before = kept(other.folder / "runs" / "toy")
+    before = contents(other.folder / "runs" / "toy")
     outcome = other(*WORDS)
     assert outcome.code == 0, outcome.err
     golden(outcome.err.splitlines()[0])
     assert "runs/toy-new: trained. What next:\n" in outcome.err
-    assert kept(other.folder / "runs" / "toy") == before
+    assert contents(other.folder / "runs" / "toy") == before
     data = other.folder / "runs" / "toy-new-data"
     assert sorted(path.name for path in data.iterdir()) == sorted(DATA)
     pairs = {
@@ -143,10 +143,10 @@ def test_new_pairs_are_mixed_with_those_of_the_other_run(other: Shell) -> None:
 
 def test_other_pairs_in_the_folder_for_them_stay(other: Shell, golden: Golden) -> None:
     assert other(*WORDS).code == 0
-    before = kept(other.folder / "runs" / "toy-new-data")
+    before = contents(other.folder / "runs" / "toy-new-data")
     other.write("new.tsv", (other.folder / "new.tsv").read_text("utf-8").replace("un\t", "une\t"))
     golden(other.fails(*WORDS))
-    assert kept(other.folder / "runs" / "toy-new-data") == before
+    assert contents(other.folder / "runs" / "toy-new-data") == before
 
 
 def test_what_cannot_be_started_is_told(other: Shell, golden: Golden) -> None:
@@ -167,9 +167,9 @@ def test_a_command_that_is_refused_leaves_nothing(options: str, other: Shell, go
     assert other("train", "toy.yaml", "--run=runs/other", "--training.steps=1").code == 0
     (other.folder / "runs-4").mkdir()
     other.write("runs-4/mine", "mine")
-    before = kept(other.folder)
+    before = contents(other.folder)
     golden(other.fails(*WORDS, *options.split()))
-    assert kept(other.folder) == before
+    assert contents(other.folder) == before
     assert not list(other.folder.rglob("*-data"))
 
 
