@@ -77,7 +77,7 @@ def test_it_goes_on_where_it_was_stopped(teacher: Shell) -> None:
 
 
 def test_shares_of_corpora_are_those_of_what_it_learns_from(teacher: Shell, golden: Golden) -> None:
-    """An invalid student is reported before anything is translated."""
+    """Invalid weights and temperatures of corpora are reported before anything is translated."""
     shares = "--data.train=[train, dev]", "--data.weights=[1, 2]"
     golden(teacher.fails(*WORDS, *shares))
     golden(teacher.fails(*WORDS, "--data.temperature=5"))
