@@ -37,7 +37,12 @@ def sentinel(p: dict[str, Vector], decoder_query: DecoderQuery) -> Vector:
     """(4): `psi = sigmoid(W_y y + W_s s_before + b)`, and `psi * s`."""
     inside = loops.times(p["sentinel.symbol.weight"], decoder_query.embedded) + p["sentinel.symbol.bias"]
     inside = inside + loops.times(p["sentinel.state.weight"], decoder_query.before)
-    return np.array([loops.sigmoid(each) * number for each, number in zip(inside, decoder_query.query, strict=True)])
+    return np.array(
+        [
+            loops.sigmoid(preactivation) * number
+            for preactivation, number in zip(inside, decoder_query.query, strict=True)
+        ]
+    )
 
 
 def one(p: dict[str, Vector], score: str, k: int, s: Vector, states: Vector) -> tuple[Vector, Vector]:
@@ -51,13 +56,13 @@ def apart(
     p: dict[str, Vector], decoder_query: DecoderQuery, sources: Sequence[Vector], kind: str, score: str = "additive"
 ) -> Combined:
     """`concatenation` or `sum`; a source without positions has a context of zeros."""
-    found = [
+    parts = [
         one(p, score, k, decoder_query.query, states) if len(states) else (np.zeros(0), np.zeros(states.shape[1]))
         for k, states in enumerate(sources)
     ]
-    contexts = [context for _, context in found]
+    contexts = [context for _, context in parts]
     context = loops.join(*contexts) if kind == "concatenation" else np.sum(contexts, axis=0)
-    return Combined(context, [weights for weights, _ in found])
+    return Combined(context, [weights for weights, _ in parts])
 
 
 def flat(
@@ -92,20 +97,20 @@ def hierarchical(
 ) -> Combined:
     """(8)-(10), among the sources that have positions. A position's weight is that of its source times its own."""
     there = [k for k, states in enumerate(sources) if len(states)]
-    found = {k: one(p, score, k, decoder_query.query, sources[k]) for k in there}
+    by_source = {k: one(p, score, k, decoder_query.query, sources[k]) for k in there}
     if options["sentinel"]:
-        found[len(sources)] = np.ones(1), sentinel(p, decoder_query)
-    keys = [loops.times(p[f"keys.{k}.weight"], context) for k, (_, context) in found.items()]
+        by_source[len(sources)] = np.ones(1), sentinel(p, decoder_query)
+    keys = [loops.times(p[f"keys.{k}.weight"], context) for k, (_, context) in by_source.items()]
     query = loops.times(p["query.weight"], decoder_query.query)
     energies = [
-        loops.dot(p["vector"], loops.tanh(query + key)) + p["bias"][k] for k, key in zip(found, keys, strict=True)
+        loops.dot(p["vector"], loops.tanh(query + key)) + p["bias"][k] for k, key in zip(by_source, keys, strict=True)
     ]
     beta = loops.softmax(np.array(energies))
     own = "keys" if options["share_projections"] else "values"
-    values = [loops.times(p[f"{own}.{k}.weight"], context) for k, (_, context) in found.items()]
-    shares = dict(zip(found, beta, strict=True))
+    values = [loops.times(p[f"{own}.{k}.weight"], context) for k, (_, context) in by_source.items()]
+    shares = dict(zip(by_source, beta, strict=True))
     numbers = range(len(sources) + options["sentinel"])
-    parts = [shares[k] * found[k][0] if k in found else np.zeros(0) for k in numbers]
+    parts = [shares[k] * by_source[k][0] if k in by_source else np.zeros(0) for k in numbers]
     return Combined(loops.mix(beta, np.array(values)), parts)
 
 

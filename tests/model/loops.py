@@ -42,7 +42,7 @@ def tanh(vector: Vector) -> Vector:
 
 def softmax(energies: Iterable[float]) -> Vector:
     exponentials = [math.exp(energy) for energy in energies]
-    return np.array([each / sum(exponentials) for each in exponentials])
+    return np.array([exponential / sum(exponentials) for exponential in exponentials])
 
 
 def mix(weights: Iterable[float], values: Vector) -> Vector:
@@ -126,15 +126,15 @@ def additive(p: dict[str, Vector], query: Vector, states: Vector) -> Vector:
 def convolved(kernel: Vector, bias: Vector | None, rows: Vector) -> Vector:
     """Over one sentence; the kernel (O, I, w) reaches floor((w - 1) / 2) to the left and floor(w / 2) to the right."""
     size, _, width = kernel.shape
-    found = np.zeros((len(rows), size))
+    outputs = np.zeros((len(rows), size))
     for j in range(len(rows)):
         for o in range(size):
             for k in range(width):
                 place = j + k - (width - 1) // 2
                 if 0 <= place < len(rows):
-                    found[j, o] += dot(kernel[o, :, k], rows[place])
-            found[j, o] += 0.0 if bias is None else float(bias[o])
-    return found
+                    outputs[j, o] += dot(kernel[o, :, k], rows[place])
+            outputs[j, o] += 0.0 if bias is None else float(bias[o])
+    return outputs
 
 
 def mixture(p: dict[str, Vector], *parts: Vector) -> Vector:

@@ -49,15 +49,15 @@ def test_the_first_state_is_a_projection_of_one_vector_of_the_source(kind: type[
 @pytest.mark.spec("A6", "C14")
 @pytest.mark.parametrize("kind", [Final, Mean])
 def test_of_several_sources_the_vectors_are_joined_in_their_order(kind: type[Bridge]) -> None:
-    every = [memory(size=size) for size in (3, 2, 4)]
+    memories = [memory(size=size) for size in (3, 2, 4)]
     encoders = tuple(StateShape(2, size, 1) for size in (3, 2, 4))
     bridge = shaken(kind(encoders, StateShape(2, 2, 1)))
     for row, length in enumerate((3, 2)):
         if kind is Final:
-            parts = [loops.array(each.final[-1][0][row]) for each in every]
+            parts = [loops.array(source.final[-1][0][row]) for source in memories]
         else:
-            parts = [loops.mix([1 / length] * length, loops.array(each.states[row, :length])) for each in every]
-        for number, (hidden,) in enumerate(bridge(tuple(every))):
+            parts = [loops.mix([1 / length] * length, loops.array(source.states[row, :length])) for source in memories]
+        for number, (hidden,) in enumerate(bridge(tuple(memories))):
             expected = loops.tanh(projected(bridge, number, loops.join(*parts)))
             assert hidden[row].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
@@ -92,12 +92,12 @@ def test_copy_starts_each_layer_from_the_same_layer_of_the_encoder(components: i
 def test_layers_first_starts_the_first_layer_alone(kind: Any, components: int) -> None:
     source = memory(components=components)
     bridge = shaken(kind(*shapes(components, decoder_size=3, decoder_layers=3), layers="first"))
-    first, *others = bridge((source,))
+    first, *upper = bridge((source,))
     assert all(part.abs().sum() > 0 for part in first)
     if kind is Copy:
         assert first == source.final[-1]
-    assert len(others) == 2
-    assert all(part.eq(0).all() for state in others for part in state)
+    assert len(upper) == 2
+    assert all(part.eq(0).all() for state in upper for part in state)
     assert len(list(bridge.parameters())) == (0 if kind is Copy else 2 * components)
 
 
@@ -135,7 +135,7 @@ def test_every_bridge(kind: str, components: int) -> None:
     final = tuple(tuple(part[1:] for part in state) for state in source.final)
     alone = bridge((Memory(source.states[1:, :2], MASK[1:, :2], final),))
     for state, wanted in zip(alone, layers, strict=True):
-        assert all(torch.allclose(part[0], each[1]) for part, each in zip(state, wanted, strict=True))
+        assert all(torch.allclose(part[0], vectors[1]) for part, vectors in zip(state, wanted, strict=True))
     total = sum((part * noise(2, 3, seed=n)).sum() for n, state in enumerate(layers) for part in state)
     if list(bridge.parameters()):
         total.backward()
@@ -146,6 +146,6 @@ def test_every_bridge(kind: str, components: int) -> None:
 
 @pytest.mark.parametrize("kind", sorted(BRIDGES))
 def test_unknown_options_are_refused(kind: str) -> None:
-    (found,) = problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
-    assert found.path == ("model", "bridge", "layer")
-    assert ("no options" if kind in ("zero", "none") else "did you mean 'layers'") in found.message
+    (problem,) = problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
+    assert problem.path == ("model", "bridge", "layer")
+    assert ("no options" if kind in ("zero", "none") else "did you mean 'layers'") in problem.message

@@ -101,9 +101,9 @@ def test_every_two_parts_train_together(parts: dict[str, str]) -> None:
 def test_two_parts_that_cannot_be_together_are_refused_whatever_the_cell(wrong: str, golden: Golden) -> None:
     for cell in CELLS:
         model = settings(**of_parts({"cell": cell, **IMPOSSIBLE[wrong]}))
-        (found,) = problems(model)
-        assert found.path == ("model", "decoder")
-        assert wrong in found.message
+        (problem,) = problems(model)
+        assert problem.path == ("model", "decoder")
+        assert wrong in problem.message
         with pytest.raises(UserError, match=r"^model\.decoder:") as raised:
             build.build(model, (SYMBOLS,), SYMBOLS)
         golden(str(raised.value))
@@ -203,12 +203,12 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
 def test_what_does_not_fit_is_refused_at_its_key(options: dict[str, Any], path: tuple[str, ...], message: str) -> None:
     """By the check of the configuration and by building alike."""
     model = settings(**options)
-    (found,) = problems(model)
-    assert found.path == ("model", *path)
-    assert message in found.message
+    (problem,) = problems(model)
+    assert problem.path == ("model", *path)
+    assert message in problem.message
     with pytest.raises(UserError) as raised:
         build.build(model, (SYMBOLS,), SYMBOLS)
-    assert str(raised.value) == str(found)
+    assert str(raised.value) == str(problem)
 
 
 def test_several_faults_are_told_at_once() -> None:
@@ -245,7 +245,9 @@ def test_tied_tables_are_one_parameter(tie: str, tables: int) -> None:
     """Shared, counted once, and still shared after a training step."""
     torch.manual_seed(0)
     model = build.build(settings(embedding={"tie": tie}), (SYMBOLS,), SYMBOLS)
-    source, target = (each.get_parameter("table") for each in (model.readers[0].embedding, model.target_embedding))
+    source, target = (
+        embedding.get_parameter("table") for embedding in (model.readers[0].embedding, model.target_embedding)
+    )
     output = model.output.weight
     assert (source is target) == (tie in ("languages", "all"))
     assert (target is output) == (tie in ("output", "all"))
@@ -289,14 +291,14 @@ def test_no_attention_is_a_choice_of_score() -> None:
 
 def test_what_needs_attention_is_refused_without_any() -> None:
     attention = {"terms": ["coverage", "wait"], "normalizer": "sparsemax", "window": "monotonic", "sentences": "."}
-    found = build.problems(whole(settings(score="none", attention=attention)))
-    assert [each.path[2] for each in found] == ["terms", "normalizer", "window", "sentences"]
-    assert all("there is none (score: none)" in each.message for each in found)
+    errors = build.problems(whole(settings(score="none", attention=attention)))
+    assert [problem.path[2] for problem in errors] == ["terms", "normalizer", "window", "sentences"]
+    assert all("there is none (score: none)" in problem.message for problem in errors)
 
 
 def test_a_problem_of_every_layer_is_told_once() -> None:
     decoder = {"kind": "self_attention", "heads": 2, "layers": 3}
     attention = {"normalizer": "sparsemax", "sentences": "."}
-    found = build.problems(whole(settings(bridge="none", attention=attention, decoder=decoder)))
-    assert len({each for each in found if each.path[-1] == "sentences"}) == 1
-    assert len(found) == len(set(found))
+    errors = build.problems(whole(settings(bridge="none", attention=attention, decoder=decoder)))
+    assert len({problem for problem in errors if problem.path[-1] == "sentences"}) == 1
+    assert len(errors) == len(set(errors))

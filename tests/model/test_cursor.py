@@ -62,9 +62,9 @@ def test_searches_find_what_forcing_scores(combination: Any, attend: str) -> Non
     model = make(combination=combination, decoder={"attend": attend})
     lengths = torch.tensor([3, 1, 2])
     for search in (Greedy(length_ratio=1.0, length_margin=3), Beam(size=3, length_ratio=1.0, length_margin=3)):
-        for row, found in enumerate(search(model, PAIR.sources, constraint=FittingEdits(lengths, (KEEP, DELETE)))):
-            best = found[0]
-            alone = tuple(part(each, slice(row, row + 1)) for each in PAIR.sources)
+        for row, hypotheses in enumerate(search(model, PAIR.sources, constraint=FittingEdits(lengths, (KEEP, DELETE)))):
+            best = hypotheses[0]
+            alone = tuple(part(source, slice(row, row + 1)) for source in PAIR.sources)
             forced = model.score(Batch(alone, sentences([*best.symbols]), BATCH.rows[:1]))
             torch.testing.assert_close(forced.log_probs.sum().item(), best.log_prob, rtol=1e-6, atol=1e-6)
 

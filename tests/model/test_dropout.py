@@ -37,9 +37,9 @@ def test_one_step_is_scaled_too(variational: bool) -> None:
     dropout, units = Dropout(0.5, variational), torch.ones(ROWS, UNITS)
     mask = dropout.mask(units, UNITS)
     assert (mask is None) == (not variational)
-    found = dropout.step(units, mask)
-    assert found.unique().tolist() == [0.0, 2.0]
-    assert torch.equal(found, dropout.step(units, mask)) == variational
+    dropped = dropout.step(units, mask)
+    assert dropped.unique().tolist() == [0.0, 2.0]
+    assert torch.equal(dropped, dropout.step(units, mask)) == variational
 
 
 @pytest.mark.parametrize("variational", [False, True])

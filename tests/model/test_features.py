@@ -38,12 +38,12 @@ def test_deep_reads_the_embedding_too() -> None:
 def test_every_features(kind: str) -> None:
     """All steps at once are each step; the size is told; every parameter gets a gradient."""
     features = shaken(FEATURES[kind](SIZES))
-    found = features(*PARTS)
-    assert found.shape == (2, 6, features.size)
+    outputs = features(*PARTS)
+    assert outputs.shape == (2, 6, features.size)
     for t in range(6):
-        assert torch.allclose(features(*(part[:, t] for part in PARTS)), found[:, t])
+        assert torch.allclose(features(*(part[:, t] for part in PARTS)), outputs[:, t])
     if list(features.parameters()):
-        found.sum().backward()
+        outputs.sum().backward()
     for parameter in features.parameters():
         assert parameter.grad is not None
         assert parameter.grad.abs().sum() > 0

@@ -17,11 +17,11 @@ def test_it_is_the_plain_product_of_what_was_rounded() -> None:
     torch.manual_seed(0)
     weight, bias, x = nn.Parameter(torch.randn(6, 40)), nn.Parameter(torch.randn(6)), torch.randn(3, 40)
     with use_backend(Int8(nn.ParameterList([weight]))), torch.no_grad():
-        found = linear(x, weight, bias)
+        product = linear(x, weight, bias)
     w = (weight / weight.abs().amax(1, keepdim=True) * 127).round() * weight.abs().amax(1, keepdim=True) / 127
     rounded = (x / x.abs().amax(1, keepdim=True) * 127).round() * x.abs().amax(1, keepdim=True) / 127
-    torch.testing.assert_close(found, rounded @ w.t() + bias, rtol=1e-5, atol=1e-5)
-    error = (found - (x @ weight.t() + bias)).std() / found.std()
+    torch.testing.assert_close(product, rounded @ w.t() + bias, rtol=1e-5, atol=1e-5)
+    error = (product - (x @ weight.t() + bias)).std() / product.std()
     assert 1e-4 < error < 0.02, "rounded, and not by more than 8 bits"
 
 

@@ -25,8 +25,8 @@ def gradients(model: Seq2Seq) -> list[Tensor]:
     torch.manual_seed(1)
     forced = force(model, BATCH)
     loss = forced.loss.total + (forced.weights**2).sum()
-    found = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
-    return [torch.zeros(()) if gradient is None else gradient for gradient in found]
+    slopes = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
+    return [torch.zeros(()) if gradient is None else gradient for gradient in slopes]
 
 
 def assert_equal_without_loop(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch, name: object) -> None:
@@ -111,8 +111,8 @@ def test_a_backward_pass_leaves_nothing_to_the_next() -> None:
     with linear.loop():
         loss = linear.linear(x, weight).square().sum()
     torch.autograd.grad(loss, x, retain_graph=True)
-    (found,) = torch.autograd.grad(loss, weight)
-    torch.testing.assert_close(found, 2 * functional.linear(x, weight).t() @ x)
+    (gradient,) = torch.autograd.grad(loss, weight)
+    torch.testing.assert_close(gradient, 2 * functional.linear(x, weight).t() @ x)
 
 
 def test_of_a_frozen_weight_nothing_is_kept() -> None:

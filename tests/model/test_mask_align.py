@@ -35,13 +35,13 @@ def vectors(p: dict[str, Vector], name: str, words: list[str]) -> list[Vector]:
     pieces = list(
         dict.fromkeys(f"<{word}>"[at : at + 4] for word in words if len(word) > 2 for at in range(len(word) - 1))
     )
-    found = []
+    rows_of_words = []
     for number, word in enumerate(words):
         whole = f"<{word}>"
         own = [whole[at : at + 4] for at in range(len(whole) - 3)] if len(whole) > 4 else []
         rows = [number, *(len(words) + pieces.index(piece) for piece in own)]
-        found.append(sum(p[f"{name}.table"][row] for row in rows) / len(rows))
-    return found
+        rows_of_words.append(sum(p[f"{name}.table"][row] for row in rows) / len(rows))
+    return rows_of_words
 
 
 def by_hand(aligner: MaskAlign, source: list[int], target: list[int], scale: float) -> tuple[Vector, Vector]:
@@ -52,15 +52,15 @@ def by_hand(aligner: MaskAlign, source: list[int], target: list[int], scale: flo
         own = {key.removeprefix(f"{name}."): value for key, value in p.items() if key.startswith(f"{name}.")}
         return loops.read("gru", own, inputs, SIZE)[0]
 
-    known = vectors(p, "source", SOURCE)
-    x = [known[word] for word in source]
+    table = vectors(p, "source", SOURCE)
+    x = [table[word] for word in source]
     y = [vectors(p, "target", TARGET)[word] for word in target]
     ahead, back = gru("forwards", x), gru("backwards", x[::-1])[::-1]
     f = gru("before", [p["ends"][0], *y[:-1]])
     b = gru("behind", [p["ends"][1], *y[:0:-1]])[::-1]
     prior, joint = [], []
     slope = math.log1p(math.exp(float(p["diagonal"])))
-    for t, said in enumerate(target):
+    for t, target_word in enumerate(target):
         query = times(p["query.weight"], join(f[t], b[t]))
         energies = [
             scale * dot(query, times(p["key.weight"], join(ahead[j], back[j]))) / math.sqrt(SIZE)
@@ -68,14 +68,14 @@ def by_hand(aligner: MaskAlign, source: list[int], target: list[int], scale: flo
             for j in range(len(source))
         ]
         total = sum(map(math.exp, energies))
-        alpha = [UNLINKED, *((1 - UNLINKED) * math.exp(each) / total for each in energies)]
+        alpha = [UNLINKED, *((1 - UNLINKED) * math.exp(energy) / total for energy in energies)]
         says = []
         for vector in [p["unsaid"][0], *x]:
             hidden = tanh(times(p["hidden.weight"], vector) + p["hidden.bias"])
             logits = [
                 dot(row, hidden) + bias for row, bias in zip(vectors(p, "output", TARGET), p["bias"], strict=True)
             ]
-            says.append(math.exp(logits[said]) / sum(map(math.exp, logits)))
+            says.append(math.exp(logits[target_word]) / sum(map(math.exp, logits)))
         prior.append(alpha)
         joint.append([one * other for one, other in zip(alpha, says, strict=True)])
     return np.array(prior), np.array(joint)
@@ -84,20 +84,20 @@ def by_hand(aligner: MaskAlign, source: list[int], target: list[int], scale: flo
 @pytest.mark.parametrize("scale", [0.0, 0.4, 1.0])
 def test_the_equation(scale: float) -> None:
     aligner = model()
-    found: Choices = aligner(*batch(), scale)
+    choices: Choices = aligner(*batch(), scale)
     for row, (source, target) in enumerate(ROWS):
         prior, joint = by_hand(aligner, source, target, scale)
         own = slice(len(target)), slice(1 + len(source))
-        assert np.allclose(array(found.prior[row].exp()[own]), prior, rtol=0, atol=1e-9)
-        assert np.allclose(array(found.joint[row].exp()[own]), joint, rtol=0, atol=1e-9)
+        assert np.allclose(array(choices.prior[row].exp()[own]), prior, rtol=0, atol=1e-9)
+        assert np.allclose(array(choices.joint[row].exp()[own]), joint, rtol=0, atol=1e-9)
 
 
 def test_choices_are_a_distribution_and_padding_is_none() -> None:
     source, target = batch()
-    found = model()(source, target)
-    torch.testing.assert_close(found.prior.exp().sum(2), torch.ones_like(target.ids, dtype=torch.float64))
-    never = torch.nn.functional.pad(~source.mask, (1, 0)).unsqueeze(1).expand_as(found.prior)
-    assert (found.prior[never] == -math.inf).all()
+    choices = model()(source, target)
+    torch.testing.assert_close(choices.prior.exp().sum(2), torch.ones_like(target.ids, dtype=torch.float64))
+    never = torch.nn.functional.pad(~source.mask, (1, 0)).unsqueeze(1).expand_as(choices.prior)
+    assert (choices.prior[never] == -math.inf).all()
 
 
 def test_a_pair_alone_is_as_in_its_batch() -> None:
@@ -125,12 +125,12 @@ def test_a_word_is_hidden_from_what_chooses_its_source_word() -> None:
 def test_what_a_source_word_says_does_not_depend_on_its_neighbours() -> None:
     """So that the choice alone can tell which word is said."""
     aligner, (source, target) = model(), batch()
-    found = aligner(source, target)
+    choices = aligner(source, target)
     ids = source.ids.clone()
     ids[0, 0] = 2
     other = aligner(source._replace(ids=ids), target)
-    says, others = ((each.joint - each.prior)[0, :, 2:4] for each in (found, other))
-    torch.testing.assert_close(says, others, rtol=0, atol=1e-12)
+    says, other_scores = ((pair_choices.joint - pair_choices.prior)[0, :, 2:4] for pair_choices in (choices, other))
+    torch.testing.assert_close(says, other_scores, rtol=0, atol=1e-12)
 
 
 def test_the_gradient_is_the_derivative_and_everything_learns() -> None:

@@ -33,12 +33,12 @@ def close(one: CellState, other: CellState) -> bool:
 def test_a_step_is_the_printed_equation(kind: str) -> None:
     cell = make(kind)
     inputs, state = noise(5, INPUTS), state_of(cell, 5)
-    found = cell(cell.project(inputs), state)
+    state_after = cell(cell.project(inputs), state)
     for row in range(5):
         before = tuple(loops.array(part[row]) for part in state)
         expected = loops.CELLS[kind](loops.numbers(cell), loops.array(inputs[row]), before)
-        assert len(found) == len(expected)
-        for part, wanted in zip(found, expected, strict=True):
+        assert len(state_after) == len(expected)
+        for part, wanted in zip(state_after, expected, strict=True):
             assert part[row].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
 
 
@@ -57,9 +57,9 @@ def test_a_step_is_torchs_own(kind: str, reference: Callable[[int, int], nn.RNNC
         ]:
             getattr(torchs, name).copy_(own)
     inputs, state = noise(4, INPUTS), state_of(cell, 4)
-    found = cell(cell.project(inputs), state)
+    state_after = cell(cell.project(inputs), state)
     expected = torchs(inputs, state if kind == "lstm" else state[0])
-    assert close(found, expected if kind == "lstm" else (expected,))
+    assert close(state_after, expected if kind == "lstm" else (expected,))
 
 
 @pytest.mark.spec("A2")
@@ -71,12 +71,12 @@ def test_in_the_printed_gru_z_brings_the_new_state_and_r_stands_inside_the_matri
             parameter.zero_()
         cell.weight_input.copy_(torch.tensor([[0.0], [math.log(3)], [0.0]]))  # z = sigmoid(log 3) = 3/4
         cell.weight_hidden.copy_(torch.tensor([[0.0], [0.0], [4.0]]))  # s~ = tanh(4 * (1/2 * 0.5)) = tanh(1)
-    (found,) = cell(cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),))
-    assert found.item() == pytest.approx(0.25 * 0.5 + 0.75 * math.tanh(1.0))
+    (state_after,) = cell(cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),))
+    assert state_after.item() == pytest.approx(0.25 * 0.5 + 0.75 * math.tanh(1.0))
     (torchs,) = CELLS["gru"](1, 1).double()(
         cell.project(torch.ones(1, 1).double()), (torch.full((1, 1), 0.5).double(),)
     )
-    assert torchs.item() != pytest.approx(found.item())
+    assert torchs.item() != pytest.approx(state_after.item())
 
 
 def test_an_lstm_starts_by_keeping_its_memory() -> None:
@@ -153,9 +153,9 @@ def test_a_normalised_lstm_is_ba_kiros_and_hintons() -> None:
     i, f, g, o = gates.split(SIZE)
     memory = torch.sigmoid(f) * c[0] + torch.sigmoid(i) * torch.tanh(g)
     shown = normalised(memory, cell.norm_memory.weight) + cell.norm_memory.bias
-    found = cell(cell.project(x), (h, c))
-    assert torch.allclose(found[0][0], torch.sigmoid(o) * torch.tanh(shown))
-    assert torch.allclose(found[1][0], memory)
+    state_after = cell(cell.project(x), (h, c))
+    assert torch.allclose(state_after[0][0], torch.sigmoid(o) * torch.tanh(shown))
+    assert torch.allclose(state_after[1][0], memory)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -64,11 +64,11 @@ def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
     values = torch.cat([IMAGES.values, torch.zeros(3, 2, NUMBERS)], 1).masked_fill(~wide.unsqueeze(2), 9.0)
     torch.testing.assert_close(model.score(batch(Features(values, wide))).log_probs, scored.log_probs)
     for row, count in enumerate(COUNTS):
-        text = sentences(*[[int(each) for each in BATCH.sources[0][0][row] if each > 3]])
+        text = sentences(*[[int(symbol) for symbol in BATCH.sources[0][0][row] if symbol > 3]])
         alone = Features(IMAGES.values[row : row + 1, :count], MASK[row : row + 1, :count])
         target = part(BATCH.target, slice(row, row + 1))
-        found = model.score(Batch((text, alone), target, np.arange(1)))
-        torch.testing.assert_close(found.log_probs[0], scored.log_probs[row])
+        alone_scored = model.score(Batch((text, alone), target, np.arange(1)))
+        torch.testing.assert_close(alone_scored.log_probs[0], scored.log_probs[row])
 
 
 @pytest.mark.spec("C10")
@@ -98,7 +98,7 @@ def test_a_sentence_without_anything_to_look_at_has_probabilities(
     assert scored.log_probs.isfinite().all()
     assert not any(part[1].any() for part in scored.attention)
     (-scored.log_probs.sum()).backward()
-    assert all(each.grad is None or each.grad.isfinite().all() for each in model.parameters())
+    assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in model.parameters())
     torch.testing.assert_close(scored.log_probs[[0, 2]], model.score(batch(images)).log_probs[[0, 2]])
 
 
@@ -222,8 +222,8 @@ def with_image(model: ModelConfig) -> Config:
 def test_what_does_not_fit_is_refused_before_there_are_data(
     options: dict[str, Any], path: tuple[str | int, ...], message: str
 ) -> None:
-    found = build.problems(with_image(configured(**options)))
-    assert [each.path for each in found if message in each.message] == [("model", *path)], found
+    errors = build.problems(with_image(configured(**options)))
+    assert [problem.path for problem in errors if message in problem.message] == [("model", *path)], errors
 
 
 def test_arrays_of_any_size_fit_where_a_size_is_not_known() -> None:

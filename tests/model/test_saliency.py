@@ -43,10 +43,10 @@ MODELS: dict[str, Mapping[str, Any]] = {
 def scaled(reader: Reader, position: int, factor: float) -> Iterator[None]:
     """What a reader's encoder reads at a position, times a factor."""
 
-    def change(_: torch.nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        vectors = given[0].clone()
+    def change(_: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        vectors = inputs[0].clone()
         vectors[:, position] *= factor
-        return (vectors, *given[1:])
+        return (vectors, *inputs[1:])
 
     handle = reader.encoder.register_forward_pre_hook(change)
     try:
@@ -57,21 +57,21 @@ def scaled(reader: Reader, position: int, factor: float) -> Iterator[None]:
 
 def differences(model: Predictor[Any], reader: Reader, batch: Batch, positions: int) -> Tensor:
     """`d log P(y_t) / d c` at c = 1, where the vector at position j is c times itself: gradient times input."""
-    found = []
+    columns = []
     for position in range(positions):
         values = []
         for factor in (1 + STEP, 1 - STEP):
             with torch.no_grad(), scaled(reader, position, factor):
                 values.append(model.score(batch).log_probs)
-        found.append((values[0] - values[1]) / (2 * STEP))
-    return torch.stack(found, 2)
+        columns.append((values[0] - values[1]) / (2 * STEP))
+    return torch.stack(columns, 2)
 
 
 def assert_derivative(model: Predictor[Any], readers: Sequence[Reader], batch: Batch) -> None:
-    found = saliency(model, readers, batch)
-    torch.testing.assert_close(found.scored.log_probs, model.score(batch).log_probs.detach())
-    assert not found.scored.log_probs.requires_grad
-    for reader, maps in zip(readers, found.maps, strict=True):
+    result = saliency(model, readers, batch)
+    torch.testing.assert_close(result.scored.log_probs, model.score(batch).log_probs.detach())
+    assert not result.scored.log_probs.requires_grad
+    for reader, maps in zip(readers, result.maps, strict=True):
         expected = differences(model, reader, batch, maps.size(2))
         torch.testing.assert_close(maps, expected, atol=1e-7, rtol=1e-5)
         assert maps.abs().max() > 1e-7

@@ -31,9 +31,9 @@ def test_self_attention_is_the_scaled_dot_product_of_each_head(causal: bool) -> 
     attention = shaken(SelfAttention(SIZE, HEADS))
     x = noise(1, 4, SIZE)
     seen = torch.ones(4, 4, dtype=torch.bool).tril() if causal else None
-    found, past = attention(x, None, seen)
+    outputs, past = attention(x, None, seen)
     wanted = transformer.self_attention(loops.numbers(attention), loops.array(x[0]), HEADS, rotary=False, causal=causal)
-    torch.testing.assert_close(found[0], torch.tensor(wanted), rtol=0, atol=1e-12)
+    torch.testing.assert_close(outputs[0], torch.tensor(wanted), rtol=0, atol=1e-12)
     assert past.keys.shape == past.values.shape == (1, HEADS, 4, SIZE // HEADS)
 
 
@@ -44,8 +44,8 @@ def test_the_past_comes_first() -> None:
     x = noise(2, 4, SIZE)
     at_once, _ = attention(x, None)
     _, past = attention(x[:, :2], None)
-    found, _ = attention(x[:, 2:], None, None, past)
-    assert torch.allclose(found, at_once[:, 2:])
+    outputs, _ = attention(x[:, 2:], None, None, past)
+    assert torch.allclose(outputs, at_once[:, 2:])
 
 
 @pytest.mark.spec("A12")
@@ -136,8 +136,8 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
     assert torch.equal(plain(embedded, WHOLE).states, dropping(embedded, WHOLE).states)
     bare, _ = dropping.entry(embedded, torch.arange(4))
     torch.manual_seed(0)
-    found = dropping.train()(embedded, WHOLE).states
-    assert torch.allclose(found, dropping.norm(bare)), "nothing was added"
+    states = dropping.train()(embedded, WHOLE).states
+    assert torch.allclose(states, dropping.norm(bare)), "nothing was added"
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
 def test_sizes_and_positions_that_do_not_fit_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
     parts: dict[str, Any] = {kind: {"kind": "self_attention", **options}}
     model = settings(**parts, bridge="none" if kind == "decoder" else "mean")
-    (found,) = build.problems(whole(model))
-    assert found.path == ("model", kind)
-    assert message in found.message
+    (problem,) = build.problems(whole(model))
+    assert problem.path == ("model", kind)
+    assert message in problem.message
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_sizes_and_positions_that_do_not_fit_are_refused(kind: str, options: dic
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (found,) = components.problems(ENCODERS, Spec("self_attention", options), ("model", "encoder"))
-    assert found.path == ("model", "encoder", *options)
-    assert message in found.message
+    (problem,) = components.problems(ENCODERS, Spec("self_attention", options), ("model", "encoder"))
+    assert problem.path == ("model", "encoder", *options)
+    assert message in problem.message
 
 
 def test_the_table_of_encoders_names_it() -> None:

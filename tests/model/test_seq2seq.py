@@ -17,11 +17,11 @@ from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, part
 def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> Tensor:
     """Log-probabilities of the symbol after each prefix of `prefix`, the empty one first, by stepping."""
     state = model.start(model.encode((source,)))
-    found = []
+    log_probs = []
     for symbol in (model.start_id, *prefix):
         features, _, state = model.step(torch.tensor([symbol]), state)
-        found.append(model.output.log_probs(Readout(features))[0])
-    return torch.stack(found)
+        log_probs.append(model.output.log_probs(Readout(features))[0])
+    return torch.stack(log_probs)
 
 
 @pytest.mark.spec("A1")
@@ -53,9 +53,9 @@ def test_with_attention_the_decoder_sees_every_state() -> None:
     for j in range(4):
         states = memory.states.clone()
         states[0, j] += 1.0
-        found = model.unroll(model.start((memory._replace(states=states),)), BATCH.target.ids).features
-        assert (found[0] - expected[0]).abs().amax(-1).gt(1e-6).all()
-        assert torch.equal(found[1:], expected[1:])
+        features = model.unroll(model.start((memory._replace(states=states),)), BATCH.target.ids).features
+        assert (features[0] - expected[0]).abs().amax(-1).gt(1e-6).all()
+        assert torch.equal(features[1:], expected[1:])
 
 
 @pytest.mark.spec("A13")
@@ -69,9 +69,9 @@ def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
     for row in range(3):
         length = int(BATCH.sources[0].mask[row].sum())
         source = part(BATCH.sources[0], (slice(row, row + 1), slice(length)))
-        said = BATCH.target.ids[row, BATCH.target.mask[row]].tolist()
-        steps = distributions(model, source, tuple(said[:-1]))
-        for t, symbol in enumerate(said):
+        symbols = BATCH.target.ids[row, BATCH.target.mask[row]].tolist()
+        steps = distributions(model, source, tuple(symbols[:-1]))
+        for t, symbol in enumerate(symbols):
             assert scores[row, t].item() == pytest.approx(steps[t, symbol].item(), abs=1e-12)
 
 
@@ -79,8 +79,8 @@ def test_the_score_of_a_pair_is_the_product_of_its_steps() -> None:
 def test_the_probabilities_of_all_targets_sum_to_one() -> None:
     """All sequences of up to two symbols, where a sequence of two is made to end: P adds up to exactly 1."""
     model = build_model(symbols=6, spread=1.5)
-    others = [symbol for symbol in range(6) if symbol != EOS]
-    targets = [list(each) for length in (0, 1, 2) for each in itertools.product(others, repeat=length)]
+    inner = [symbol for symbol in range(6) if symbol != EOS]
+    targets = [list(prefix) for length in (0, 1, 2) for prefix in itertools.product(inner, repeat=length)]
     assert len(targets) == 1 + 5 + 25
     batch = pairs([[4, 5]] * len(targets), targets)
     scores, *_ = model.score(batch)

@@ -48,15 +48,15 @@ def read(*columns: list[list[int]]) -> tuple[Any, ...]:
 
 def agree(model: Any, search: Search, *columns: list[list[int]]) -> None:
     """Each hypothesis has the log-probabilities and the weights of its sentence alone, forced."""
-    found = search(model, read(*columns))
-    for row, (best, *_) in enumerate(found):
+    hypotheses = search(model, read(*columns))
+    for row, (best, *_) in enumerate(hypotheses):
         target = pad([[*best.symbols, EOS]])
         alone = read(*([column[row]] for column in columns))
         scored = model.score(Batch(alone, target, np.arange(1)))
         np.testing.assert_allclose(scored.log_probs[0].tolist(), best.log_probs, atol=1e-6)
-        for weights, said in zip(scored.attention, best.attention, strict=True):
-            length = said.shape[1]
-            np.testing.assert_allclose(weights[0, :, :length].detach(), said, atol=1e-6)
+        for weights, expected in zip(scored.attention, best.attention, strict=True):
+            length = expected.shape[1]
+            np.testing.assert_allclose(weights[0, :, :length].detach(), expected, atol=1e-6)
             assert not weights[0, :, length:].any()  # padding
 
 

@@ -26,10 +26,10 @@ def speller(layers: int = 1, spread: float = 0.5) -> Speller:
     return shaken(Speller(ALPHABET, SIZE, 2, layers, "lstm"), spread=spread)
 
 
-def plainly(made: Speller, start: list[float], word: list[int]) -> float:
+def plainly(model: Speller, start: list[float], word: list[int]) -> float:
     """log P of the numbers after the first, by loops."""
-    vectors, begin = [array(made.table[number]) for number in word[:-1]], np.array(start)
-    for cell in made.cells:
+    vectors, begin = [array(model.table[number]) for number in word[:-1]], np.array(start)
+    for cell in model.cells:
         state: tuple[Vector, ...] = (begin, np.zeros(SIZE))
         outputs: list[Vector] = []
         for vector in vectors:
@@ -38,9 +38,9 @@ def plainly(made: Speller, start: list[float], word: list[int]) -> float:
         vectors, begin = outputs, np.zeros(SIZE)
     total = 0.0
     for place, (output, number) in enumerate(zip(vectors, word[1:], strict=True)):
-        logits = times(array(made.weight), output) + array(made.bias)
-        said = [UNK, *([EOS] if place else []), *range(ALPHABET.first, len(ALPHABET))]
-        total += logits[number] - math.log(sum(math.exp(logits[each]) for each in said))
+        logits = times(array(model.weight), output) + array(model.bias)
+        allowed = [UNK, *([EOS] if place else []), *range(ALPHABET.first, len(ALPHABET))]
+        total += logits[number] - math.log(sum(math.exp(logits[number_allowed]) for number_allowed in allowed))
     return total
 
 
@@ -55,79 +55,92 @@ def short(monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.mark.spec("D15")
 @pytest.mark.parametrize("layers", [1, 2])
 def test_words_have_the_probabilities_of_their_characters_and_of_their_end(layers: int) -> None:
-    made = speller(layers)
-    found = made(STARTS, ALPHABET.words(WORDS))
+    model = speller(layers)
+    scores = model(STARTS, ALPHABET.words(WORDS))
     expected = [
-        plainly(made, start, ALPHABET.numbers(word)) for start, word in zip(STARTS.tolist(), WORDS, strict=True)
+        plainly(model, start, ALPHABET.numbers(word)) for start, word in zip(STARTS.tolist(), WORDS, strict=True)
     ]
-    assert found.log_probs.tolist() == pytest.approx(expected, abs=1e-12)
+    assert scores.log_probs.tolist() == pytest.approx(expected, abs=1e-12)
 
 
 def test_padding_and_other_words_change_nothing() -> None:
-    made = speller()
-    together = made(STARTS, ALPHABET.words(WORDS))
+    model = speller()
+    together = model(STARTS, ALPHABET.words(WORDS))
     for row, word in enumerate(WORDS):
-        alone = made(STARTS[row : row + 1], ALPHABET.words([word]))
+        alone = model(STARTS[row : row + 1], ALPHABET.words([word]))
         torch.testing.assert_close(alone.log_probs, together.log_probs[row : row + 1])
 
 
 def test_gradients_are_derivatives() -> None:
-    made, starts = speller(2), STARTS.clone().requires_grad_()
-    assert_derivative(lambda: made(starts, ALPHABET.words(WORDS)).log_probs.sum(), [*made.parameters(), starts])
+    model, starts = speller(2), STARTS.clone().requires_grad_()
+    assert_derivative(lambda: model(starts, ALPHABET.words(WORDS)).log_probs.sum(), [*model.parameters(), starts])
 
 
-def everything(made: Speller, row: int) -> list[Spelling]:
+def everything(model: Speller, row: int) -> list[Spelling]:
     """All words of three characters at most, best first; the unknown character is one."""
     letters = [UNK, ALPHABET.first, ALPHABET.first + 1]
-    found = []
+    spellings = []
     for length in (1, 2, 3):
         for word in itertools.product(letters, repeat=length):
             ended = [BOS, *word, *([EOS] if length < 3 else [])]
-            log_prob = plainly(made, STARTS[row].tolist(), ended)
-            found.append(Spelling("?" if UNK in word else ALPHABET.word(word), log_prob))
-    return sorted(found, key=lambda each: -each.log_prob)
+            log_prob = plainly(model, STARTS[row].tolist(), ended)
+            spellings.append(Spelling("?" if UNK in word else ALPHABET.word(word), log_prob))
+    return sorted(spellings, key=lambda spelling_of_word: -spelling_of_word.log_prob)
 
 
 def test_the_probabilities_of_all_words_add_up_to_1(short: int) -> None:
-    made = speller()
-    assert sum(math.exp(each.log_prob) for each in everything(made, 0)) == pytest.approx(1, abs=1e-12)
+    model = speller()
+    assert sum(math.exp(spelling_of_word.log_prob) for spelling_of_word in everything(model, 0)) == pytest.approx(
+        1, abs=1e-12
+    )
 
 
 @pytest.mark.spec("D15")
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_wide_beam_finds_the_best_words(layers: int, short: int) -> None:
-    made = speller(layers, spread=1.0)
-    found = made.spell(STARTS, 8)
-    for row, spellings in enumerate(found):
-        expected = [each for each in everything(made, row) if each.word != "?"][:8]
-        assert [each.word for each in spellings] == [each.word for each in expected]
-        assert [each.log_prob for each in spellings] == pytest.approx([each.log_prob for each in expected])
-        (alone,) = made.spell(STARTS[row : row + 1], 8)
-        assert [each.word for each in alone] == [each.word for each in spellings]
+    model = speller(layers, spread=1.0)
+    beams = model.spell(STARTS, 8)
+    for row, spellings in enumerate(beams):
+        expected = [spelling_of_word for spelling_of_word in everything(model, row) if spelling_of_word.word != "?"][:8]
+        assert [spelling_of_word.word for spelling_of_word in spellings] == [
+            spelling_of_word.word for spelling_of_word in expected
+        ]
+        assert [spelling_of_word.log_prob for spelling_of_word in spellings] == pytest.approx(
+            [spelling_of_word.log_prob for spelling_of_word in expected]
+        )
+        (alone,) = model.spell(STARTS[row : row + 1], 8)
+        assert [spelling_of_word.word for spelling_of_word in alone] == [
+            spelling_of_word.word for spelling_of_word in spellings
+        ]
 
 
 def test_what_is_spelled_is_scored_the_same(short: int) -> None:
-    made = speller()
+    model = speller()
     for width in (1, 3):
-        for row, spellings in enumerate(made.spell(STARTS, width)):
+        for row, spellings in enumerate(model.spell(STARTS, width)):
             assert 1 <= len(spellings) <= width
-            scored = made(STARTS[[row] * len(spellings)], ALPHABET.words([each.word for each in spellings]))
-            assert scored.log_probs.tolist() == pytest.approx([each.log_prob for each in spellings])
+            scored = model(
+                STARTS[[row] * len(spellings)],
+                ALPHABET.words([spelling_of_word.word for spelling_of_word in spellings]),
+            )
+            assert scored.log_probs.tolist() == pytest.approx(
+                [spelling_of_word.log_prob for spelling_of_word in spellings]
+            )
 
 
 def test_a_word_that_never_ends_is_cut() -> None:
-    made = speller()
+    model = speller()
     with torch.no_grad():
-        made.bias[EOS] = -1e9
-    (found,) = made.spell(STARTS[:1], 1)
-    assert len(found[0].word) == 50
-    scored = made(STARTS[:1], ALPHABET.words([found[0].word]))
-    assert scored.log_probs.tolist() == pytest.approx([found[0].log_prob])
+        model.bias[EOS] = -1e9
+    (spellings,) = model.spell(STARTS[:1], 1)
+    assert len(spellings[0].word) == 50
+    scored = model(STARTS[:1], ALPHABET.words([spellings[0].word]))
+    assert scored.log_probs.tolist() == pytest.approx([spellings[0].log_prob])
 
 
 def test_a_word_is_right_where_each_character_is_the_most_probable() -> None:
-    made = speller()
-    ((best,), *_) = made.spell(STARTS, 1)
+    model = speller()
+    ((best,), *_) = model.spell(STARTS, 1)
     other = best.word[:-1] + ("a" if best.word[-1] == "b" else "b")
-    found: Any = made(STARTS[[0, 0]], ALPHABET.words([best.word, other]))
-    assert found.correct.tolist() == [True, False]
+    scores: Any = model(STARTS[[0, 0]], ALPHABET.words([best.word, other]))
+    assert scores.correct.tolist() == [True, False]

@@ -19,19 +19,19 @@ STATE = Pair(torch.tensor([1, 2, 3]), (torch.tensor([[10], [20], [30]]), None))
 
 
 def test_select_takes_rows_in_any_order_and_often() -> None:
-    found = select(STATE, torch.tensor([2, 0, 0]))
-    assert isinstance(found, Pair)
-    assert found.left.tolist() == [3, 1, 1]
-    assert found.right[0].tolist() == [[30], [10], [10]]
-    assert found.right[1] is None
+    selected = select(STATE, torch.tensor([2, 0, 0]))
+    assert isinstance(selected, Pair)
+    assert selected.left.tolist() == [3, 1, 1]
+    assert selected.right[0].tolist() == [[30], [10], [10]]
+    assert selected.right[1] is None
     assert STATE.left.tolist() == [1, 2, 3]
 
 
 def test_tile_repeats_each_row_beside_itself() -> None:
-    found = tile(STATE, 2)
-    assert isinstance(found, Pair)
-    assert found.left.tolist() == [1, 1, 2, 2, 3, 3]
-    assert found.right[0].tolist() == [[10], [10], [20], [20], [30], [30]]
+    selected = tile(STATE, 2)
+    assert isinstance(selected, Pair)
+    assert selected.left.tolist() == [1, 1, 2, 2, 3, 3]
+    assert selected.right[0].tolist() == [[10], [10], [20], [20], [30], [30]]
 
 
 def test_a_plain_tuple_stays_one() -> None:
@@ -65,9 +65,9 @@ def test_a_tiled_state_is_the_state_of_copies() -> None:
 def test_a_state_grows_by_what_stands_at_new_positions_and_keeps_the_rest() -> None:
     old = Pair(torch.tensor([[1, 2]]), (torch.tensor([[[3], [4]]]), None))
     start = Pair(torch.tensor([[0, 0, 9]]), (torch.zeros(1, 4, 1).long(), None))
-    found = grown(old, start)
-    assert isinstance(found, Pair)
-    assert found.left.tolist() == [[1, 2, 9]]
-    assert found.right[0].tolist() == [[[3], [4], [0], [0]]]
-    assert found.right[1] is None
+    selected = grown(old, start)
+    assert isinstance(selected, Pair)
+    assert selected.left.tolist() == [[1, 2, 9]]
+    assert selected.right[0].tolist() == [[[3], [4], [0], [0]]]
+    assert selected.right[1] is None
     assert grown(torch.tensor([[5, 6]]), torch.tensor([[7, 8]])).tolist() == [[5, 6]]

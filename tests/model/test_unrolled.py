@@ -48,7 +48,7 @@ def test_torchs_kernel_for_whole_sequences_is_the_loop(
     """Outputs, last states and gradients, for sentences of any length in any order."""
     cell, inputs = make(kind), noise(5, 6, INPUTS).requires_grad_()
     real = torch.arange(6) < torch.tensor([[2], [6], [0], [5], [1]])
-    found = []
+    outputs = []
     for pays in (True, False):
         monkeypatch.setattr(unrolled, "_kernels_pay", lambda *_, pays=pays: pays)
         if pays and cell.kernel is not None:
@@ -57,8 +57,8 @@ def test_torchs_kernel_for_whole_sequences_is_the_loop(
         monkeypatch.undo()
         loss = sum((part * noise(*part.shape)).sum() for part in (states, *last))
         assert isinstance(loss, Tensor)
-        found.append((states, *last, *torch.autograd.grad(loss, (inputs, *cell.parameters()))))
-    assert close(*found)
+        outputs.append((states, *last, *torch.autograd.grad(loss, (inputs, *cell.parameters()))))
+    assert close(*outputs)
 
 
 def test_kernels_are_used_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,9 +66,9 @@ def test_kernels_are_used_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> Non
     calls: list[object] = []
     plain = unrolled._run_kernel
 
-    def counted(*given: Any, **options: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         calls.append(1)
-        return plain(*given, **options)
+        return plain(*args, **options)
 
     monkeypatch.setattr(unrolled, "_run_kernel", counted)
     run(cell, inputs, real)

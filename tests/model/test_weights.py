@@ -117,9 +117,9 @@ def test_the_mean_of_models(tmp_path: Path) -> None:
     """Worked by hand, and of whole models: every parameter is the mean of that parameter."""
     for number, value in enumerate((1.0, 2.0, 6.0)):
         write_tensors(tmp_path / str(number), {"one": torch.full((2,), value)}, {})
-    found = mean([tmp_path / str(number) for number in range(3)])
-    assert found["one"].tolist() == [3.0, 3.0]
-    assert found["one"].dtype is torch.float32
+    tensors = mean([tmp_path / str(number) for number in range(3)])
+    assert tensors["one"].tolist() == [3.0, 3.0]
+    assert tensors["one"].dtype is torch.float32
     models = [build_model(seed=seed, embedding={"tie": "all"}) for seed in range(3)]
     averaged = mean([saved(tmp_path, model, f"{seed}.safetensors") for seed, model in enumerate(models)])
     for name, tensor in averaged.items():

@@ -22,12 +22,12 @@ def scaled_dot(p: dict[str, Vector], query: Vector, keys: Vector) -> Vector:
 
 def rotated(vector: Vector, place: int) -> Vector:
     """Pair i of the numbers rotated by `place 10000^(-2i / d)`."""
-    found = []
+    vectors = []
     for i in range(len(vector) // 2):
         angle = place * 10000 ** (-2 * i / len(vector))
         a, b = vector[2 * i], vector[2 * i + 1]
-        found += [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
-    return np.array(found)
+        vectors += [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
+    return np.array(vectors)
 
 
 def heads(
@@ -49,12 +49,12 @@ def heads(
     return np.array(read), np.array(weights)
 
 
-def each(matrix: Vector, vectors: Vector) -> Vector:
+def multiply_rows(matrix: Vector, vectors: Vector) -> Vector:
     return np.array([loops.times(matrix, vector) for vector in vectors])
 
 
 def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool, causal: bool) -> Vector:
-    queries, keys, values = (each(matrix, x) for matrix in np.split(p["project.weight"], 3))
+    queries, keys, values = (multiply_rows(matrix, x) for matrix in np.split(p["project.weight"], 3))
     if rotary:
         size = x.shape[1] // count
         queries, keys = (
@@ -64,29 +64,29 @@ def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool,
             for rows in (queries, keys)
         )
     read, _ = heads(queries, keys, values, count, p, scaled_dot, causal)
-    return each(p["mix.weight"], read)
+    return multiply_rows(p["mix.weight"], read)
 
 
 def norm(p: dict[str, Vector], x: Vector) -> Vector:
     """Each vector less its mean, over its deviation, times g, plus b."""
-    found = []
+    rows = []
     for vector in x:
         mean = sum(vector) / len(vector)
         deviation = math.sqrt(sum((number - mean) ** 2 for number in vector) / len(vector) + 1e-5)
-        found.append([(n - mean) / deviation * g + b for n, g, b in zip(vector, p["weight"], p["bias"], strict=True)])
-    return np.array(found)
+        rows.append([(n - mean) / deviation * g + b for n, g, b in zip(vector, p["weight"], p["bias"], strict=True)])
+    return np.array(rows)
 
 
 def feed_forward(p: dict[str, Vector], x: Vector) -> Vector:
-    inner = [[max(0.0, number) for number in row] for row in each(p["0.weight"], x) + p["0.bias"]]
-    return each(p["2.weight"], np.array(inner)) + p["2.bias"]
+    inner = [[max(0.0, number) for number in row] for row in multiply_rows(p["0.weight"], x) + p["0.bias"]]
+    return multiply_rows(p["2.weight"], np.array(inner)) + p["2.bias"]
 
 
 def entry(p: dict[str, Vector], embedded: Vector) -> Vector:
     """`sqrt(E) (E y_t + P_t)`, projected where there is a matrix for it."""
     table = p.get("positions.table.table", np.zeros_like(embedded))
     scaled = math.sqrt(embedded.shape[1]) * (embedded + table[: len(embedded)])
-    return each(p["project.weight"], scaled) if "project.weight" in p else scaled
+    return multiply_rows(p["project.weight"], scaled) if "project.weight" in p else scaled
 
 
 def encoder(p: dict[str, Vector], embedded: Vector, layers: int, count: int, *, rotary: bool) -> Vector:
@@ -116,12 +116,12 @@ def decoder(
         read = norm(under(q, "norms.0."), x)
         x = x + self_attention(under(q, "attention."), read, count, rotary=rotary, causal=True)
         cross = under(q, "cross.")
-        queries = each(cross["query.weight"], norm(under(q, "norms.1."), x))
-        keys, values = each(cross["keys.weight"], states), each(cross["values.weight"], states)
+        queries = multiply_rows(cross["query.weight"], norm(under(q, "norms.1."), x))
+        keys, values = multiply_rows(cross["keys.weight"], states), multiply_rows(cross["values.weight"], states)
         looked, weights = heads(queries, keys, values, count, under(cross, "attention.score."), energies, False)
-        x = x + each(cross["mix.weight"], looked)
+        x = x + multiply_rows(cross["mix.weight"], looked)
         x = x + feed_forward(under(q, "feed_forward."), norm(under(q, "norms.2."), x))
     features = norm(under(p, "norm."), x)
     if "features.weight" in p:
-        features = each(p["features.weight"], features) + p["features.bias"]
+        features = multiply_rows(p["features.weight"], features) + p["features.bias"]
     return features, weights

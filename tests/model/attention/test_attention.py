@@ -148,8 +148,8 @@ def test_padding_changes_nothing_whatever_stands_there(variant: Variant) -> None
     wide = torch.cat([states(), 1e6 * noise(3, 2, SIZE)], 1)
     wide[1, 2:] = -1e6
     mask, ids = torch.cat([MASK, MASK.new_zeros(3, 2)], 1), torch.cat([IDS, IDS.new_full((3, 2), 4)], 1)
-    found, wider = steps(attention, queries(), memory(wide, mask, ids))
-    assert torch.allclose(found, context)
+    contexts, wider = steps(attention, queries(), memory(wide, mask, ids))
+    assert torch.allclose(contexts, context)
     assert torch.allclose(wider[..., :PLACES], weights)
     assert wider[..., PLACES:].eq(0).all()
 
@@ -161,8 +161,8 @@ def test_a_row_alone_is_the_row_in_its_batch(variant: Variant) -> None:
     for row in range(3):
         real, one = int(MASK[row].sum()), slice(row, row + 1)
         source = memory(states()[one, :real], MASK[one, :real], IDS[one, :real])
-        found, alone = steps(attention, queries()[one], source, WORDS_READ[one])
-        assert torch.allclose(found[0], context[row])
+        contexts, alone = steps(attention, queries()[one], source, WORDS_READ[one])
+        assert torch.allclose(contexts[0], context[row])
         assert torch.allclose(alone[0], weights[row, :, :real])
 
 
@@ -267,8 +267,8 @@ def test_a_gap_in_the_mask_is_skipped() -> None:
     context, weights = steps(attention, queries()[:1], memory(states()[:1], mask, IDS[:1]), WORDS_READ[:1])
     there = [0, 2]
     source = memory(states()[:1, there], mask[:, there], IDS[:1, there])
-    found, alone = steps(attention, queries()[:1], source, WORDS_READ[:1])
-    assert torch.allclose(found, context)
+    contexts, alone = steps(attention, queries()[:1], source, WORDS_READ[:1])
+    assert torch.allclose(contexts, context)
     assert torch.allclose(alone, weights[..., there])
 
 

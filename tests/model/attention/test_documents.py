@@ -75,9 +75,9 @@ def test_a_words_weight_is_that_of_its_sentence_times_its_own_there() -> None:
 @pytest.mark.spec("A9")
 def test_a_document_of_one_sentence_is_attended_to_as_any_source() -> None:
     attention = make()
-    for found, wanted in zip(look(attention), look(attention.words), strict=True):
-        assert torch.allclose(found[2], wanted[2])
-        assert not torch.allclose(found[0], wanted[0])
+    for tensor, wanted in zip(look(attention), look(attention.words), strict=True):
+        assert torch.allclose(tensor[2], wanted[2])
+        assert not torch.allclose(tensor[0], wanted[0])
 
 
 def test_what_a_term_hides_is_in_no_sentence() -> None:

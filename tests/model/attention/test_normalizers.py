@@ -35,17 +35,17 @@ def make(kind: str, **options: Any) -> Normalizer:
 
 def energies() -> Tensor:
     """Three rows, two steps, five positions; of the second row one is hidden, of the third all but one."""
-    made = 2 * noise(3, 2, 5)
-    made[1, :, 2] = HIDDEN
-    made[2, :, 1:] = HIDDEN
-    return made
+    values = 2 * noise(3, 2, 5)
+    values[1, :, 2] = HIDDEN
+    values[2, :, 1:] = HIDDEN
+    return values
 
 
 def sparse(row: list[float], alpha: float) -> list[float]:
     """`max(0, (a - 1) e - tau)^(1 / (a - 1))`, tau by halving an interval until it cannot be halved."""
 
     def weights(tau: float) -> list[float]:
-        return [max(0.0, (alpha - 1) * each - tau) ** (1 / (alpha - 1)) for each in row]
+        return [max(0.0, (alpha - 1) * energy - tau) ** (1 / (alpha - 1)) for energy in row]
 
     high = (alpha - 1) * max(row)
     low = high - 1
@@ -57,8 +57,8 @@ def sparse(row: list[float], alpha: float) -> list[float]:
 
 @each_sparse
 def test_sparse_weights_are_those_of_the_equation(alpha: float) -> None:
-    found = components.build(NORMALIZERS, SPARSE[alpha])(energies())
-    for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
+    weights = components.build(NORMALIZERS, SPARSE[alpha])(energies())
+    for row, its in zip(weights.flatten(0, 1), energies().flatten(0, 1), strict=True):
         assert row.tolist() == pytest.approx(sparse(its.tolist(), alpha), abs=1e-11)
 
 
@@ -97,15 +97,15 @@ def test_entmax_lies_between_softmax_and_sparsemax() -> None:
 def test_rounded_energies_lose_nothing_more(alpha: float) -> None:
     rounded = energies().bfloat16()
     normalizer = components.build(NORMALIZERS, SPARSE[alpha])
-    found = normalizer(rounded)
-    assert found.dtype is torch.float32
-    torch.testing.assert_close(found.double(), normalizer(rounded.double()), rtol=0, atol=1e-5)
+    weights = normalizer(rounded)
+    assert weights.dtype is torch.float32
+    torch.testing.assert_close(weights.double(), normalizer(rounded.double()), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 2.0])
 def test_entmax_has_an_alpha_between_those_of_softmax_and_sparsemax(alpha: float) -> None:
-    (found,) = components.problems(NORMALIZERS, Spec("entmax", {"alpha": alpha}), ())
-    assert "alpha" in str(found)
+    (problem,) = components.problems(NORMALIZERS, Spec("entmax", {"alpha": alpha}), ())
+    assert "alpha" in str(problem)
 
 
 def chain(row: list[float], theta: Tensor) -> list[float]:
@@ -118,7 +118,7 @@ def chain(row: list[float], theta: Tensor) -> list[float]:
         total += share
         for place, z in zip(places, chosen, strict=True):
             marginals[place] += share * z
-    return [each / total for each in marginals]
+    return [marginal / total for marginal in marginals]
 
 
 @pytest.mark.spec("A10")
@@ -126,11 +126,11 @@ def chain(row: list[float], theta: Tensor) -> list[float]:
 def test_weights_of_a_chain_are_its_marginals(divide: bool) -> None:
     normalizer = shaken(make("linear_chain", divide=divide), spread=2.0)
     with torch.no_grad():
-        found = normalizer(energies())
-    for row, its in zip(found.flatten(0, 1), energies().flatten(0, 1), strict=True):
+        weights = normalizer(energies())
+    for row, its in zip(weights.flatten(0, 1), energies().flatten(0, 1), strict=True):
         expected = chain(its.tolist(), normalizer.get_parameter("theta").detach())
         scale = sum(expected) if divide else 1.0
-        assert row.tolist() == pytest.approx([each / scale for each in expected], abs=1e-12)
+        assert row.tolist() == pytest.approx([marginal / scale for marginal in expected], abs=1e-12)
 
 
 @pytest.mark.spec("A10")
@@ -163,9 +163,9 @@ def test_weights_of_rounded_energies_are_not_rounded(kind: str) -> None:
     """As autocast gives them: weights add up to 1 and are summed over steps, for which bfloat16 is too coarse."""
     normalizer = make(kind)
     rounded = energies()[:2].bfloat16()
-    found = normalizer(rounded)
-    assert found.dtype is torch.float32
-    torch.testing.assert_close(found, normalizer(rounded.float()), rtol=0, atol=1e-6)
+    weights = normalizer(rounded)
+    assert weights.dtype is torch.float32
+    torch.testing.assert_close(weights, normalizer(rounded.float()), rtol=0, atol=1e-6)
 
 
 @pytest.mark.spec("B11")

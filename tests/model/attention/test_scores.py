@@ -34,12 +34,12 @@ def parts(kind: str) -> tuple[Score, Tensor, Tensor]:
 def assert_each(kind: str, equation: Any) -> None:
     """All energies at once are the equation at every row, step and position on its own."""
     score, query, states = parts(kind)
-    p, found = loops.numbers(score), energies(score, query, states)
+    p, values = loops.numbers(score), energies(score, query, states)
     for b in range(QUERIES):
         for t in range(STEPS):
             for j in range(PLACES):
                 expected = equation(p, loops.array(query[b, t]), loops.array(states[b, j]))
-                assert found[b, t, j].item() == pytest.approx(expected, abs=1e-12)
+                assert values[b, t, j].item() == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.spec("B1")
@@ -78,8 +78,8 @@ def test_additive_keeps_its_precision_in_bfloat16() -> None:
         wanted = energies(score.double(), query.double(), states.double())
         score.float()
         with torch.autocast("cpu", torch.bfloat16):
-            found = energies(score, query, states).double()
-    errors = (found - found.mean(-1, keepdim=True)) - (wanted - wanted.mean(-1, keepdim=True))
+            rough = energies(score, query, states).double()
+    errors = (rough - rough.mean(-1, keepdim=True)) - (wanted - wanted.mean(-1, keepdim=True))
     assert errors.std() < 0.01 * wanted.std()
 
 
@@ -137,7 +137,7 @@ def test_convolutional(options: dict[str, Any]) -> None:
     """Three convolutions in a row, those of a short sentence as if it stood alone."""
     score, query, states = make("convolutional", **options), noise(2, STEPS, 3), noise(2, PLACES, 4, seed=1)
     p, mask = loops.numbers(score), torch.tensor([[True] * PLACES, [True] * 3 + [False] * 2])
-    found = score(query, score.keys(states, mask))
+    values = score(query, score.keys(states, mask))
     for b, length in enumerate((PLACES, 3)):
         first = loops.convolved(p["first.kernel.weight"], p["first.kernel.bias"], loops.array(states[b, :length]))
         second = loops.convolved(p["second.kernel.weight"], p["second.kernel.bias"], first.clip(min=0))
@@ -145,7 +145,7 @@ def test_convolutional(options: dict[str, Any]) -> None:
             gated = second * loops.array(query[b, t])
             scaled = gated / [[math.sqrt(loops.dot(row, row))] for row in gated]
             expected = loops.convolved(p["third.weight"].T[None], None, scaled)[:, 0]
-            assert found[b, t, :length].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+            assert values[b, t, :length].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
 
 def test_uniform() -> None:
@@ -156,13 +156,13 @@ def test_uniform() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "convolutional"])  # which sees neighbours
 def test_many_queries_and_positions_at_once_are_one_at_a_time(kind: str) -> None:
     score, query, states = parts(kind)
-    found = energies(score, query, states)
-    assert found.shape == (QUERIES, STEPS, PLACES)
+    values = energies(score, query, states)
+    assert values.shape == (QUERIES, STEPS, PLACES)
     for b in range(QUERIES):
         for t in range(STEPS):
             for j in range(PLACES):
                 alone = energies(score, query[b : b + 1, t : t + 1], states[b : b + 1, j : j + 1])
-                assert torch.allclose(alone, found[b, t, j])
+                assert torch.allclose(alone, values[b, t, j])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -197,11 +197,11 @@ def test_products_need_equal_sizes(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_options_are_refused(kind: str) -> None:
-    (found,) = problems(SCORES, Spec(kind, {"siz": 3}), ("model", "attention", "score"))
-    assert found.path == ("model", "attention", "score", "siz")
+    (problem,) = problems(SCORES, Spec(kind, {"siz": 3}), ("model", "attention", "score"))
+    assert problem.path == ("model", "attention", "score", "siz")
 
 
 @pytest.mark.parametrize("widths", [(3, 3), (3, 3, 0), (3, 3, 2.5), 3], ids=str)
 def test_widths_that_no_kernels_can_have_are_refused(widths: Any) -> None:
-    found = problems(SCORES, Spec("convolutional", {"widths": widths}), ("model", "attention", "score"))
-    assert {problem.path[-1] for problem in found} == {"widths"}
+    errors = problems(SCORES, Spec("convolutional", {"widths": widths}), ("model", "attention", "score"))
+    assert {problem.path[-1] for problem in errors} == {"widths"}

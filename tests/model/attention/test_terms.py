@@ -41,26 +41,26 @@ def features(term: Term) -> Tensor:
     """What a term says at each step (B, T, S, F) if those are the weights."""
     prepared = term.prepare(Memory(STATES, MASK, ids=IDS))
     before = torch.zeros_like(WEIGHTS[:, 0])
-    carried, found = term.start(before, prepared), []
+    carried, steps = term.start(before, prepared), []
     for t in range(STEPS):
-        term_input = TermInput(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], before)))
+        term_input = TermInput(*(tensor.unsqueeze(1) for tensor in (QUERIES[:, t], READ[:, t], before)))
         terms = term(term_input, prepared, each_tensor(lambda tensor: tensor.unsqueeze(1), carried))
         assert terms.prior is None
         assert terms.features is not None
-        found.append(terms.features.squeeze(1))
+        steps.append(terms.features.squeeze(1))
         carried, before = each_tensor(lambda tensor: tensor.squeeze(1), terms.carried), WEIGHTS[:, t]
-    return torch.stack(found, 1)
+    return torch.stack(steps, 1)
 
 
 def assert_each(term: Term, equation: Callable[[int, int, int], Any]) -> None:
     """The features are the equation in every row, at every step t = 1, 2, ... and real position j = 1, 2, ..."""
-    found = features(term)
-    assert found.shape == (ROWS, STEPS, PLACES, term.features)
+    values = features(term)
+    assert values.shape == (ROWS, STEPS, PLACES, term.features)
     for row, length in enumerate(LENGTHS):
         for t in range(1, STEPS + 1):
             for j in range(1, length + 1):
                 expected = pytest.approx(list(equation(row, t, j)), abs=1e-12)
-                assert found[row, t - 1, j - 1].tolist() == expected, (row, t, j)
+                assert values[row, t - 1, j - 1].tolist() == expected, (row, t, j)
 
 
 def alpha(row: int, t: int, j: int) -> float:
@@ -190,7 +190,7 @@ def test_shift() -> None:
         prepared = term.prepare(Memory(STATES, MASK, ids=IDS))
         carried, places = term.start(torch.zeros_like(WEIGHTS[:, 0]), prepared), [0] * ROWS
         for t in range(STEPS):
-            term_input = TermInput(*(each.unsqueeze(1) for each in (QUERIES[:, t], READ[:, t], WEIGHTS[:, t])))
+            term_input = TermInput(*(tensor.unsqueeze(1) for tensor in (QUERIES[:, t], READ[:, t], WEIGHTS[:, t])))
             terms = term(term_input, prepared, carried.unsqueeze(1))
             assert terms.prior is not None
             for row, length in enumerate(LENGTHS):
@@ -260,9 +260,9 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
 
     exact = last()
     with torch.autocast("cpu", torch.bfloat16):
-        found = last()
-    torch.testing.assert_close(found.weights.float(), exact.weights, rtol=0.05, atol=0.05)
-    (carried,) = found.terms
+        rough = last()
+    torch.testing.assert_close(rough.weights.float(), exact.weights, rtol=0.05, atol=0.05)
+    (carried,) = rough.terms
     if kind == "neural_coverage":
         carried, _ = carried
     if kind != "markov":
@@ -285,5 +285,5 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
     ],
 )
 def test_bad_options_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
-    (found,) = problems(TERMS, Spec(kind, options), ())
-    assert message in found.message
+    (problem,) = problems(TERMS, Spec(kind, options), ())
+    assert message in problem.message

@@ -118,25 +118,25 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_parts_that_have_read_what_is_hidden_are_refused(name: str) -> None:
     options, keys = REFUSED[name]
-    found = [str(each) for each in build.problems(whole(settings(terms="wait", **options)))]
-    assert [each.split(":")[0] for each in found] == keys
-    assert all("depends on source symbols that 'wait' (attention.terms) hides; use " in each for each in found)
+    messages = [str(message) for message in build.problems(whole(settings(terms="wait", **options)))]
+    assert [message.split(":")[0] for message in messages] == keys
+    assert all("depends on source symbols that 'wait' (attention.terms) hides; use " in message for message in messages)
     assert not build.problems(whole(settings(**options)))
 
 
 def test_a_term_that_depends_on_the_length_of_the_source_is_refused() -> None:
-    (found,) = build.problems(whole(settings(terms=["wait", "coverage", "position"], **FORWARD)))
-    assert str(found).startswith("model.attention.terms.2: depends on source symbols that 'wait'")
+    (problem,) = build.problems(whole(settings(terms=["wait", "coverage", "position"], **FORWARD)))
+    assert str(problem).startswith("model.attention.terms.2: depends on source symbols that 'wait'")
 
 
 def test_a_term_that_changes_a_position_before_it_is_seen_is_refused() -> None:
-    (found,) = build.problems(whole(settings(terms=["wait", "recurrent"], **FORWARD)))
-    assert str(found).startswith("model.attention.terms.1: depends on source symbols that 'wait'")
+    (problem,) = build.problems(whole(settings(terms=["wait", "recurrent"], **FORWARD)))
+    assert str(problem).startswith("model.attention.terms.1: depends on source symbols that 'wait'")
 
 
 def test_two_terms_that_hide_are_refused() -> None:
-    found = build.problems(whole(settings(terms=["wait", "shift"], **FORWARD)))
-    assert "model.attention.terms: two of them hide source symbols, so that none may be left" in map(str, found)
+    problems = build.problems(whole(settings(terms=["wait", "shift"], **FORWARD)))
+    assert "model.attention.terms: two of them hide source symbols, so that none may be left" in map(str, problems)
 
 
 def test_a_window_that_depends_on_the_length_of_the_source_is_refused() -> None:

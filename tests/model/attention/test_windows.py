@@ -32,12 +32,12 @@ def steps(attention: Attention, states: Tensor = STATES, count: int = STEPS) -> 
     """Contexts (B, T, C) and weights (B, T, S)."""
     attended = attention.prepare(Memory(states, MASK))
     history = attention.start(attended)
-    found = []
+    outputs = []
     for query in QUERIES[:, :count].unbind(1):
         output = attention(query, query, attended, history)
         history = output.history
-        found.append((output.context, history.weights))
-    contexts, weights = zip(*found, strict=True)
+        outputs.append((output.context, history.weights))
+    contexts, weights = zip(*outputs, strict=True)
     return torch.stack(contexts, 1), torch.stack(weights, 1)
 
 
@@ -85,8 +85,8 @@ def test_predictive(options: dict[str, Any]) -> None:
         ]
         for row, length in enumerate(LENGTHS)
     ]
-    for length, found in zip(LENGTHS, centres, strict=True):
-        assert {0, length} <= {round(centre) for centre in found}
+    for length, row in zip(LENGTHS, centres, strict=True):
+        assert {0, length} <= {round(centre) for centre in row}
     assert attention.window.deviation == options.get("deviation", options["width"] / 2)
     assert_printed(attention, centres)
 
@@ -139,7 +139,7 @@ def test_the_centre_of_a_window_keeps_its_precision_in_bfloat16() -> None:
     signs = torch.tensor(list(itertools.product((-1.0, 1.0), repeat=SIZE))).unsqueeze(0)
     with torch.autocast("cpu", torch.bfloat16):
         centre, _ = window(signs, torch.ones(1, places, dtype=torch.bool), ())
-    expected = [places * loops.sigmoid(float(each @ window.vector.weight[0].detach())) for each in signs[0]]
+    expected = [places * loops.sigmoid(float(sign @ window.vector.weight[0].detach())) for sign in signs[0]]
     assert centre[0].tolist() == pytest.approx(expected, abs=1e-3)
 
 
@@ -177,5 +177,5 @@ def test_a_source_that_is_read_both_through_a_window_and_as_a_whole_gets_both_gr
 @pytest.mark.parametrize("kind", ["monotonic", "predictive"])
 @pytest.mark.parametrize("options", [{"width": 0}, {"deviation": 0}, {"deviation": -1.0}], ids=str)
 def test_faulty_options_are_refused(kind: str, options: dict[str, Any]) -> None:
-    (found,) = problems(WINDOWS, Spec(kind, options), ("model", "attention", "window"))
-    assert found.path[-1] in options
+    (problem,) = problems(WINDOWS, Spec(kind, options), ("model", "attention", "window"))
+    assert problem.path[-1] in options

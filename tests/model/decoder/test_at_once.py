@@ -23,19 +23,19 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     """The score is asked once instead of at each of five steps."""
     part = {"layers": 2, "readout": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
     model = build_model(score=score, decoder=part).train()
-    asked: list[tuple[int, ...]] = []
+    shapes: list[tuple[int, ...]] = []
     assert isinstance(model.decoder, RnnDecoder)
-    model.decoder.attention.attention.score.register_forward_pre_hook(lambda _, given: asked.append(given[0].shape))
-    found = []
+    model.decoder.attention.attention.score.register_forward_pre_hook(lambda _, inputs: shapes.append(inputs[0].shape))
+    tensors = []
     assert model.decoder.at_once
     for at_once in (True, False):
         model.decoder.at_once = at_once
         torch.manual_seed(1)
         unrolled = model(BATCH)
         torch.manual_seed(1)
-        found.append([unrolled.features, unrolled.weights, *gradients(model)])
-    assert asked == [(3, 5, 4)] * 2 + [(3, 1, 4)] * 10
-    for one, other in zip(*found, strict=True):
+        tensors.append([unrolled.features, unrolled.weights, *gradients(model)])
+    assert shapes == [(3, 5, 4)] * 2 + [(3, 1, 4)] * 10
+    for one, other in zip(*tensors, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
 
 

@@ -36,23 +36,23 @@ def start(p: dict[str, Vector], states: Vector) -> Told:
     return Told(np.array([first + offset for offset in p["offsets"]]), np.full(CELLS, 1 / CELLS))
 
 
-def read(p: dict[str, Vector], state: Vector, told: Told) -> tuple[Vector, Told]:
+def read(p: dict[str, Vector], state: Vector, cells: Told) -> tuple[Vector, Told]:
     """`w_t = g w_(t-1) + (1 - g) softmax(v^T tanh(W M(i) + U s_(t-1) + b))`, `r_t = sum_i w_t(i) M(i)`."""
     score = {name.removeprefix("score."): value for name, value in p.items() if name.startswith("score.")}
-    fresh = loops.softmax(loops.additive(score, state, told.contents))
+    fresh = loops.softmax(loops.additive(score, state, cells.contents))
     gate = loops.sigmoid(dot(p["gate.weight"][0], state) + p["gate.bias"][0])
-    weights = np.array([gate * old + (1 - gate) * new for old, new in zip(told.weights, fresh, strict=True)])
-    return loops.mix(weights, told.contents), Told(told.contents, weights)
+    weights = np.array([gate * old + (1 - gate) * new for old, new in zip(cells.weights, fresh, strict=True)])
+    return loops.mix(weights, cells.contents), Told(cells.contents, weights)
 
 
-def write(p: dict[str, Vector], state: Vector, told: Told) -> Told:
+def write(p: dict[str, Vector], state: Vector, cells: Told) -> Told:
     """`M_t(i) = M_(t-1)(i) (1 - w_t(i) erase_t) + w_t(i) add_t`."""
     change = [loops.sigmoid(number) for number in times(p["change.weight"], state) + p["change.bias"]]
     contents = [
         [old * (1 - weight * change[d]) + weight * change[SIZE + d] for d, old in enumerate(cell)]
-        for weight, cell in zip(told.weights, told.contents, strict=True)
+        for weight, cell in zip(cells.weights, cells.contents, strict=True)
     ]
-    return Told(np.array(contents), told.weights)
+    return Told(np.array(contents), cells.weights)
 
 
 def begun(p: Printed) -> tuple[dict[str, Vector], Told]:
@@ -67,12 +67,12 @@ def test_read_update_write() -> None:
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
-        external, told = begun(p)
+        external, cells = begun(p)
         (state,) = p.first
         for word in p.words:
-            vector, told = read(external, state[0], told)
+            vector, cells = read(external, state[0], cells)
             state = loops.gru(p.cell(0), join(word, vector), state)
-            told = write(external, state[0], told)
+            cells = write(external, state[0], cells)
             yield join(state[0], p.attend(state[0]))
 
     assert_features(model, loop())
@@ -87,14 +87,14 @@ def test_what_is_read_stands_between_what_is_fed_and_the_context() -> None:
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
-        external, told = begun(p)
+        external, cells = begun(p)
         (state,) = p.first
         fed = np.zeros(SIZE)
         for word in p.words:
-            vector, told = read(external, state[0], told)
+            vector, cells = read(external, state[0], cells)
             context = p.attend(state[0])
             state = loops.lstm(p.cell(0), join(word, fed, vector, context), state)
-            told = write(external, state[0], told)
+            cells = write(external, state[0], cells)
             fed = p.mixture(state[0], context)
             yield fed
 
@@ -108,15 +108,15 @@ def test_it_is_read_and_written_by_the_state_of_the_top_cell() -> None:
 
     def loop() -> Iterator[Vector]:
         p = printed(model)
-        external, told = begun(p)
+        external, cells = begun(p)
         lower, upper = p.first
         for word in p.words:
-            vector, told = read(external, upper[0], told)
+            vector, cells = read(external, upper[0], cells)
             middle = loops.gru(p.cell(0), join(word, vector), lower)
             context = p.attend(middle[0])
             lower = loops.gru(p.below("second."), context, middle)
             upper = loops.gru(p.cell(1), lower[0], upper)
-            told = write(external, upper[0], told)
+            cells = write(external, upper[0], cells)
             yield join(upper[0] + lower[0], context)
 
     assert_features(model, loop())
@@ -128,8 +128,8 @@ def test_padding_has_no_part_in_the_first_contents() -> None:
     states = noise(2, 3, 2)
     expected = external.start((Memory(states, mask),)).contents
     for padding in (1e6, -1e6):
-        found = external.start((Memory(states.masked_fill(~mask.unsqueeze(-1), padding), mask),)).contents
-        assert torch.equal(found, expected)
+        contents = external.start((Memory(states.masked_fill(~mask.unsqueeze(-1), padding), mask),)).contents
+        assert torch.equal(contents, expected)
     assert torch.equal(external.start((Memory(states[1:, :1], mask[1:, :1]),)).contents, expected[1:])
 
 
@@ -186,14 +186,14 @@ def test_products_of_8_bit_integers_come_near() -> None:
     with torch.inference_mode():
         exact = model(BATCH).features
         with use_backend(Int8(model)):
-            found = model(BATCH).features
-    assert 0 < (found - exact).abs().max().item() < 0.05
+            rough = model(BATCH).features
+    assert 0 < (rough - exact).abs().max().item() < 0.05
 
 
 @pytest.mark.parametrize("cells", [0, 1.5, True])
 def test_the_number_of_cells_is_checked(cells: object) -> None:
-    (found,) = problems(DECODERS, Spec("rnn", {"external_memory": cells}), ("model", "decoder"))
-    assert found.path == ("model", "decoder", "external_memory")
+    (problem,) = problems(DECODERS, Spec("rnn", {"external_memory": cells}), ("model", "decoder"))
+    assert problem.path == ("model", "decoder", "external_memory")
 
 
 def recalled(*, writes: bool) -> float:
@@ -216,17 +216,17 @@ def recalled(*, writes: bool) -> float:
     optimizer = torch.optim.Adam(parts.parameters(), lr=0.02)
     right = 0.0
     for _ in range(300):
-        order, said = torch.rand(64, keys).argsort(1), torch.randint(values, (64, keys))
+        order, drawn = torch.rand(64, keys).argsort(1), torch.randint(values, (64, keys))
         cells = memory.start((nothing,))
-        for k, v in zip(order.unbind(1), said.unbind(1), strict=True):
+        for k, v in zip(order.unbind(1), drawn.unbind(1), strict=True):
             _, cells = memory.read(torch.tanh(key(k)), cells)
             if writes:
                 cells = memory.write(torch.tanh(key(k) + value(v)), cells)
         read, _ = memory.read(torch.tanh(key(order[:, 0])), cells)
         logits = output(read)
-        right = logits.argmax(1).eq(said[:, 0]).double().mean().item()
+        right = logits.argmax(1).eq(drawn[:, 0]).double().mean().item()
         optimizer.zero_grad()
-        nn.functional.cross_entropy(logits, said[:, 0]).backward()
+        nn.functional.cross_entropy(logits, drawn[:, 0]).backward()
         optimizer.step()
     return right
 

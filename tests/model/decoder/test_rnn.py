@@ -54,11 +54,11 @@ def printed(model: Seq2Seq, memories: tuple[Memory, ...] = ()) -> Printed:
 
 def assert_features(model: Seq2Seq, expected: Iterator[Vector], batch: Batch = BATCH) -> None:
     """What the output layer reads at each step of the reference is what the loop says."""
-    found = model(batch).features[ROW]
+    features = model(batch).features[ROW]
     wanted = list(expected)
     assert len(wanted) == int(BATCH.target.mask[ROW].sum()) == 3
     for t, vector in enumerate(wanted):
-        assert found[t].tolist() == pytest.approx(vector.tolist(), abs=1e-12)
+        assert features[t].tolist() == pytest.approx(vector.tolist(), abs=1e-12)
 
 
 @pytest.mark.spec("B6")
@@ -145,14 +145,14 @@ def test_neubigs_decoder(kind: str) -> None:
     model = build_model(decoder={"attend": "after", "input_feeding": "context", "readout": "concat", "cell": kind})
     p, output = printed(model), loops.numbers(model.output)
     weight, bias = output["weight"], output["bias"]
-    found = model.output.log_probs(Readout(model(BATCH).features[ROW])).exp()
+    probabilities = model.output.log_probs(Readout(model(BATCH).features[ROW])).exp()
     (state,) = p.first
     context = p.states[0] * 0
     for t, word in enumerate(p.words):
         state = loops.CELLS[kind](p.cell(0), join(word, context), state)
         context = p.attend(state[0])
         expected = loops.softmax(loops.times(weight, join(state[0], context)) + bias)
-        assert found[t].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+        assert probabilities[t].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
 
 @pytest.mark.spec("B8")

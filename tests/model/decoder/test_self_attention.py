@@ -53,7 +53,7 @@ def test_the_decoder_is_its_equations(score: str, energies: transformer.Energies
     """Over a whole reference; the weights are the mean of the last layer's heads."""
     model = model_of(score, positions=positions)
     (memory,) = model.encode(BATCH.sources)
-    found = model(BATCH)
+    unrolled = model(BATCH)
     for row, embedded in enumerate(read(model)):
         states = memory.states[row, memory.mask[row]]
         features, weights = transformer.decoder(
@@ -65,8 +65,8 @@ def test_the_decoder_is_its_equations(score: str, energies: transformer.Energies
             energies,
             rotary=positions == "rotary",
         )
-        torch.testing.assert_close(found.features[row], torch.tensor(features), rtol=0, atol=1e-9)
-        seen, padding = found.weights[row].split([len(states), found.weights.size(2) - len(states)], 1)
+        torch.testing.assert_close(unrolled.features[row], torch.tensor(features), rtol=0, atol=1e-9)
+        seen, padding = unrolled.weights[row].split([len(states), unrolled.weights.size(2) - len(states)], 1)
         torch.testing.assert_close(seen, torch.tensor(weights), rtol=0, atol=1e-9)
         assert padding.eq(0).all()
 
@@ -120,7 +120,7 @@ def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None
     model = model_of("additive")
     start = model.decoder_state(model.begin(BATCH.sources))
     one, other = noise(3, STEPS, SIZE, seed=1), noise(3, STEPS, SIZE, seed=2)
-    wanted = [model.decoder.unroll(each, start) for each in (one, other)]
+    wanted = [model.decoder.unroll(embedded, start) for embedded in (one, other)]
     both = start._replace(step_state=tile(start.step_state, 2))
     together = model.decoder.unroll(torch.stack([one, other], 1).flatten(0, 1), both)
     assert torch.allclose(together.features[0::2], wanted[0].features)
@@ -172,17 +172,17 @@ def test_trains_in_either_precision(kind: torch.dtype) -> None:
     for low in (False, kind is torch.bfloat16):
         model = model_of(encoder=SELF, dropout=0.0).train()
         model = model.float() if kind is torch.bfloat16 else model
-        real, found = BATCH.target.mask, []
+        real, totals = BATCH.target.mask, []
         for _ in range(4):
             with torch.autocast("cpu", torch.bfloat16, enabled=low):
                 loss = model.output.loss(Readout(model(BATCH).features[real]), BATCH.target.ids[real]).total
-            found.append(loss.item())
+            totals.append(loss.item())
             gradients = torch.autograd.grad(loss, list(model.parameters()))
             with torch.no_grad():
                 for parameter, gradient in zip(model.parameters(), gradients, strict=True):
                     parameter.sub_(0.02 * gradient)
-        assert found[-1] < found[0]
-        losses.append(found[0])
+        assert totals[-1] < totals[0]
+        losses.append(totals[0])
     assert losses[1] == pytest.approx(losses[0], rel=0.03)
 
 
@@ -252,6 +252,6 @@ def test_what_asks_for_the_step_before_is_refused(attention: Callable[[int, int]
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (found,) = problems(DECODERS, Spec("self_attention", options), ("model", "decoder"))
-    assert found.path == ("model", "decoder", *options)
-    assert message in found.message
+    (problem,) = problems(DECODERS, Spec("self_attention", options), ("model", "decoder"))
+    assert problem.path == ("model", "decoder", *options)
+    assert message in problem.message

@@ -70,9 +70,9 @@ def test_the_weights_of_each_step_are_over_the_real_source(attend: str) -> None:
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (found,) = problems(DECODERS, Spec("rnn", options), ("model", "decoder"))
-    assert found.path == ("model", "decoder", *options)
-    assert message in found.message
+    (problem,) = problems(DECODERS, Spec("rnn", options), ("model", "decoder"))
+    assert problem.path == ("model", "decoder", *options)
+    assert message in problem.message
 
 
 def test_the_table_of_decoders_names_it() -> None:

@@ -63,5 +63,5 @@ def test_dropout_is_for_training_alone() -> None:
 
 @pytest.mark.parametrize("options", [{"width": 0}, {"layers": 0}, {"positions": "sine"}, {"longest": 0}], ids=str)
 def test_faulty_options_are_refused(options: dict[str, Any]) -> None:
-    (found,) = problems(ENCODERS, Spec("convolutional", options), ("model", "encoder"))
-    assert found.path[-1] in options
+    (problem,) = problems(ENCODERS, Spec("convolutional", options), ("model", "encoder"))
+    assert problem.path[-1] in options

@@ -190,6 +190,6 @@ def test_recurrent_dropout_acts_in_training_alone() -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (found,) = problems(ENCODERS, Spec("rnn", options), ("model", "encoder"))
-    assert found.path == ("model", "encoder", *options)
-    assert message in found.message
+    (problem,) = problems(ENCODERS, Spec("rnn", options), ("model", "encoder"))
+    assert problem.path == ("model", "encoder", *options)
+    assert message in problem.message

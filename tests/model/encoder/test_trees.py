@@ -40,18 +40,18 @@ def test_there_are_as_many_trees_as_cayley_counted() -> None:
 def test_marginals_are_sums_over_all_trees(scale: float) -> None:
     edges, roots = scale * noise(3, 5, 5), scale * noise(3, 5, seed=1)
     edges[1, 3:], roots[1, 3:], edges[2, :, 1:] = 1e6, -1e6, 1e6
-    found = marginals(edges, roots, MASK)
+    probabilities = marginals(edges, roots, MASK)
     for row, words in enumerate((5, 3, 1)):
         total, expected = 0.0, torch.zeros(5, 5).double()
         for parents in trees(words):
-            each = enumerate(parents)
-            chosen = (roots[row, child] if parent < 0 else edges[row, parent, child] for child, parent in each)
+            links = enumerate(parents)
+            chosen = (roots[row, child] if parent < 0 else edges[row, parent, child] for child, parent in links)
             share = math.exp(sum(map(float, chosen)))
             total += share
             for child, parent in enumerate(parents):
                 if parent >= 0:
                     expected[parent, child] += share
-        torch.testing.assert_close(found[row], expected / total, rtol=0, atol=1e-10)
+        torch.testing.assert_close(probabilities[row], expected / total, rtol=0, atol=1e-10)
 
 
 @pytest.mark.spec("A10")
@@ -65,7 +65,7 @@ def test_gradients_of_marginals_are_exact() -> None:
 def test_a_state_is_joined_with_the_expected_state_of_its_parent() -> None:
     layer = shaken(Trees(3)).requires_grad_(False)
     states = noise(1, 2, 3)
-    found = layer(states, torch.ones(1, 2, dtype=torch.bool))
+    outputs = layer(states, torch.ones(1, 2, dtype=torch.bool))
     one, other = states[0]
 
     def theta(parent: Tensor, child: Tensor) -> float:
@@ -77,7 +77,7 @@ def test_a_state_is_joined_with_the_expected_state_of_its_parent() -> None:
     down = math.exp(root(one) + theta(one, other))  # the first word is the parent of the second
     up = math.exp(root(other) + theta(other, one))
     parents = torch.stack([up / (up + down) * other, down / (up + down) * one])
-    torch.testing.assert_close(found[0], layer.join(torch.cat([states[0], parents], 1)))
+    torch.testing.assert_close(outputs[0], layer.join(torch.cat([states[0], parents], 1)))
 
 
 @pytest.mark.spec("A10")
@@ -94,7 +94,7 @@ def test_an_encoder_with_trees_is_blind_to_padding() -> None:
         alone = encoder(embedded[row : row + 1, :words], MASK[row : row + 1, :words])
         torch.testing.assert_close(alone.states[0], memory.states[row, :words])
     memory.states.square().sum().backward()
-    assert all(each.grad is not None and each.grad.abs().sum() > 0 for each in encoder.parameters())
+    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in encoder.parameters())
 
 
 @pytest.mark.spec("A10")
@@ -118,14 +118,14 @@ def test_words_learn_from_their_parent_what_they_cannot_know() -> None:
         words[torch.arange(32), place] = verb
         return words, verb.unsqueeze(1).expand(32, 5), words >= 4
 
-    def said(words: Tensor) -> Tensor:
-        made: Tensor = answer(torch.tanh(layer(table(words), torch.ones_like(words, dtype=torch.bool))))
-        return made
+    def answer_logits(words: Tensor) -> Tensor:
+        logits: Tensor = answer(torch.tanh(layer(table(words), torch.ones_like(words, dtype=torch.bool))))
+        return logits
 
     for _ in range(80):
         words, verb, nouns = batch()
         optimizer.zero_grad()
-        nn.functional.cross_entropy(said(words)[nouns], verb[nouns]).backward()
+        nn.functional.cross_entropy(answer_logits(words)[nouns], verb[nouns]).backward()
         optimizer.step()
     words, verb, nouns = batch()
-    assert (said(words).argmax(-1) == verb)[nouns].double().mean() >= 0.9
+    assert (answer_logits(words).argmax(-1) == verb)[nouns].double().mean() >= 0.9

@@ -89,7 +89,7 @@ def looped(output: Copying, features: Tensor, seen: list[tuple[int | None, float
     """
     chances = [0.0] * width
     logits = [(features @ w + b).item() for w, b in zip(output.shortlist.weight, output.shortlist.bias, strict=True)]
-    norm = sum(math.exp(each) for each in logits)
+    norm = sum(math.exp(z) for z in logits)
     words = [(symbol, weight) for symbol, weight in seen if symbol is not None]
     total = sum(weight for _, weight in words)
     switch = generated(output, features) if total else 1.0
@@ -129,9 +129,9 @@ class Case:
         self.width = SYMBOLS + 3
 
     def text(self, rows: list[list[int]]) -> Memory:
-        found = read(*rows, width=6)
-        mask = found.mask & torch.tensor([bool(row) for row in rows]).unsqueeze(1)  # a missing source is all padding
-        return Memory(torch.zeros(*mask.shape, 3, dtype=torch.float64), mask, (), found.ids, found.extended)
+        source = read(*rows, width=6)
+        mask = source.mask & torch.tensor([bool(row) for row in rows]).unsqueeze(1)  # a missing source is all padding
+        return Memory(torch.zeros(*mask.shape, 3, dtype=torch.float64), mask, (), source.ids, source.extended)
 
     def expected(self, first: int = EOS + 1) -> Tensor:
         assert isinstance(self.output, Copying)
@@ -153,9 +153,9 @@ class Case:
 @pytest.mark.parametrize("first", [4, 6])  # with two marks
 def test_probabilities_are_those_of_plain_loops_and_add_up_to_one(kind: str, sums: float, first: int) -> None:
     case = Case(kind, sums, first)
-    found, expected = case.output.log_probs(case.readout).exp(), case.expected(first)
-    torch.testing.assert_close(found.sum(1), torch.ones(7, dtype=torch.float64), rtol=0, atol=1e-12)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-15)
+    probabilities, expected = case.output.log_probs(case.readout).exp(), case.expected(first)
+    torch.testing.assert_close(probabilities.sum(1), torch.ones(7, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(probabilities, expected, rtol=1e-12, atol=1e-15)
     alone = case.output.log_probs(case.readout.rows(slice(5, 7))).exp()
     torch.testing.assert_close(alone[:, SYMBOLS:], torch.zeros_like(alone[:, SYMBOLS:]))  # a sentence without a source
 
@@ -171,9 +171,9 @@ def test_the_loss_is_that_of_the_probabilities(kind: str, sums: float) -> None:
         plain = -case.output.log_probs(case.readout).gather(1, targets.unsqueeze(1)).sum()
         assert loss.symbols == 7
         torch.testing.assert_close(loss.total, plain, rtol=0, atol=1e-11)
-        gradients = (torch.autograd.grad(each, leaves, retain_graph=True) for each in (loss.total, plain))
-        for found, wanted in zip(*gradients, strict=True):
-            torch.testing.assert_close(found, wanted, rtol=0, atol=1e-11)
+        gradients = (torch.autograd.grad(total, leaves, retain_graph=True) for total in (loss.total, plain))
+        for gradient, wanted in zip(*gradients, strict=True):
+            torch.testing.assert_close(gradient, wanted, rtol=0, atol=1e-11)
     scored = case.output.score_targets(case.readout, targets)
     torch.testing.assert_close(-scored.log_probs.sum(), loss.total)
 
@@ -184,7 +184,7 @@ def test_gradients_are_derivatives_even_of_words_that_are_repeated() -> None:
     weighted = noise(7, case.width, seed=3)
 
     def function(features: Tensor, energies: Tensor) -> Tensor:
-        widths = [each.size(1) for each in case.readout.attention]
+        widths = [weights.size(1) for weights in case.readout.attention]
         readout = case.readout._replace(features=features, attention=energies.softmax(1).split(widths, 1))
         # the third sentence has no words, so that those of others are -inf
         return (case.output.log_probs(readout)[:5, :SYMBOLS] * weighted[:5, :SYMBOLS]).sum()
@@ -201,9 +201,9 @@ def test_label_smoothing_is_of_what_is_generated() -> None:
     torch.testing.assert_close(case.output.loss(case.readout, targets).total, plain)
     shortlist = torch.log_softmax(case.features @ case.output.shortlist.weight.T + case.output.shortlist.bias, 1)
     smoothed = 0.7 * plain - 0.3 / SYMBOLS * shortlist.sum()
-    found = case.output.train().loss(case.readout, targets).total
-    torch.testing.assert_close(found, smoothed)
-    gradients = (torch.autograd.grad(each, leaves, retain_graph=True) for each in (found, smoothed))
+    total = case.output.train().loss(case.readout, targets).total
+    torch.testing.assert_close(total, smoothed)
+    gradients = (torch.autograd.grad(loss, leaves, retain_graph=True) for loss in (total, smoothed))
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
@@ -221,9 +221,9 @@ def test_a_switch_that_is_taught_generates_what_the_vocabulary_has() -> None:
             expected -= (mixture.generated[row] + shortlist[row, target]).item()
         else:
             expected -= math.log(mixture.copied[row][mixture.symbols[row] == target].sum().item())
-    found = output.train().loss(case.readout, targets).total
-    assert found.item() == pytest.approx(expected)
-    assert found.item() > marginal.item() + 0.1  # 4 and 8 can be copied, too
+    total = output.train().loss(case.readout, targets).total
+    assert total.item() == pytest.approx(expected)
+    assert total.item() > marginal.item() + 0.1  # 4 and 8 can be copied, too
     assert_derivative(
         lambda: output.loss(case.readout._replace(features=case.features), targets).total, [case.features]
     )
@@ -252,12 +252,14 @@ def test_the_vocabulary_keeps_its_precision_beside_what_is_copied() -> None:
 
 def test_in_bfloat16_probabilities_add_up_to_one_in_float32() -> None:
     case = Case("pointer")
-    readout = Readout(case.features.float(), tuple(each.float() for each in case.readout.attention), *case.readout[2:])
+    readout = Readout(
+        case.features.float(), tuple(weights.float() for weights in case.readout.attention), *case.readout[2:]
+    )
     with torch.autocast("cpu", torch.bfloat16):
-        found = case.output.float().log_probs(readout)
+        log_probs = case.output.float().log_probs(readout)
         loss = case.output.loss(readout, torch.tensor([4, 9, 7, 9, UNK, 8, EOS])).total
-    assert found.dtype is loss.dtype is torch.float32
-    torch.testing.assert_close(found.exp().sum(1), torch.ones(7), rtol=0, atol=1e-5)
+    assert log_probs.dtype is loss.dtype is torch.float32
+    torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(7), rtol=0, atol=1e-5)
 
 
 DECODERS: list[dict[str, Any]] = [{"attend": "between"}, {"attend": "after"}, {"attend": "before", "layers": 2}]
@@ -265,13 +267,13 @@ DECODERS: list[dict[str, Any]] = [{"attend": "between"}, {"attend": "after"}, {"
 
 def step_by_step(model: Seq2Seq, row: int) -> list[Tensor]:
     """The probabilities of every symbol before each word of a reference, by plain loops over positions."""
-    source, said = read(WORDS[row]), [model.start_id, *TARGETS[row]]
-    state, found = model.begin((source,)), []
-    for symbol in said:
+    source, inputs = read(WORDS[row]), [model.start_id, *TARGETS[row]]
+    state, distributions = model.begin((source,)), []
+    for symbol in inputs:
         features, weights, state = model.step(torch.tensor([symbol]), state)
         seen = list(zip(map(word, [*WORDS[row], EOS]), weights[0].tolist(), strict=True))
-        found.append(torch.tensor(looped(of_model(model), features[0], seen, SYMBOLS + 2), dtype=torch.float64))
-    return found
+        distributions.append(torch.tensor(looped(of_model(model), features[0], seen, SYMBOLS + 2), dtype=torch.float64))
+    return distributions
 
 
 @each_kind
@@ -356,14 +358,14 @@ def test_words_of_several_sources_are_copied(kind: str, combination: Any) -> Non
     state = model.begin(batch.sources)
     features, weights, _ = model.step(torch.full((3,), model.start_id), state)
     by_source = model.by_source(weights, state)
-    found = model.predict(torch.full((3,), model.start_id), state).log_probs.exp()
+    probabilities = model.predict(torch.full((3,), model.start_id), state).log_probs.exp()
     for row in range(3):
         seen: list[tuple[int | None, float]] = []
         for source, part in zip((first, None, third, None), by_source, strict=False):
             ids = [PAD] * part.size(1) if source is None or source.extended is None else source.extended[row].tolist()
             seen += zip(map(word, ids), part[row].tolist(), strict=True)
         expected = looped(of_model(model), features[row], seen, SYMBOLS + 2)
-        assert found[row].tolist() == pytest.approx(expected)
+        assert probabilities[row].tolist() == pytest.approx(expected)
         assert sum(expected) == pytest.approx(1.0)
     assert_derivative(lambda: force(model.train(), batch).loss.total, model.parameters())
 
@@ -379,9 +381,9 @@ def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
         loss = force(model, batch).loss
         (loss.total / loss.symbols).backward()
         optimizer.step()
-    found = Greedy()(model.eval(), batch.sources)
-    assert [best.symbols for (best,) in found] == [(9,), (9,), (9,), (10,)]
-    assert all(best.figures["copied"][0] > 0.5 for (best,) in found)
+    results = Greedy()(model.eval(), batch.sources)
+    assert [best.symbols for (best,) in results] == [(9,), (9,), (9,), (10,)]
+    assert all(best.figures["copied"][0] > 0.5 for (best,) in results)
 
 
 @each_kind
@@ -394,17 +396,17 @@ def test_searches_find_what_they_then_score(search: Search, together: bool, kind
     if together:
         model = Ensemble([model, build_model(seed=4)], [1, 1])
     sources = BATCH.sources * (2 if together else 1)
-    said: set[int] = set()
-    for row, found in enumerate(search(model, sources, search.width)):
-        for best in found:
+    symbols: set[int] = set()
+    for row, hypotheses in enumerate(search(model, sources, search.width)):
+        for best in hypotheses:
             target = read(list(best.symbols))
             alone = tuple(read(WORDS[row]) for _ in sources)
             scored = model.score(Batch(alone, target, np.arange(1)))
             assert best.log_probs == pytest.approx(scored.log_probs[0].tolist(), abs=1e-9)
             assert best.figures["copied"].tolist() == pytest.approx(scored.figures["copied"][0].tolist(), abs=1e-6)
-            said |= set(best.symbols)
-    assert said & {9, 10}
-    assert said & set(range(SYMBOLS))
+            symbols |= set(best.symbols)
+    assert symbols & {9, 10}
+    assert symbols & set(range(SYMBOLS))
 
 
 def test_a_sentence_in_a_batch_is_that_sentence_alone() -> None:
@@ -445,12 +447,12 @@ def test_words_of_the_sentence_are_among_the_candidates_of_a_shortlist() -> None
     lexicon = Lexicon(np.array([7, 4, 5, 6, 8]), np.full((SYMBOLS, 1), PAD), np.zeros((SYMBOLS, 1), np.float32))
     short = ShortlistPredictor(model, CandidateList([lexicon], 1, 0, torch.device("cpu")).allowed(BATCH.sources))
     symbols = torch.full((3,), model.start_id)
-    found = short.predict(symbols, short.begin(BATCH.sources))
+    prediction = short.predict(symbols, short.begin(BATCH.sources))
     whole = model.predict(symbols, model.begin(BATCH.sources))
-    assert found.ids is not None
-    assert found.ids.tolist() == [0, 1, 2, 3, 7, 9, 10]
-    expected = whole.log_probs[:, found.ids].log_softmax(1)
-    torch.testing.assert_close(found.log_probs, expected)
+    assert prediction.ids is not None
+    assert prediction.ids.tolist() == [0, 1, 2, 3, 7, 9, 10]
+    expected = whole.log_probs[:, prediction.ids].log_softmax(1)
+    torch.testing.assert_close(prediction.log_probs, expected)
 
 
 REFUSED: list[tuple[dict[str, Any], tuple[Any, ...], str]] = [

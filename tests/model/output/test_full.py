@@ -20,7 +20,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.model.output.output.ROWS", 5)
 
 
-def made(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
+def make_output(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
     torch.manual_seed(1)
     output = Full(FEATURES, SymbolTable.sized(SYMBOLS), table, label_smoothing=smoothing).to(dtype)
     with torch.no_grad():
@@ -45,17 +45,19 @@ def gradients(loss: Tensor, output: Full, features: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("rows", [1, 5, ROWS])
 def test_loss_and_gradients_are_those_of_torch(smoothing: float, rows: int) -> None:
-    output, (features, targets) = made(smoothing), data(rows)
+    output, (features, targets) = make_output(smoothing), data(rows)
     loss = output.loss(Readout(features), targets)
     right = plain(output, features, targets, smoothing)
     assert loss.symbols == rows
     torch.testing.assert_close(loss.total, right, rtol=0, atol=1e-9)
-    for found, wanted in zip(gradients(loss.total, output, features), gradients(right, output, features), strict=True):
-        torch.testing.assert_close(found, wanted, rtol=0, atol=1e-9)
+    for gradient, wanted in zip(
+        gradients(loss.total, output, features), gradients(right, output, features), strict=True
+    ):
+        torch.testing.assert_close(gradient, wanted, rtol=0, atol=1e-9)
 
 
 def test_the_loss_stays_finite_where_the_reference_is_as_good_as_impossible() -> None:
-    output, (features, targets) = made(), data()
+    output, (features, targets) = make_output(), data()
     with torch.no_grad():
         output.bias[int(targets[0])] = -2000.0
     loss = output.loss(Readout(features), targets).total
@@ -63,7 +65,7 @@ def test_the_loss_stays_finite_where_the_reference_is_as_good_as_impossible() ->
 
 
 def test_gradients_are_scaled_by_what_comes_after_the_loss() -> None:
-    output, (features, targets) = made(0.1), data()
+    output, (features, targets) = make_output(0.1), data()
     halved = gradients(output.loss(Readout(features), targets).total * 0.5, output, features)
     for half, whole in zip(
         halved, gradients(output.loss(Readout(features), targets).total, output, features), strict=True
@@ -72,26 +74,26 @@ def test_gradients_are_scaled_by_what_comes_after_the_loss() -> None:
 
 
 def test_the_loss_of_nothing_is_zero() -> None:
-    output, (features, targets) = made(0.1), data(0)
+    output, (features, targets) = make_output(0.1), data(0)
     loss = output.loss(Readout(features), targets)
     assert (loss.total.item(), loss.symbols) == (0.0, 0)
     assert all(not gradient.any() for gradient in gradients(loss.total, output, features))
 
 
 def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
-    output, (features, targets) = made(0.1, torch.float32), data(dtype=torch.float32)
+    output, (features, targets) = make_output(0.1, torch.float32), data(dtype=torch.float32)
     right = plain(output, features, targets, 0.1)
     with torch.autocast("cpu", torch.bfloat16):
         loss = output.loss(Readout(features), targets).total
     assert loss.dtype is torch.float32
     torch.testing.assert_close(loss, right, rtol=0.01, atol=0)
-    for found, wanted in zip(gradients(loss, output, features), gradients(right, output, features), strict=True):
-        assert found.dtype is torch.float32
-        assert (found - wanted).norm() < 0.02 * wanted.norm()
+    for gradient, wanted in zip(gradients(loss, output, features), gradients(right, output, features), strict=True):
+        assert gradient.dtype is torch.float32
+        assert (gradient - wanted).norm() < 0.02 * wanted.norm()
 
 
 def test_evaluation_does_not_smooth() -> None:
-    output, (features, targets) = made(0.3), data()
+    output, (features, targets) = make_output(0.3), data()
     trained = output.loss(Readout(features), targets).total
     output.eval()
     assessed = output.loss(Readout(features), targets).total
@@ -103,7 +105,7 @@ def test_evaluation_does_not_smooth() -> None:
 
 @pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
 def test_the_loss_is_the_same_without_gradients(context: type[torch.no_grad]) -> None:
-    output, (features, targets) = made(0.1), data()
+    output, (features, targets) = make_output(0.1), data()
     with_gradients = output.loss(Readout(features), targets).total
     with context():
         loss = output.loss(Readout(features), targets).total
@@ -112,32 +114,32 @@ def test_the_loss_is_the_same_without_gradients(context: type[torch.no_grad]) ->
 
 
 def test_frozen_weights_still_pass_gradients_on_to_the_features() -> None:
-    output, (features, targets) = made(), data()
+    output, (features, targets) = make_output(), data()
     right = plain(output, features, targets, 0.0)
     (wanted,) = torch.autograd.grad(right, [features])
     output.requires_grad_(False)
-    (found,) = torch.autograd.grad(output.loss(Readout(features), targets).total, [features])
-    torch.testing.assert_close(found, wanted)
+    (gradient,) = torch.autograd.grad(output.loss(Readout(features), targets).total, [features])
+    torch.testing.assert_close(gradient, wanted)
 
 
 def test_log_probabilities_are_the_log_softmax_in_float32_or_better() -> None:
-    output, (features, _) = made(), data()
+    output, (features, _) = make_output(), data()
     log_probs = output.log_probs(Readout(features))
     torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(ROWS, dtype=torch.float64))
     torch.testing.assert_close(log_probs, torch.log_softmax(features @ output.weight.T + output.bias, 1))
     with torch.autocast("cpu", torch.bfloat16):
-        assert made(dtype=torch.float32).log_probs(Readout(features.detach().float())).dtype is torch.float32
+        assert make_output(dtype=torch.float32).log_probs(Readout(features.detach().float())).dtype is torch.float32
 
 
 def test_references_are_judged_by_the_log_softmax_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    output, (features, targets) = made(smoothing=0.1), data()
+    output, (features, targets) = make_output(smoothing=0.1), data()
     whole = output.log_probs(Readout(features))
     largest, log_probs = 0, output.log_probs
 
-    def watched(some: Readout) -> Tensor:
+    def watched(readout: Readout) -> Tensor:
         nonlocal largest
-        largest = max(largest, len(some.features))
-        return log_probs(some)
+        largest = max(largest, len(readout.features))
+        return log_probs(readout)
 
     monkeypatch.setattr(output, "log_probs", watched)
     targets[3] = whole[3].argmax()
@@ -150,7 +152,7 @@ def test_references_are_judged_by_the_log_softmax_a_chunk_at_a_time(monkeypatch:
 
 def test_a_tied_table_is_the_weight() -> None:
     table = nn.Parameter(torch.randn(SYMBOLS, FEATURES, dtype=torch.float64))
-    output, (features, targets) = made(table=table), data()
+    output, (features, targets) = make_output(table=table), data()
     assert output.weight is table
     output.loss(Readout(features), targets).total.backward()
     assert table.grad is not None
@@ -158,7 +160,7 @@ def test_a_tied_table_is_the_weight() -> None:
 
 def test_a_table_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"size 4.*size 6"):
-        made(table=nn.Parameter(torch.zeros(SYMBOLS, 4)))
+        make_output(table=nn.Parameter(torch.zeros(SYMBOLS, 4)))
 
 
 def test_the_table_of_outputs_names_it() -> None:

@@ -11,19 +11,19 @@ from dragoman.configuration.components import Spec, build
 from dragoman.model.output.hierarchical import Adaptive, Classes, Huffman, huffman, ranks
 from dragoman.model.output.output import Readout
 from dragoman.model.output.table import OUTPUTS
-from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, made
+from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, make_output
 
 
 def ways(places: list[int]) -> list[list[tuple[int, int]]]:
     """The inner nodes on the way from the root to each symbol, with the side that is taken there."""
-    found = []
+    paths = []
     inner = len(places) // 2
     for place in places[inner:]:
         way = [divmod(place, 2)]
         while way[0][0]:
             way.insert(0, divmod(places[way[0][0]], 2))
-        found.append(way)
-    return found
+        paths.append(way)
+    return paths
 
 
 def cost(counts: list[int], lengths: list[int]) -> int:
@@ -39,10 +39,10 @@ def test_a_code_of_huffman_worked_by_hand() -> None:
 
 @pytest.mark.parametrize("counts", [[1] * 8, [0] * 5, [2**n for n in range(12)], list(COUNTS), [7, 7]])
 def test_codes_are_prefix_free_and_as_short_as_their_entropy_allows(counts: list[int]) -> None:
-    found = ways(huffman(counts))
-    lengths = list(map(len, found))
+    paths = ways(huffman(counts))
+    lengths = list(map(len, paths))
     assert sum(2.0**-length for length in lengths) == 1
-    assert len({tuple(way) for way in found}) == len(counts)
+    assert len({tuple(way) for way in paths}) == len(counts)
     if total := sum(counts):
         entropy = sum(count * math.log2(total / count) for count in counts if count)
         assert entropy <= cost(counts, lengths) <= entropy + total
@@ -52,17 +52,17 @@ def test_codes_are_prefix_free_and_as_short_as_their_entropy_allows(counts: list
 
 @pytest.mark.spec("D7")
 def test_the_tree_is_a_product_of_decisions_on_the_way_to_each_symbol() -> None:
-    output, (readout, targets) = made(Spec("huffman")), data()
+    output, (readout, targets) = make_output(Spec("huffman")), data()
     assert isinstance(output, Huffman)
-    found, total = output.log_probs(readout), 0.0
-    every = ways(output.places.tolist())
+    log_probs, total = output.log_probs(readout), 0.0
+    paths = ways(output.places.tolist())
     for row, features in enumerate(readout.features):
-        for symbol, way in enumerate(every):
+        for symbol, way in enumerate(paths):
             expected = 1.0
             for node, side in way:
                 left = torch.sigmoid(output.weight[node] @ features + output.bias[node]).item()
                 expected *= 1 - left if side else left
-            assert found[row, symbol].exp().item() == pytest.approx(expected, rel=1e-9)
+            assert log_probs[row, symbol].exp().item() == pytest.approx(expected, rel=1e-9)
             total -= math.log(expected) if symbol == targets[row] else 0.0
     assert output.loss(readout, targets).total.item() == pytest.approx(total)
 
@@ -70,20 +70,20 @@ def test_the_tree_is_a_product_of_decisions_on_the_way_to_each_symbol() -> None:
 @pytest.mark.spec("D7")
 @pytest.mark.parametrize("classes", [None, 1, 3, 4, 11, 100])
 def test_classes_are_a_product_of_two_softmaxes(classes: int | None) -> None:
-    output, (readout, targets) = made(Spec("classes", {"classes": classes})), data()
+    output, (readout, targets) = make_output(Spec("classes", {"classes": classes})), data()
     assert isinstance(output, Classes)
     by_frequency = sorted(range(len(COUNTS)), key=lambda symbol: (-COUNTS[symbol], symbol))
     width = math.ceil(len(COUNTS) / (classes or 4))
     members = [by_frequency[begin : begin + width] for begin in range(0, len(COUNTS), width)]
     assert len(output.classes.weight) == len(members)
-    found, total = output.log_probs(readout), 0.0
+    log_probs, total = output.log_probs(readout), 0.0
     for row, features in enumerate(readout.features):
         of_classes = torch.softmax(output.classes(features), 0)
         for number, symbols in enumerate(members):
             within = torch.softmax(output.weight[symbols] @ features + output.bias[symbols], 0)
             for place, symbol in enumerate(symbols):
                 expected = (of_classes[number] * within[place]).item()
-                assert found[row, symbol].exp().item() == pytest.approx(expected, rel=1e-9)
+                assert log_probs[row, symbol].exp().item() == pytest.approx(expected, rel=1e-9)
                 total -= math.log(expected) if symbol == targets[row] else 0.0
     assert output.loss(readout, targets).total.item() == pytest.approx(total)
 
@@ -107,7 +107,7 @@ def test_ranks_are_by_frequency_and_then_by_number() -> None:
 
 
 def test_a_class_that_does_not_occur_has_no_gradient() -> None:
-    output, (readout, _) = made(Spec("classes", {"classes": 3})), data(4)
+    output, (readout, _) = make_output(Spec("classes", {"classes": 3})), data(4)
     assert isinstance(output, Classes)
     output.loss(readout, torch.tensor([10, 4, 3, 10])).total.backward()
     assert output.weight.grad is not None

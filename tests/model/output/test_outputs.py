@@ -27,7 +27,7 @@ VARIANTS = [
     Spec("classes", {"classes": 100}),
     Spec("adaptive", {"cutoffs": [2, 5, 9], "div_value": 1.5}),
 ]
-each = pytest.mark.parametrize("spec", VARIANTS, ids=str)
+for_variants = pytest.mark.parametrize("spec", VARIANTS, ids=str)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"dragoman.model.output.{module}.ENTRIES", 5 * len(COUNTS) + 3)
 
 
-def made(spec: Spec, seed: int = 0) -> Output:
+def make_output(spec: Spec, seed: int = 0) -> Output:
     torch.manual_seed(seed)
     return shaken(build(OUTPUTS, spec, FEATURES, SYMBOLS, None), seed)
 
@@ -47,32 +47,32 @@ def data(rows: int = ROWS) -> tuple[Readout, Tensor]:
     return Readout(noise(rows, FEATURES, seed=1)), torch.randint(0, len(COUNTS), (rows,), generator=numbers)
 
 
-@each
+@for_variants
 def test_probabilities_sum_to_one(spec: Spec) -> None:
     readout, _ = data()
-    found = made(spec).eval().predict(readout)
-    assert found.ids is None
-    assert found.log_probs.shape == (ROWS, len(COUNTS))
-    torch.testing.assert_close(found.log_probs.exp().sum(1), torch.ones(ROWS, dtype=torch.float64))
+    prediction = make_output(spec).eval().predict(readout)
+    assert prediction.ids is None
+    assert prediction.log_probs.shape == (ROWS, len(COUNTS))
+    torch.testing.assert_close(prediction.log_probs.exp().sum(1), torch.ones(ROWS, dtype=torch.float64))
 
 
-@each
+@for_variants
 def test_it_begins_as_the_unigram_distribution(spec: Spec) -> None:
     """`(count + 1) / sum (count + 1)`; where clusters have no bias, their symbols share the sum of theirs."""
     output = build(OUTPUTS, spec, FEATURES, SYMBOLS, None).eval()
-    found = output.log_probs(Readout(torch.zeros(1, FEATURES)))[0].exp()
+    probabilities = output.log_probs(Readout(torch.zeros(1, FEATURES)))[0].exp()
     expected = (torch.tensor(COUNTS) + 1) / (sum(COUNTS) + len(COUNTS))
     if isinstance(output, Adaptive):
         cutoffs = [0, *output.softmax.cutoffs]
         for first, last in pairwise(cutoffs[1:]):
             cluster = (output.ranks >= first) & (output.ranks < last)
             expected[cluster] = expected[cluster].mean()
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(probabilities, expected)
 
 
-@each
+@for_variants
 def test_in_evaluation_the_loss_is_that_of_the_probabilities(spec: Spec) -> None:
-    output, (readout, targets) = made(spec).eval(), data()
+    output, (readout, targets) = make_output(spec).eval(), data()
     log_probs = output.log_probs(readout)
     expected = log_probs.gather(1, targets.unsqueeze(1)).squeeze(1)
     loss, scores = output.loss(readout, targets), output.score_targets(readout, targets)
@@ -82,9 +82,9 @@ def test_in_evaluation_the_loss_is_that_of_the_probabilities(spec: Spec) -> None
     assert scores.correct.tolist() == (log_probs.argmax(1) == targets).tolist()
 
 
-@each
+@for_variants
 def test_the_gradient_of_the_loss_is_its_derivative(spec: Spec) -> None:
-    output, (readout, targets) = made(spec).train(), data()
+    output, (readout, targets) = make_output(spec).train(), data()
     features = readout.features.requires_grad_()
 
     def loss() -> Tensor:
@@ -94,9 +94,9 @@ def test_the_gradient_of_the_loss_is_its_derivative(spec: Spec) -> None:
     assert_derivative(loss, [features, *output.parameters()])
 
 
-@each
+@for_variants
 def test_the_gradient_of_the_probabilities_is_their_derivative(spec: Spec) -> None:
-    output, (readout, targets) = made(spec).train(), data()
+    output, (readout, targets) = make_output(spec).train(), data()
     features = readout.features.requires_grad_()
     assert_derivative(
         lambda: output.score_targets(Readout(features), targets).log_probs.square().sum(),
@@ -104,10 +104,10 @@ def test_the_gradient_of_the_probabilities_is_their_derivative(spec: Spec) -> No
     )
 
 
-@each
+@for_variants
 @pytest.mark.parametrize("training", [True, False])
 def test_the_loss_of_nothing_is_finite_and_has_gradients(spec: Spec, training: bool) -> None:
-    output, (readout, targets) = made(spec).train(training), data(0)
+    output, (readout, targets) = make_output(spec).train(training), data(0)
     loss = output.loss(Readout(readout.features.requires_grad_()), targets)
     assert loss.symbols == 0
     assert loss.total.isfinite()
@@ -115,39 +115,39 @@ def test_the_loss_of_nothing_is_finite_and_has_gradients(spec: Spec, training: b
     assert all(part.grad is None or part.grad.isfinite().all() for part in output.parameters())
 
 
-@each
+@for_variants
 def test_under_bfloat16_losses_and_probabilities_are_float32_and_rough(spec: Spec) -> None:
-    output, (readout, targets) = made(spec).float(), data()
+    output, (readout, targets) = make_output(spec).float(), data()
     low = Readout(readout.features.bfloat16())
     torch.manual_seed(3)
     exact = output.loss(Readout(low.features.float()), targets).total
     wanted = output.log_probs(Readout(low.features.float()))
     torch.manual_seed(3)
     with torch.autocast("cpu", torch.bfloat16):
-        loss, found = output.loss(low, targets).total, output.log_probs(low)
-    assert loss.dtype is found.dtype is torch.float32
+        loss, log_probs = output.loss(low, targets).total, output.log_probs(low)
+    assert loss.dtype is log_probs.dtype is torch.float32
     torch.testing.assert_close(loss, exact, rtol=0.02, atol=0)
-    torch.testing.assert_close(found, wanted, rtol=0.02, atol=0.05)
+    torch.testing.assert_close(log_probs, wanted, rtol=0.02, atol=0.05)
 
 
-@each
+@for_variants
 def test_narrowed_outputs_are_normalised_over_their_symbols(spec: Spec) -> None:
-    output, (readout, _) = made(spec).eval(), data()
+    output, (readout, _) = make_output(spec).eval(), data()
     symbols = torch.tensor([9, 3, 4])
     narrow = output.narrowed(symbols)
     if narrow is None:
         return
-    found = narrow.predict(readout)
-    assert found.ids is not None
-    assert found.ids.tolist() == symbols.tolist()
+    prediction = narrow.predict(readout)
+    assert prediction.ids is not None
+    assert prediction.ids.tolist() == symbols.tolist()
     expected = torch.log_softmax(output.log_probs(readout)[:, symbols], 1)
-    torch.testing.assert_close(found.log_probs, expected)
+    torch.testing.assert_close(prediction.log_probs, expected)
 
 
-@each
+@for_variants
 def test_what_is_saved_is_enough(spec: Spec) -> None:
     """For an output that was made for other counts."""
-    output, (readout, _) = made(spec).eval(), data()
+    output, (readout, _) = make_output(spec).eval(), data()
     symbols = SymbolTable(SYMBOLS.spellings, COUNTS[::-1])
     other = build(OUTPUTS, spec, FEATURES, symbols, None).double().eval()
     other.load_state_dict(output.state_dict())

@@ -11,13 +11,13 @@ from dragoman.configuration.components import Spec
 from dragoman.model.output.full import Full
 from dragoman.model.output.output import Output, Readout
 from dragoman.model.output.sampled import NoiseContrastive, Partitioned
-from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, made
+from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, make_output
 
 DRAWS = 300
 
 
 def nce(**options: object) -> NoiseContrastive:
-    output = made(Spec("nce", options))
+    output = make_output(Spec("nce", options))
     assert isinstance(output, NoiseContrastive)
     return output
 
@@ -38,7 +38,7 @@ def test_the_loss_is_that_of_telling_references_from_shared_noise(power: float) 
         return u / (u + 7 * q[symbol] / sum(q))
 
     for features, target in zip(readout.features, targets, strict=True):
-        total -= math.log(true(features, target)) + sum(math.log(1 - true(features, each)) for each in noise)
+        total -= math.log(true(features, target)) + sum(math.log(1 - true(features, symbol)) for symbol in noise)
     assert loss.total.item() == pytest.approx(total, rel=1e-6)
     assert loss.symbols == len(targets)
 
@@ -50,8 +50,8 @@ def test_noise_is_drawn_from_the_smoothed_unigram_distribution() -> None:
 
 
 def of_bias(output: Output, readout: Readout, target: Tensor) -> Tensor:
-    (found,) = torch.autograd.grad(output.loss(readout, target).total, [output.get_parameter("bias")])
-    return found
+    (gradient,) = torch.autograd.grad(output.loss(readout, target).total, [output.get_parameter("bias")])
+    return gradient
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
     `- u^2 / (u + k q)`, and at the reference y by `u / (u + k q)` more: where u is normalised, by O(1 / k).
     """
     readout, target, errors = data(1)[0], torch.tensor([3]), []
-    full = made(Spec("softmax"))
+    full = make_output(Spec("softmax"))
     assert isinstance(full, Full)
     for k in (1, 10, 100, 1000, 10_000):
         output = nce(samples=k).train()
@@ -71,10 +71,10 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
             full.bias.copy_(output.bias)
         u, exact = output.logits(readout.features).detach().exp()[0], of_bias(full, readout, target)
         torch.manual_seed(k)
-        found = torch.stack([of_bias(output, readout, target) for _ in range(DRAWS)])
+        gradients = torch.stack([of_bias(output, readout, target) for _ in range(DRAWS)])
         limit = u / (u + k * output.q)
         bias = (torch.arange(len(u)) == target) * limit - u * limit
-        error, deviation = found.mean(0) - exact, found.std(0) / DRAWS**0.5
+        error, deviation = gradients.mean(0) - exact, gradients.std(0) / DRAWS**0.5
         assert ((error - bias).abs() <= 5 * deviation + 1e-12).all()
         assert (error.abs() <= bias.abs() + 5 * deviation).all()
         errors.append(error.norm().item())
@@ -98,9 +98,9 @@ def test_it_learns_the_distribution_and_its_normalizer() -> None:
         (loss.total / loss.symbols).backward()
         optimizer.step()
         rate.step()
-    found = output.eval().log_probs(Readout(contexts.double())).detach().exp()
-    assert (found - wanted).abs().max() < 0.05
-    torch.testing.assert_close(found.sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=0.08)
+    probabilities = output.eval().log_probs(Readout(contexts.double())).detach().exp()
+    assert (probabilities - wanted).abs().max() < 0.05
+    torch.testing.assert_close(probabilities.sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=0.08)
 
 
 def test_unnormalised_probabilities_begin_with_the_sum_of_one() -> None:
@@ -127,25 +127,29 @@ def test_it_ties_as_the_full_softmax_does() -> None:
 @pytest.mark.spec("D8")
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_in_training_the_softmax_is_over_the_symbols_of_the_portion(smoothing: float) -> None:
-    output, (readout, _) = made(Spec("partitioned", {"label_smoothing": smoothing})).train(), data(5)
+    output, (readout, _) = make_output(Spec("partitioned", {"label_smoothing": smoothing})).train(), data(5)
     assert isinstance(output, Partitioned)
     portion, targets = [2, 3, 7, 9], torch.tensor([9, 2, 2, 7, 9])
-    found = output.loss(readout._replace(portion=torch.tensor(portion)), targets)
+    loss = output.loss(readout._replace(portion=torch.tensor(portion)), targets)
     total = 0.0
     for features, target in zip(readout.features, targets.tolist(), strict=True):
         logits = {symbol: (output.weight[symbol] @ features + output.bias[symbol]).item() for symbol in portion}
         norm = math.log(sum(map(math.exp, logits.values())))
         of_all = sum(norm - logit for logit in logits.values()) / len(portion)
         total += (1 - smoothing) * (norm - logits[target]) + smoothing * of_all
-    assert found.total.item() == pytest.approx(total)
-    found.total.backward()
+    assert loss.total.item() == pytest.approx(total)
+    loss.total.backward()
     assert output.weight.grad is not None
     assert output.weight.grad.any(1).nonzero().flatten().tolist() == portion
 
 
 @pytest.mark.spec("D8")
 def test_a_portion_of_everything_is_the_full_softmax() -> None:
-    output, full, (readout, targets) = made(Spec("partitioned")).train(), made(Spec("softmax")).train(), data()
+    output, full, (readout, targets) = (
+        make_output(Spec("partitioned")).train(),
+        make_output(Spec("softmax")).train(),
+        data(),
+    )
     everything = readout._replace(portion=torch.arange(len(SYMBOLS)))
     expected = full.loss(readout, targets).total
     torch.testing.assert_close(output.loss(everything, targets).total, expected)
@@ -153,6 +157,6 @@ def test_a_portion_of_everything_is_the_full_softmax() -> None:
 
 
 def test_evaluation_knows_no_portion() -> None:
-    output, (readout, targets) = made(Spec("partitioned", {"label_smoothing": 0.2})).eval(), data()
+    output, (readout, targets) = make_output(Spec("partitioned", {"label_smoothing": 0.2})).eval(), data()
     expected = output.loss(readout, targets).total
     assert torch.equal(output.loss(readout._replace(portion=targets.unique()), targets).total, expected)

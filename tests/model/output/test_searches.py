@@ -18,7 +18,7 @@ from dragoman.search.search import Search
 from tests.builders import BATCH as PLAIN
 from tests.builders import SYMBOLS, build_model, copied, pairs
 
-each = pytest.mark.parametrize("kind", [kind for kind, output in OUTPUTS.items() if not output.spells])
+for_kinds = pytest.mark.parametrize("kind", [kind for kind, output in OUTPUTS.items() if not output.spells])
 BATCH = copied(PLAIN)
 ROWS = ([4, 5, 6], [7], [8, 4])  # its sources
 
@@ -27,7 +27,7 @@ def modelled(kind: str, **options: Any) -> Seq2Seq:
     return build_model(output={"kind": kind, **options}, seed=3, spread=1.0)
 
 
-@each
+@for_kinds
 @pytest.mark.parametrize(
     ("search", "together"), [(Greedy(), True), (Beam(size=4), False)], ids=["greedy with another", "beam alone"]
 )
@@ -35,29 +35,29 @@ def test_searches_find_what_they_then_score(kind: str, search: Search, together:
     """Alone, and with a model that has the full softmax."""
     model = Ensemble([modelled(kind), build_model(seed=4)], [1, 1]) if together else modelled(kind)
     sources = BATCH.sources * (2 if together else 1)
-    for row, found in enumerate(search(model, sources, search.width)):
-        for best in found:
+    for row, hypotheses in enumerate(search(model, sources, search.width)):
+        for best in hypotheses:
             alone = copied(pairs([ROWS[row]], [list(best.symbols)]))
             scored = model.score(alone._replace(sources=alone.sources * len(sources)))
             assert best.log_probs == pytest.approx(scored.log_probs[0].tolist(), abs=1e-9)
 
 
-@each
+@for_kinds
 def test_candidates_are_as_probable_among_each_other_as_they_are(kind: str) -> None:
     model = modelled(kind)
     lexicon = Lexicon(np.array([7, 4, 5, 6, 8]), np.full((SYMBOLS, 1), 8), np.ones((SYMBOLS, 1), np.float32))
     predictor = ShortlistPredictor(model, CandidateList([lexicon], 1, 1, torch.device("cpu")).allowed(BATCH.sources))
     start = torch.full((3,), model.start_id)
     everything = model.predict(start, model.begin(BATCH.sources)).over(torch.arange(SYMBOLS))
-    found = predictor.predict(start, predictor.begin(BATCH.sources)).over(torch.arange(SYMBOLS))
-    known = found > float("-inf")
-    assert known.any()
-    assert not known.all()
-    expected = everything.masked_fill(~known, float("-inf")).log_softmax(1)
-    torch.testing.assert_close(found, expected)
+    log_probs = predictor.predict(start, predictor.begin(BATCH.sources)).over(torch.arange(SYMBOLS))
+    possible = log_probs > float("-inf")
+    assert possible.any()
+    assert not possible.all()
+    expected = everything.masked_fill(~possible, float("-inf")).log_softmax(1)
+    torch.testing.assert_close(log_probs, expected)
 
 
-@each
+@for_kinds
 def test_graphs_know_outputs_of_one_matrix(kind: str) -> None:
     expected = "" if OUTPUTS[kind].portable else f"the output {OUTPUTS[kind].__name__}"
     assert unknown_part(modelled(kind)) == expected

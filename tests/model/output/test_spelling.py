@@ -47,82 +47,82 @@ LAYERS = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 1}
 
 def hybrid(**options: Any) -> Hybrid:
     torch.manual_seed(0)
-    made = build(OUTPUTS, Spec("hybrid", {**OPTIONS, **options}), WORDS_SIZE + SIZE, TABLE, None)
-    assert isinstance(made, Hybrid)
-    return shaken(made)
+    output = build(OUTPUTS, Spec("hybrid", {**OPTIONS, **options}), WORDS_SIZE + SIZE, TABLE, None)
+    assert isinstance(output, Hybrid)
+    return shaken(output)
 
 
-def of_words(made: Hybrid) -> tuple[Tensor, list[float]]:
+def of_words(output: Hybrid) -> tuple[Tensor, list[float]]:
     """log P of the targets by the softmax, and of the characters of those that have some."""
-    logits = READ[:, :WORDS_SIZE] @ made.words.weight.t() + made.words.bias
-    known = TARGETS.clone()
-    known[TARGETS >= SYMBOLS] = UNK
-    softmax = torch.log_softmax(logits, 1).gather(1, known.unsqueeze(1)).squeeze(1)
+    logits = READ[:, :WORDS_SIZE] @ output.words.weight.t() + output.words.bias
+    symbols = TARGETS.clone()
+    symbols[TARGETS >= SYMBOLS] = UNK
+    softmax = torch.log_softmax(logits, 1).gather(1, symbols.unsqueeze(1)).squeeze(1)
     spelled = [0.0] * len(TARGETS)
     for row, target in enumerate(TARGETS.tolist()):
         if target >= SYMBOLS:
             word = ALPHABET.words([OWN[target - SYMBOLS]])
-            spelled[row] = made.speller(READ[row : row + 1, WORDS_SIZE:], word).log_probs.item()
+            spelled[row] = output.speller(READ[row : row + 1, WORDS_SIZE:], word).log_probs.item()
     return softmax, spelled
 
 
 @pytest.mark.spec("D15")
 def test_a_word_has_the_probability_of_unk_and_of_its_characters() -> None:
-    made = hybrid()
-    softmax, spelled = of_words(made)
-    scores = made.score_targets(READOUT, TARGETS)
+    output = hybrid()
+    softmax, spelled = of_words(output)
+    scores = output.score_targets(READOUT, TARGETS)
     assert scores.log_probs.tolist() == pytest.approx(
         (softmax + torch.tensor(spelled, dtype=torch.float64)).tolist(), abs=1e-12
     )
-    assert sum(each != 0 for each in spelled) == 3
-    assert made.loss(READOUT, TARGETS).total.item() == pytest.approx(-scores.log_probs.sum().item())
-    assert made.loss(READOUT, TARGETS).symbols == len(TARGETS)
+    assert sum(score != 0 for score in spelled) == 3
+    assert output.loss(READOUT, TARGETS).total.item() == pytest.approx(-scores.log_probs.sum().item())
+    assert output.loss(READOUT, TARGETS).symbols == len(TARGETS)
 
 
 @pytest.mark.spec("D15")
 def test_training_weighs_characters() -> None:
-    made = hybrid(alpha=0.3, label_smoothing=0.1)
-    softmax, spelled = of_words(made)
-    smooth = made.words.loss(Readout(READ[:, :WORDS_SIZE]), TARGETS.where(TARGETS < SYMBOLS, UNK)).total
+    output = hybrid(alpha=0.3, label_smoothing=0.1)
+    softmax, spelled = of_words(output)
+    smooth = output.words.loss(Readout(READ[:, :WORDS_SIZE]), TARGETS.where(TARGETS < SYMBOLS, UNK)).total
     assert smooth.item() != pytest.approx(-softmax.sum().item())
-    assert made.loss(READOUT, TARGETS).total.item() == pytest.approx(smooth.item() - 0.3 * sum(spelled))
+    assert output.loss(READOUT, TARGETS).total.item() == pytest.approx(smooth.item() - 0.3 * sum(spelled))
 
 
 def test_gradients_are_derivatives() -> None:
-    made, features = hybrid(alpha=0.7), READ.clone().requires_grad_()
+    output, features = hybrid(alpha=0.7), READ.clone().requires_grad_()
     assert_derivative(
-        lambda: made.loss(READOUT._replace(features=features), TARGETS).total, [*made.parameters(), features]
+        lambda: output.loss(READOUT._replace(features=features), TARGETS).total, [*output.parameters(), features]
     )
 
 
 def test_without_words_to_spell_it_is_the_softmax() -> None:
-    made, readout, targets = hybrid(), Readout(READ), torch.tensor([5, UNK, 3, 4, 8, 7])
+    output, readout, targets = hybrid(), Readout(READ), torch.tensor([5, UNK, 3, 4, 8, 7])
     words = Readout(READ[:, :WORDS_SIZE])
-    assert torch.equal(made.log_probs(readout), made.words.log_probs(words))
-    assert torch.equal(made.loss(readout, targets).total, made.words.loss(words, targets).total)
+    assert torch.equal(output.log_probs(readout), output.words.log_probs(words))
+    assert torch.equal(output.loss(readout, targets).total, output.words.loss(words, targets).total)
     assert torch.equal(
-        made.score_targets(READOUT, targets).log_probs, made.words.score_targets(words, targets).log_probs
+        output.score_targets(READOUT, targets).log_probs, output.words.score_targets(words, targets).log_probs
     )
 
 
 def test_candidates_for_unk_are_spelled_in_place() -> None:
-    made = hybrid()
-    kept = made.predict(Readout(READ)).kept
+    output = hybrid()
+    kept = output.predict(Readout(READ)).kept
     first = [Candidate(1, 5, -0.1, -1.0), Candidate(0, UNK, -0.5, -1.1), Candidate(1, UNK, -0.2, -9.0)]
     second = [Candidate(2, UNK, -0.3, -0.3, "known"), Candidate(3, 4, -1.0, -2.0), Candidate(3, UNK, -1.0, -1e999)]
-    one, other = (list(each) for each in made.expand([iter(first), iter(second)], kept))
+    one, other = (list(each) for each in output.expand([iter(first), iter(second)], kept))
     assert other == second
     assert [each.total for each in one] == sorted((each.total for each in one), reverse=True)
     assert len(one) == 1 + 3 + 3
     assert one[0] == first[0]
     for row, before in ((0, first[1]), (1, first[2])):
-        (spellings,) = made.speller.spell(kept[row : row + 1], 3)
-        found = [each for each in one if each.row == row and each.symbol == UNK]
-        assert [each.surface for each in found] == [each.word for each in spellings]
-        for each, spelling in zip(found, spellings, strict=True):
+        (spellings,) = output.speller.spell(kept[row : row + 1], 3)
+        candidates = [each for each in one if each.row == row and each.symbol == UNK]
+        assert [each.surface for each in candidates] == [each.word for each in spellings]
+        for each, spelling in zip(candidates, spellings, strict=True):
             assert each.log_prob == pytest.approx(before.log_prob + spelling.log_prob)
             assert each.total == pytest.approx(before.total + spelling.log_prob)
-    assert made.expand([iter(first[:1])], kept) == [first[:1]]
+    assert output.expand([iter(first[:1])], kept) == [first[:1]]
 
 
 def spelled_batch() -> Batch:
@@ -154,14 +154,16 @@ def test_the_path_has_weights_of_its_own(name: str) -> None:
     unrolled = model.unroll(state, batch.target.ids)
     words, starts = unrolled.features.split([model.decoder.features_size - SIZE, SIZE], -1)
     named = list(model.decoder.named_parameters())
-    path, of_words = ([each for name, each in named if name.startswith(which)] for which in ("path.", "features."))
+    path, of_words = (
+        [parameter for name, parameter in named if name.startswith(which)] for which in ("path.", "features.")
+    )
 
     def moves(values: Tensor, parameters: list[nn.Parameter]) -> list[bool]:
         """Which of the parameters the values depend on."""
         if not parameters:
             return []
-        found = torch.autograd.grad(values.sum(), parameters, allow_unused=True, retain_graph=True)
-        return [each is not None and bool(each.any()) for each in found]
+        gradients = torch.autograd.grad(values.sum(), parameters, allow_unused=True, retain_graph=True)
+        return [gradient is not None and bool(gradient.any()) for gradient in gradients]
 
     assert path
     assert all(moves(starts, path))
@@ -196,7 +198,7 @@ def test_searches_spell_and_are_scored_the_same(name: str) -> None:
             words = [word for word in best.surfaces if word is not None]
             spelled += len(words)
             assert [symbol == UNK for symbol in best.symbols] == [word is not None for word in best.surfaces]
-            scored = model.score(said(source, best.symbols, words)).log_probs[0]
+            scored = model.score(make_batch(source, best.symbols, words)).log_probs[0]
             assert scored.tolist() == pytest.approx(list(best.log_probs), abs=1e-6)
     assert spelled > 5
     with torch.no_grad():
@@ -249,14 +251,14 @@ def test_every_two_parts_train_together(parts: dict[str, str]) -> None:
     assert losses[2] < losses[1] < losses[0]
 
 
-def said(source: int, symbols: tuple[int, ...], words: list[str]) -> Batch:
+def make_batch(source: int, symbols: tuple[int, ...], words: list[str]) -> Batch:
     """A sentence of BATCH with a target of these symbols, in which these words are spelled."""
     own = iter(range(len(words)))
-    numbers = [SYMBOLS + next(own) if each == UNK else each for each in symbols]
-    given = torch.tensor([[*symbols, 3]])
+    numbers = [SYMBOLS + next(own) if symbol == UNK else symbol for symbol in symbols]
+    ids = torch.tensor([[*symbols, 3]])
     target = BATCH.target._replace(
-        ids=given,
-        mask=torch.ones_like(given, dtype=torch.bool),
+        ids=ids,
+        mask=torch.ones_like(ids, dtype=torch.bool),
         spelled=Spelled(torch.tensor([[*numbers, 3]]), ALPHABET.words(words)),
     )
     (read,) = BATCH.sources
@@ -270,7 +272,7 @@ def test_alphabets_have_the_digits_of_a_placeholder() -> None:
 
 def test_what_cannot_spell_is_told(golden: Golden) -> None:
     chained = settings(output=OUTPUT, normalizer={"kind": "hard", "order": 1})
-    golden("; ".join(str(each) for each in building.problems(whole(chained))))
+    golden("; ".join(str(problem) for problem in building.problems(whole(chained))))
     with pytest.raises(UserError):
         building.build(chained, (SYMBOLS,), SYMBOLS)
     assert unknown_part(MODELS["none"]) == "the output Hybrid"

@@ -45,12 +45,12 @@ def sizes_of(name: str, sources: int) -> tuple[int, ...]:
 
 
 def memories(sizes: tuple[int, ...], padding: float = 0.0) -> tuple[Memory, ...]:
-    found = []
+    memories_by_source = []
     for number, (size, lengths) in enumerate(zip(sizes, LENGTHS, strict=False)):
         mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
         states = noise(BATCH, max(lengths), size, seed=10 + number).masked_fill(~mask.unsqueeze(2), padding)
-        found.append(Memory(states, mask, ids=mask.long() * 5))
-    return tuple(found)
+        memories_by_source.append(Memory(states, mask, ids=mask.long() * 5))
+    return tuple(memories_by_source)
 
 
 def make(name: str, sizes: tuple[int, ...], score: str = "additive", terms: tuple[str, ...] = ()) -> Combination:
@@ -68,7 +68,7 @@ def make(name: str, sizes: tuple[int, ...], score: str = "additive", terms: tupl
     return shaken(components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), *parts)).eval()
 
 
-def asked(seed: int = 0, rows: int = BATCH) -> DecoderQuery:
+def make_query(seed: int = 0, rows: int = BATCH) -> DecoderQuery:
     return DecoderQuery(
         noise(rows, QUERY, seed=seed), noise(rows, EMBEDDING, seed=seed + 50), noise(rows, QUERY, seed=seed + 60)
     )
@@ -97,15 +97,15 @@ def loop(
 
 def assert_printed(name: str, combination: Combination, read: tuple[Memory, ...], score: str = "additive") -> None:
     """Contexts are those of the loops, and so are the weights of every source and of the sentinel."""
-    question, attended = asked(), combination.prepare(read)
+    question, attended = make_query(), combination.prepare(read)
     output = combination(question, attended, combination.start(attended))
     weights = combination.by_source(output.history.weights, attended)
     for row in range(BATCH):
         expected = loop(name, combination, question, read, row, score)
         np.testing.assert_allclose(loops.array(output.context[row]), expected.context, atol=1e-10)
-        for found, wanted in zip(weights, expected.weights, strict=True):
-            np.testing.assert_allclose(loops.array(found[row])[: len(wanted)], wanted, atol=1e-10)
-            assert not found[row, len(wanted) :].any()
+        for source_weights, wanted in zip(weights, expected.weights, strict=True):
+            np.testing.assert_allclose(loops.array(source_weights[row])[: len(wanted)], wanted, atol=1e-10)
+            assert not source_weights[row, len(wanted) :].any()
 
 
 @pytest.mark.spec("C3", "C4", "C5", "C6", "C9", "C14")
@@ -140,7 +140,7 @@ def walk(
     attended = combination.prepare(read)
     history = combination.start(attended)
     for t in range(3):
-        question = asked(seed=t)
+        question = make_query(seed=t)
         if rows is not None:
             question = DecoderQuery(*(part[rows] for part in question))
         output = combination(question, attended, history)
@@ -161,9 +161,9 @@ def test_padding_and_the_batch_change_nothing(name: str, score: str) -> None:
     sizes = (3, 3, 3) if SCORES[score].equal_sizes else sizes_of(name, 3)
     combination = make(name, sizes, score, terms=("coverage", "markov"))
     plain = list(walk(combination, memories(sizes)))
-    for (context, weights), (other, others) in zip(plain, walk(combination, memories(sizes, 1e3)), strict=True):
+    for (context, weights), (other, padded_weights) in zip(plain, walk(combination, memories(sizes, 1e3)), strict=True):
         torch.testing.assert_close(other, context)
-        for one, two in zip(weights, others, strict=True):
+        for one, two in zip(weights, padded_weights, strict=True):
             torch.testing.assert_close(two, one)
     for row in range(BATCH):
         alone = tuple(
@@ -212,26 +212,29 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
     sizes = sizes_of(name, 2)
     combination, read = make(name, sizes, terms=(term,)), memories(sizes)
     bias = cast(Tensor, getattr(combination, "bias", None))
-    attentions = [cast(GlobalAttention, each) for each in combination.attentions]
-    prepared = [each.prepare(memory) for each, memory in zip(attentions, read, strict=True)]
-    pasts = [each.start(source) for each, source in zip(attentions, prepared, strict=True)]
+    attentions = [cast(GlobalAttention, attention) for attention in combination.attentions]
+    prepared = [attention.prepare(memory) for attention, memory in zip(attentions, read, strict=True)]
+    pasts = [attention.start(source) for attention, source in zip(attentions, prepared, strict=True)]
     for t, (_, weights) in enumerate(walk(combination, read)):
-        question = asked(seed=t)
-        every = list(zip(attentions, prepared, pasts, strict=True))
+        question = make_query(seed=t)
+        parts = list(zip(attentions, prepared, pasts, strict=True))
         if kind_of(name) == "flat":
-            terms = [each.term_outputs(question.query, question.embedded, source, past) for each, source, past in every]
+            terms = [
+                attention.term_outputs(question.query, question.embedded, source, past)
+                for attention, source, past in parts
+            ]
             energies = [
-                each.energies(question.query.unsqueeze(1), source, told).squeeze(1) + bias[k]
-                for k, ((each, source, _), told) in enumerate(zip(every, terms, strict=True))
+                attention.energies(question.query.unsqueeze(1), source, output).squeeze(1) + bias[k]
+                for k, ((attention, source, _), output) in enumerate(zip(parts, terms, strict=True))
             ]
             softmax = torch.softmax(torch.cat(energies, 1), 1) * sum(part.sum(1, keepdim=True) for part in weights[:2])
             expected = list(torch.split(softmax, [energy.size(1) for energy in energies], 1))
-            pasts = [History(part, told.carried) for part, told in zip(expected, terms, strict=True)]
+            pasts = [History(part, output.carried) for part, output in zip(expected, terms, strict=True)]
         else:
-            pasts = [each(question.query, question.embedded, *rest).history for each, *rest in every]
+            pasts = [attention(question.query, question.embedded, *rest).history for attention, *rest in parts]
             expected = [past.weights * part.sum(1, keepdim=True) for past, part in zip(pasts, weights, strict=False)]
-        for found, wanted in zip(weights, expected, strict=False):
-            torch.testing.assert_close(found, wanted)
+        for source_weights, wanted in zip(weights, expected, strict=False):
+            torch.testing.assert_close(source_weights, wanted)
 
 
 @each
@@ -241,18 +244,18 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
     attended = combination.prepare(read)
 
     def alone(seed: int) -> list[Tensor]:
-        history, found = combination.start(attended), []
+        history, steps = combination.start(attended), []
         for t in range(3):
-            output = combination(asked(seed + t), attended, history)
+            output = combination(make_query(seed + t), attended, history)
             history = output.history
-            found.append(history.weights)
-        return found
+            steps.append(history.weights)
+        return steps
 
     paths = [alone(0), alone(100)]
     history: History = select(combination.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
     for t in range(3):
         seeds = (t, 100 + t) if t % 2 == 0 else (100 + t, t)
-        parts = zip(asked(seeds[0]), asked(seeds[1]), strict=True)
+        parts = zip(make_query(seeds[0]), make_query(seeds[1]), strict=True)
         question = DecoderQuery(*(torch.stack(both, 1).flatten(0, 1) for both in parts))
         output = combination(question, attended, history)
         for place in range(2):
@@ -326,7 +329,7 @@ def assert_what_is_of_the_query_is_shared(sentinel: str, score: str) -> None:
     """What is made of the query and of terms: a change for one source changes the energies of both."""
     sizes = (3, 3) if score in SAME_SIZE else (3, 4)
     combination = make(f"flat{sentinel}", sizes, score, terms=("position",))
-    scores = [cast(GlobalAttention, each).score for each in combination.attentions]
+    scores = [cast(GlobalAttention, attention).score for attention in combination.attentions]
     features = noise(1, 1, 3, 3, seed=7)
 
     def energies(number: int) -> Tensor:
@@ -376,9 +379,9 @@ def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
     scores = [Additive(QUERY, size) for size in (6, 5, QUERY)]
     attentions = [GlobalAttention(score, Softmax(), []) for score in scores[:2]]
     alone = scores[2:] if kind_of(name) == "flat" else []
-    made = components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), attentions, QUERY, EMBEDDING, *alone)
+    combination = components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), attentions, QUERY, EMBEDDING, *alone)
     number = 2 + KINDS[name]["sentinel"]
-    projections = list(cast(Sequence[Any], made.values))
+    projections = list(cast(Sequence[Any], combination.values))
     assert len(projections) == number
     for projection in projections:
         square = projection.weight @ projection.weight.T
@@ -390,10 +393,10 @@ def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
 def test_hierarchical_begins_with_all_sources_alike(sentinel: bool) -> None:
     """A start that prefers some has been seen to end at one source alone, before any had been learnt to be read."""
     attentions = [GlobalAttention(Additive(QUERY, size), Softmax(), []) for size in SIZES[:2]]
-    made = components.build(
+    combination = components.build(
         COMBINATIONS, Spec("hierarchical", {"sentinel": sentinel}), attentions, QUERY, EMBEDDING
     ).double()
-    attended = made.prepare(memories(SIZES[:2]))
-    weights = made(asked(), attended, made.start(attended)).history.weights
-    for source in made.by_source(weights, attended):
+    attended = combination.prepare(memories(SIZES[:2]))
+    weights = combination(make_query(), attended, combination.start(attended)).history.weights
+    for source in combination.by_source(weights, attended):
         torch.testing.assert_close(source.sum(1), torch.full((BATCH,), 1 / (2 + sentinel)).double())
