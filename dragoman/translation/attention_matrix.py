@@ -70,7 +70,7 @@ class SourceAttention(NamedTuple):
 
     def beside(self, other: "SourceAttention") -> "SourceAttention":
         """The same source with another model's attention added; a model that read less of it saw its first words."""
-        ends = [each for each in (self.end_attention, other.end_attention) if each is not None]
+        ends = [end_weights for end_weights in (self.end_attention, other.end_attention) if end_weights is not None]
         end = np.sum(ends, 0) if ends else None
         fewer, more = sorted((self, other), key=lambda seen: len(seen.words))
         attention = more.attention.copy()
@@ -117,8 +117,8 @@ def shares(
     sources: tuple[SourceAttention, ...], sentinel: NDArray[np.float64] | None
 ) -> dict[str, NDArray[np.float64]]:
     """The attention of each target word to each source as a whole, and to a sentinel, by name."""
-    found = {source.name: source.share for source in sources}
-    return found if sentinel is None else {**found, SENTINEL: sentinel}
+    by_source = {source.name: source.share for source in sources}
+    return by_source if sentinel is None else {**by_source, SENTINEL: sentinel}
 
 
 class AttentionMatrix(NamedTuple):
@@ -142,7 +142,7 @@ def attention_matrix(
     figures: Mapping[str, NDArray[np.float64]] = {},
 ) -> AttentionMatrix:
     seen = _attention_matrix(sources, sentinel)
-    columns = [seen.attention, *(each[:, None] for each in figures.values())]
+    columns = [seen.attention, *(values[:, None] for values in figures.values())]
     named = [*seen.columns, *(f"[{name}]" for name in figures)]
     numbers = [*seen.shares, *range(len(seen.columns), len(named))]
     return AttentionMatrix(np.concatenate(columns, 1), named, numbers, seen.text)

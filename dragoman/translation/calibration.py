@@ -49,9 +49,9 @@ class Fit(Form):
     bins: list[BinForm]
 
     @classmethod
-    def of(cls, found: Measured) -> "Fit":
-        bins = [BinForm(**each._asdict()) for each in found.reliability.bins]
-        return cls(loss=found.loss, error=found.reliability.error, bins=bins)
+    def of(cls, measured: Measured) -> "Fit":
+        bins = [BinForm(**entry._asdict()) for entry in measured.reliability.bins]
+        return cls(loss=measured.loss, error=measured.reliability.error, bins=bins)
 
 
 class Calibration(Recorded):
@@ -81,11 +81,11 @@ def measure(model: Predictor[Any], batches: Iterable[Batch], temperature: float)
         state, symbols = model.begin(batch.sources), torch.full_like(ids[:, 0], model.start_id)
         for target, real in zip(ids.unbind(1), mask.unbind(1), strict=True):
             step = model.predict(symbols, state)
-            said = step.of_rows(target.unsqueeze(1)).squeeze(1)
-            rows = real & said.isfinite()
+            target_log_probs = step.of_rows(target.unsqueeze(1)).squeeze(1)
+            rows = real & target_log_probs.isfinite()
             right = (step.at(step.log_probs.argmax(1)) == target)[rows]
-            best, *parts = _tempered(step.log_probs[rows].double(), said[rows].double(), temperature)
-            sums += [float(rows.sum()), *(float(each.sum()) for each in parts)]
+            best, *parts = _tempered(step.log_probs[rows].double(), target_log_probs[rows].double(), temperature)
+            sums += [float(rows.sum()), *(float(part.sum()) for part in parts)]
             reliability = reliability.plus(Reliability.of(best.cpu().numpy(), right.double().cpu().numpy()))
             symbols, state = target, step.state
     if not sums[0]:
@@ -95,7 +95,7 @@ def measure(model: Predictor[Any], batches: Iterable[Batch], temperature: float)
 
 
 def _tempered(
-    log_probs: Float[Tensor, "N C"], said: Float[Tensor, "N"], temperature: float
+    log_probs: Float[Tensor, "N C"], target_log_probs: Float[Tensor, "N"], temperature: float
 ) -> tuple[Float[Tensor, "N"], ...]:
     """The largest probability of each row at this temperature, -log P of what was said, and the derivatives of that by
     1 / T: mean log P less that of what was said, and the variance of log P.
@@ -105,22 +105,22 @@ def _tempered(
     finite = log_probs.nan_to_num(neginf=0.0)  # where the probability is 0
     mean = (chances * finite).sum(1)
     variance = (chances * (finite - mean.unsqueeze(1)).square()).sum(1)
-    return chances.amax(1), total - said / temperature, mean - said, variance
+    return chances.amax(1), total - target_log_probs / temperature, mean - target_log_probs, variance
 
 
-def fit(measured: Callable[[float], Measured], found: Measured) -> tuple[float, Measured]:
-    """The temperature from COLDEST to WARMEST with the least loss, and what was measured there. `found` was measured at
-    temperature 1, from which the search begins.
+def fit(measured: Callable[[float], Measured], measurement: Measured) -> tuple[float, Measured]:
+    """The temperature from COLDEST to WARMEST with the least loss, and what was measured there. `measurement` is that
+    at temperature 1, from which the search begins.
 
     The loss is convex in 1 / T, so that Newton's method finds where its slope is 0; a step that leaves the interval in
     which the slope changes its sign is replaced by the interval's middle.
     """
     low, high, sharpness = 1 / WARMEST, 1 / COLDEST, 1.0
-    while found.slope != 0:
-        low, high = (sharpness, high) if found.slope < 0 else (low, sharpness)
-        newton = sharpness - found.slope / found.curvature if found.curvature > 0 else math.nan
+    while measurement.slope != 0:
+        low, high = (sharpness, high) if measurement.slope < 0 else (low, sharpness)
+        newton = sharpness - measurement.slope / measurement.curvature if measurement.curvature > 0 else math.nan
         following = newton if low < newton < high else math.sqrt(low * high)
         if abs(following - sharpness) <= CLOSE * sharpness:
             break
-        sharpness, found = following, measured(1 / following)
-    return 1 / sharpness, found
+        sharpness, measurement = following, measured(1 / following)
+    return 1 / sharpness, measurement

@@ -46,7 +46,7 @@ class Gate(Recorded):
 
     @property
     def passed(self) -> bool:
-        return not any(each.worse for each in self.figures)
+        return not any(figure.worse for figure in self.figures)
 
 
 def compared(
@@ -95,10 +95,12 @@ def check(run: Run, sha256: Callable[[], str]) -> None:
     to be compared (`training.require_gate`) and was not, with the weights of this digest.
     """
     path = run.folder.gate
-    found = Gate.read(path) if path.exists() else None
-    if found and found.sha256 == sha256():
-        if not found.passed:
-            raise UserError(f"{run.folder.path}: is worse than {found.against}, so it does not serve ({path.name})")
+    comparison = Gate.read(path) if path.exists() else None
+    if comparison and comparison.sha256 == sha256():
+        if not comparison.passed:
+            raise UserError(
+                f"{run.folder.path}: is worse than {comparison.against}, so it does not serve ({path.name})"
+            )
     elif run.config.training.require_gate:
         raise UserError(
             f"{run.folder.path}: was not compared with the run that it started from; `dragoman gate` does that"

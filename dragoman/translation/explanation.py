@@ -59,23 +59,25 @@ class Explanation:
         """
         if method == "attention":
             return attention_matrix(self.attended, self.sentinel)
-        found = [(maps.gradient, maps.gradient_share) for maps in self.sources]
+        maps_and_shares = [(maps.gradient, maps.gradient_share) for maps in self.sources]
         if method == "erasure":
             nothing = np.zeros(len(self.words))
-            every = ((maps.erasure, maps.erasure_share) for maps in self.sources)
-            found = [(erasure, nothing if share is None else share) for erasure, share in every]
-        return self._beside(found)
+            erasures = ((maps.erasure, maps.erasure_share) for maps in self.sources)
+            maps_and_shares = [(erasure, nothing if share is None else share) for erasure, share in erasures]
+        return self._beside(maps_and_shares)
 
     def contrast_matrix(self) -> AttentionMatrix:
         """The contrast, by gradient and by erasure (rows). ValueError if there is none."""
         if self.contrast is None:
             raise ValueError("there is no contrast: name another translation")
         stacked = [np.stack([maps.gradient, maps.erasure]) for maps in self.contrast.sources]
-        return self._beside([(each, each.sum(1)) for each in stacked])
+        return self._beside([(source_map, source_map.sum(1)) for source_map in stacked])
 
-    def _beside(self, found: list[tuple[Map, Map]]) -> AttentionMatrix:
-        every = zip(self.attended, found, strict=True)
-        return attention_matrix(tuple(seen._replace(attention=each, share=share) for seen, (each, share) in every))
+    def _beside(self, maps_and_shares: list[tuple[Map, Map]]) -> AttentionMatrix:
+        sources = zip(self.attended, maps_and_shares, strict=True)
+        return attention_matrix(
+            tuple(seen._replace(attention=source_map, share=share) for seen, (source_map, share) in sources)
+        )
 
     def json(self) -> dict[str, Any]:
         """The key `explanation` of the JSON form of its translation, as a mapping."""
@@ -88,9 +90,9 @@ class Explanation:
 
     def __str__(self) -> str:
         console = Console(width=120, color_system=None, highlight=False)
-        with console.capture() as told:
+        with console.capture() as output:
             console.print(self)
-        return told.get().rstrip("\n")
+        return output.get().rstrip("\n")
 
     def __repr__(self) -> str:
         return f"Explanation({SHORT.repr(self.text)}, source={SHORT.repr(self.attended[0].text)})"
@@ -108,21 +110,21 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """A heat map of each method, in a notebook."""
-        every = ((method, self.matrix(method)) for method in METHODS)
+        matrices = ((method, self.matrix(method)) for method in METHODS)
         return "".join(
             f"<p>{method}</p>{heatmap.html(seen.attention, seen.columns, self.words, signed=method != 'attention')}"
-            for method, seen in every
+            for method, seen in matrices
         )
 
     def _shown(self) -> dict[str, Shown]:
         """The map of words by each method."""
-        found = dict[str, Shown]()
+        shown = dict[str, Shown]()
         for method in METHODS:
             maps = [source.attention for source in self.attended]
             if method != "attention":
                 maps = [getattr(source, method) for source in self.sources]
-            found[method] = Shown(np.concatenate(maps, 1), self._columns(), method != "attention")
-        return found
+            shown[method] = Shown(np.concatenate(maps, 1), self._columns(), method != "attention")
+        return shown
 
     def _shares(self) -> Shown | None:
         """The attention to each of several sources as a whole, and to a sentinel."""
@@ -144,17 +146,17 @@ class Explanation:
         """
         return explained.differences(self._places(self.contrast), self._columns()) if self.contrast else []
 
-    def _places(self, found: Contrast) -> Iterator[tuple[str, float, dict[str, Map]]]:
+    def _places(self, contrast: Contrast) -> Iterator[tuple[str, float, dict[str, Map]]]:
         """What stands at each place in the two translations, and in all of them, with the maps of words."""
-        for place in found.places:
+        for place in contrast.places:
             one, other = (
                 " ".join(words[slice(*part)]) or "–"
-                for words, part in ((self.words, place.words), (found.words, place.other))
+                for words, part in ((self.words, place.words), (contrast.words, place.other))
             )
             yield f"{one} / {other}", place.difference, _joined(place.sources)
-        yield "in all", found.difference, _joined(found.sources)
+        yield "in all", contrast.difference, _joined(contrast.sources)
 
 
 def _joined(sources: tuple[SourceContrast, ...]) -> dict[str, Map]:
     """The maps of all sources beside each other, by method."""
-    return {method: np.concatenate([getattr(each, method) for each in sources]) for method in METHODS}
+    return {method: np.concatenate([getattr(source, method) for source in sources]) for method in METHODS}

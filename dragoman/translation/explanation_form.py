@@ -60,13 +60,13 @@ class ContrastForm(Form):
 
     def fit(self, place: str, words: int, lengths: Sequence[int]) -> None:
         """Raise an error unless the maps have so many words of each source, and the places are some of the words."""
-        every = [(f"{place}.sources", self.sources)]
-        for number, each in enumerate(self.places):
-            every.append((f"{place}.places.{number}.sources", each.sources))
-            for name, part, most in (("words", each.words, words), ("other", each.other, len(self.words))):
+        named_sources = [(f"{place}.sources", self.sources)]
+        for number, difference in enumerate(self.places):
+            named_sources.append((f"{place}.places.{number}.sources", difference.sources))
+            for name, part, most in (("words", difference.words, words), ("other", difference.other, len(self.words))):
                 if not part[0] <= part[1] <= most:
                     raise misfit(f"{place}.places.{number}.{name}: expected a part of {most} words, found {part}")
-        for here, sources in every:
+        for here, sources in named_sources:
             sized(here, "sources", sources, len(lengths))
             for number, (maps, length) in enumerate(zip(sources, lengths, strict=True)):
                 for method in ("attention", "gradient", "erasure"):

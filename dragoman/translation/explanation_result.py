@@ -29,32 +29,32 @@ def written(
 ) -> ExplanationForm:
     """The form of the parts of an explanation. Numbers are rounded to 6 decimals."""
     return ExplanationForm(
-        sources=[SourceMapsForm(**_plain(each)) for each in sources],
+        sources=[SourceMapsForm(**_plain(item)) for item in sources],
         contrast=_contrast_form(contrast) if contrast else None,
-        beam=[BeamNodeForm(**_plain(each)) for each in beam],
-        nearest=[NearForm(**_plain(each)) for each in nearest],
+        beam=[BeamNodeForm(**_plain(item)) for item in beam],
+        nearest=[NearForm(**_plain(item)) for item in nearest],
     )
 
 
-def _contrast_form(found: Contrast) -> ContrastForm:
+def _contrast_form(contrast: Contrast) -> ContrastForm:
     def sources(maps: tuple[SourceContrast, ...]) -> list[SourceContrastForm]:
-        return [SourceContrastForm(**_plain(each)) for each in maps]
+        return [SourceContrastForm(**_plain(source_contrast)) for source_contrast in maps]
 
     places = [
         PlaceForm(
-            words=list(each.words),
-            other=list(each.other),
-            difference=_number(each.difference),
-            sources=sources(each.sources),
+            words=list(difference.words),
+            other=list(difference.other),
+            difference=_number(difference.difference),
+            sources=sources(difference.sources),
         )
-        for each in found.places
+        for difference in contrast.places
     ]
     return ContrastForm(
-        text=found.text,
-        words=found.words,
-        log_prob=_number(found.log_prob),
-        difference=_number(found.difference),
-        sources=sources(found.sources),
+        text=contrast.text,
+        words=contrast.words,
+        log_prob=_number(contrast.log_prob),
+        difference=_number(contrast.difference),
+        sources=sources(contrast.sources),
         places=places,
     )
 
@@ -80,27 +80,32 @@ def read(
 
     sources = tuple(
         SourceMaps(
-            each.name,
-            maps(each.gradient, len(each.gradient[0]) if words else 0),
-            maps(each.erasure, len(each.gradient[0]) if words else 0),
-            np.array(each.gradient_share, np.float64),
-            None if each.erasure_share is None else np.array(each.erasure_share, np.float64),
+            item.name,
+            maps(item.gradient, len(item.gradient[0]) if words else 0),
+            maps(item.erasure, len(item.gradient[0]) if words else 0),
+            np.array(item.gradient_share, np.float64),
+            None if item.erasure_share is None else np.array(item.erasure_share, np.float64),
         )
-        for each in form.sources
+        for item in form.sources
     )
     contrast = _contrast(form.contrast) if form.contrast else None
-    beam = tuple(BeamNode(**each.model_dump()) for each in form.beam)
-    return sources, contrast, beam, tuple(Match(each.translation, each.score, each.source) for each in form.nearest)
+    beam = tuple(BeamNode(**item.model_dump()) for item in form.beam)
+    return sources, contrast, beam, tuple(Match(item.translation, item.score, item.source) for item in form.nearest)
 
 
 def _contrast(form: ContrastForm) -> Contrast:
     def sources(forms: list[SourceContrastForm]) -> tuple[SourceContrast, ...]:
-        every = ((each.name, each.attention, each.gradient, each.erasure) for each in forms)
-        return tuple(SourceContrast(name, *(np.array(part, np.float64) for part in rest)) for name, *rest in every)
+        rows = ((each.name, each.attention, each.gradient, each.erasure) for each in forms)
+        return tuple(SourceContrast(name, *(np.array(part, np.float64) for part in rest)) for name, *rest in rows)
 
     places = tuple(
-        Place((each.words[0], each.words[1]), (each.other[0], each.other[1]), each.difference, sources(each.sources))
-        for each in form.places
+        Place(
+            (difference.words[0], difference.words[1]),
+            (difference.other[0], difference.other[1]),
+            difference.difference,
+            sources(difference.sources),
+        )
+        for difference in form.places
     )
     return Contrast(form.text, form.words, form.log_prob, form.difference, sources(form.sources), places)
 

@@ -25,9 +25,9 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
-def sized(place: str, what: str, found: Sequence[object] | None, count: int) -> None:
-    if found is not None and len(found) != count:
-        raise misfit(f"{place}: expected {count} {what}, found {len(found)}")
+def sized(place: str, what: str, items: Sequence[object] | None, count: int) -> None:
+    if items is not None and len(items) != count:
+        raise misfit(f"{place}: expected {count} {what}, found {len(items)}")
 
 
 def misfit(text: str) -> PydanticCustomError:

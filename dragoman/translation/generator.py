@@ -104,8 +104,8 @@ class SequenceGenerator:
     def _weights(self) -> int:
         """About how many weights each row is multiplied by in a step."""
         models = self.scorer.models if isinstance(self.scorer, Ensemble) else (self.scorer,)
-        modules = (each for each in models if isinstance(each, nn.Module))
-        return sum(part.numel() for each in modules for part in each.parameters())
+        modules = (module for module in models if isinstance(module, nn.Module))
+        return sum(part.numel() for module in modules for part in module.parameters())
 
     def generate(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence by its number, best first."""
@@ -118,14 +118,14 @@ class SequenceGenerator:
         self, task: Task, sentences: Sequence[Sentence], *, strict: bool = False
     ) -> dict[int, list[Hypothesis]]:
         """The hypotheses of each sentence, from batches of similar length."""
-        found: dict[int, list[Hypothesis]] = {}
-        lengths = [min(source_inputs.length(each.encoded), source_inputs.LONGEST) for each in sentences]
+        hypotheses_by_number: dict[int, list[Hypothesis]] = {}
+        lengths = [min(source_inputs.length(sentence.encoded), source_inputs.LONGEST) for sentence in sentences]
         width = task.search.rows(task.n_best)
         for places in by_length(range(len(sentences)), lengths, BATCH // width, max(1, ROWS // width)):
             batch = [sentences[place] for place in places]
-            every = zip(batch, self.hypotheses(task, batch, strict=strict), strict=True)
-            found.update((each.number, hypotheses) for each, hypotheses in every)
-        return found
+            searched = zip(batch, self.hypotheses(task, batch, strict=strict), strict=True)
+            hypotheses_by_number.update((sentence.number, hypotheses) for sentence, hypotheses in searched)
+        return hypotheses_by_number
 
     def hypotheses(self, task: Task, batch: Sequence[Sentence], *, strict: bool = False) -> list[list[Hypothesis]]:
         """Search one batch of sentences. `strict`: every beginning of a translation is acceptable."""

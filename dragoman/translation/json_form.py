@@ -170,11 +170,10 @@ class TranslationForm(Form):
             if step.word is not None and step.word >= words:
                 raise misfit(f"steps.{number}.word: expected the number of one of {words} words, found {step.word}")
         names = {source.name: len(source.words) for source in self.sources}
-        for number, each in enumerate(self.replaced):
-            if each.word >= words or each.source_word >= names.get(each.source, 0):
-                raise misfit(
-                    f"replaced.{number}: there is no word {each.word}, or none {each.source_word} in {each.source}"
-                )
+        for number, replacement in enumerate(self.replaced):
+            if replacement.word >= words or replacement.source_word >= names.get(replacement.source, 0):
+                where = f"none {replacement.source_word} in {replacement.source}"
+                raise misfit(f"replaced.{number}: there is no word {replacement.word}, or {where}")
         if self.explanation:
             self.explanation.fit("explanation", words, [len(source.words) for source in self.sources])
         if self.edits and self.edits.source not in names:
@@ -196,5 +195,5 @@ def problem(error: ValidationError) -> str:
 
 def schema() -> str:
     """The JSON schema of a translation."""
-    found = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationForm.model_json_schema()}
-    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    json_schema = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationForm.model_json_schema()}
+    return json.dumps(json_schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

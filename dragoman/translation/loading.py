@@ -81,7 +81,7 @@ def load(
     arguments.checked(memory, "memory", str, Path, type(None))
     arguments.checked(replace_unk, "replace_unk", bool, type(None))
     files, counts = _files(dictionary), _counts(candidates)
-    runs = [Run.load(each) for each in folders]
+    runs = [Run.load(path) for path in folders]
     own = runs[0].config.device
     wanted = own if device is None else devices.choose_config(device, own)
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
@@ -110,7 +110,7 @@ def load(
 def _files(dictionary: str | Path | Sequence[str | Path]) -> list[str | Path]:
     arguments.checked(dictionary, "dictionary", str, Path, Iterable)
     files = [dictionary] if isinstance(dictionary, str | Path) else list(dictionary)
-    return [arguments.checked(each, "dictionary", str, Path) for each in files]
+    return [arguments.checked(path, "dictionary", str, Path) for path in files]
 
 
 def _counts(candidates: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -118,7 +118,7 @@ def _counts(candidates: tuple[int, int] | None) -> tuple[int, int] | None:
         return None
     if not isinstance(candidates, tuple | list) or len(candidates) != 2:
         raise arguments.unexpected(candidates, "candidates", "two numbers, as in candidates=(300, 20)")
-    frequent, translations = (arguments.whole(each, "candidates") for each in candidates)
+    frequent, translations = (arguments.whole(count, "candidates") for count in candidates)
     return frequent, translations
 
 
@@ -131,22 +131,22 @@ def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[st
         lacking = "has no attention (model.attention.score: none)" if texts else "reads no text"
         raise UserError(f"{files[0]}: a dictionary translates the words attended to, and this run {lacking}")
     own = (translator.edits, *translator.targets)
-    found: dict[str, Dictionary] = {}
-    for each in files:
-        name, equals, path = str(each).partition("=")
-        if not equals or name not in texts or Path(each).exists():
-            name, path = next((text for text in texts if text not in own), texts[0]), str(each)
-        found[name] = found.get(name, Dictionary()).overridden(dictionary_files.read(path))
-    return found
+    by_source: dict[str, Dictionary] = {}
+    for file in files:
+        name, equals, path = str(file).partition("=")
+        if not equals or name not in texts or Path(file).exists():
+            name, path = next((text for text in texts if text not in own), texts[0]), str(file)
+        by_source[name] = by_source.get(name, Dictionary()).overridden(dictionary_files.read(path))
+    return by_source
 
 
 def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
     if isinstance(folder, str | Path):
         return [folder]
     folders = list(folder) if isinstance(folder, Iterable) else [folder]
-    for each in folders:
-        if not isinstance(each, str | Path):
-            raise TypeError(f"load takes the folder of a run, or several in a list, found {type(each).__name__}")
+    for path in folders:
+        if not isinstance(path, str | Path):
+            raise TypeError(f"load takes the folder of a run, or several in a list, found {type(path).__name__}")
     if not folders:
         raise ValueError("load takes the folder of a run, or several in a list, found none")
     return folders
@@ -155,8 +155,8 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
 def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
     """The translator of one run."""
     data, folder = run.config.data, run.folder.path
-    known = recall(data, run.sources, folder, memory) if data.recalled else None
-    rest = processor_of(run.config, run.sources, run.target, folder, known), run.config.search, device
+    translation_memory = recall(data, run.sources, folder, memory) if data.recalled else None
+    rest = processor_of(run.config, run.sources, run.target, folder, translation_memory), run.config.search, device
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
         predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
@@ -178,8 +178,8 @@ def digest_of(run: Run, weights: str | None = None, engine: Engine = "torch") ->
 def _temperature(run: Run, weights: str | None, engine: Engine) -> float | None:
     """The temperature at which these weights are calibrated; None if they are not."""
     path = run.folder.calibration
-    found = Calibration.read(path) if path.is_file() else None
-    return found.temperature if found and found.sha256 == digest_of(run, weights, engine) else None
+    calibration = Calibration.read(path) if path.is_file() else None
+    return calibration.temperature if calibration and calibration.sha256 == digest_of(run, weights, engine) else None
 
 
 def _lexicon(run: Run) -> Lexicon:
@@ -194,7 +194,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
     first, texts = members[0], dict[str, tuple[Any, Any]]()
     for folder, member in zip(folders, members, strict=True):
         same = (member.target, first.target)
-        if len({each.vocabulary for each in same}) > 1 or same[0].text.spec != same[1].text.spec:
+        if len({language.vocabulary for language in same}) > 1 or same[0].text.spec != same[1].text.spec:
             raise UserError(
                 f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
                 "(from the same target texts, with text.shared_vocabulary: false where their sources differ)"
@@ -220,12 +220,12 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.processor.reading) for member in members))
     unsaid = {
-        mark: sorted(set.intersection(*(set(each.processor.foreign[mark]) for each in members)))
+        mark: sorted(set.intersection(*(set(member.processor.foreign[mark]) for member in members)))
         for mark in first.processor.foreign
     }
     surfaces = Surfaces(*map(any, zip(*(member.processor.surfaces for member in members), strict=True)))
     attends = any(member.processor.attends for member in members)
-    known = Processor(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
+    processor = Processor(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
 
     def scorer() -> Ensemble:
         return Ensemble([member.model for member in members], readings.counts)
@@ -233,7 +233,7 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     try:
         predictors = [member.generator.predictor for member in members if member.generator.predictor]
         predictor = Ensemble(predictors, readings.counts) if predictors else None
-        translator = Translator(scorer if predictor else scorer(), known, first.search, first.device)
+        translator = Translator(scorer if predictor else scorer(), processor, first.search, first.device)
     except ValueError as error:
         raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
     translator.generator.predictor = predictor

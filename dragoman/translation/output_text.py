@@ -45,23 +45,23 @@ class ModelOutputs:
             if single_spaced is not None:
                 spelt = self.target.text.unit.single_spaced(spelt, single_spaced)
             return spelt, self.target.text.words(spelt)
-        made = list(apply_edits(spelled(encoded[self.edited]), symbols))
-        spelt = [symbol for symbol, _ in made]
+        edited_symbols = list(apply_edits(spelled(encoded[self.edited]), symbols))
+        spelt = [symbol for symbol, _ in edited_symbols]
         words = self.target.text.words(spelt)
-        by_operation = {number: word for (_, number), word in zip(made, words.word_of, strict=True)}
+        by_operation = {number: word for (_, number), word in zip(edited_symbols, words.word_of, strict=True)}
         return spelt, words._replace(word_of=[by_operation.get(number, -1) for number in range(len(symbols))])
 
     def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
         """The symbols of a translation of these sources; those outside the vocabulary by their spelling."""
         marked = self.named(encoded, hypothesis.symbols)
-        every = zip(marked, hypothesis.surfaces, strict=True)
-        return [symbol if surface is None else surface for symbol, surface in every]
+        symbols_and_surfaces = zip(marked, hypothesis.surfaces, strict=True)
+        return [symbol if surface is None else surface for symbol, surface in symbols_and_surfaces]
 
     @staticmethod
     def unknown(hypothesis: Hypothesis, words: WordsOf) -> list[int]:
         """The numbers of the words in which a hypothesis has an `<unk>`."""
-        every = zip(hypothesis.symbols, hypothesis.surfaces, words.word_of, strict=True)
-        return sorted({word for symbol, surface, word in every if symbol == UNK and surface is None and word >= 0})
+        steps = zip(hypothesis.symbols, hypothesis.surfaces, words.word_of, strict=True)
+        return sorted({word for symbol, surface, word in steps if symbol == UNK and surface is None and word >= 0})
 
     def named(self, encoded: list[Encoded], ids: Sequence[int]) -> list[Symbol]:
         """The symbols with these numbers in a translation of these sources."""
@@ -74,7 +74,7 @@ class ModelOutputs:
 
     def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
         """The target vocabulary extended by the words of each sentence, if the model asks for them."""
-        return [self._extended(each) for each in encoded] if self.extends else None
+        return [self._extended(sources) for sources in encoded] if self.extends else None
 
     def prefix(self, encoded: list[Encoded], text: str, forbidden: Container[int]) -> list[int]:
         """The ids that a translation begins with. UserError if the model cannot produce them."""
@@ -98,12 +98,12 @@ class ModelOutputs:
         model knows that word.
         """
         elided = self.target.text.elided(text[:LONGEST_TEXT])
-        known = elided is not None and UNK not in self.numbering(encoded).ids(elided)
-        return elided if elided and known else self.target.text.encode(text[:LONGEST_TEXT])
+        is_elided_word = elided is not None and UNK not in self.numbering(encoded).ids(elided)
+        return elided if elided and is_elided_word else self.target.text.encode(text[:LONGEST_TEXT])
 
     def numbering(self, encoded: list[Encoded]) -> Numbering:
         """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
         return self._extended(cut(encoded, LONGEST)) if self.extends else self.target.vocabulary
 
     def _extended(self, encoded: Sequence[Encoded]) -> ExtendedVocabulary:
-        return ExtendedVocabulary(self.target.vocabulary, [each for each in encoded if isinstance(each, list)])
+        return ExtendedVocabulary(self.target.vocabulary, [source for source in encoded if isinstance(source, list)])

@@ -209,11 +209,11 @@ class Processor:
         return Scored.of(translation)
 
 
-def listed(given: Iterable[Item], example: str) -> list[Item]:
+def listed(items: Iterable[Item], example: str) -> list[Item]:
     """The texts as a list. TypeError if it is a single text, or no texts at all."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"expected a list of texts, as in {example}, found {type(given).__name__}")
-    return list(given)
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise TypeError(f"expected a list of texts, as in {example}, found {type(items).__name__}")
+    return list(items)
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:

@@ -70,8 +70,8 @@ class Result(NamedTuple):
             raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
         version = value.get("version")
         if type(version) is not int or version != VERSION:
-            found = written_by(version, VERSION) if "version" in value else "of no version"
-            raise UserError(f"expected a translation of version {VERSION}, found one {found}")
+            version_text = written_by(version, VERSION) if "version" in value else "of no version"
+            raise UserError(f"expected a translation of version {VERSION}, found one {version_text}")
         try:
             form = TranslationForm.model_validate(value)
         except ValidationError as error:
@@ -101,12 +101,12 @@ def read(path: Path) -> Iterator[Result]:
 def _rounded(translation: Translation) -> Translation:
     """Round all numbers as they are written, so that values derived from them are the same after reading."""
     sources = (
-        each._replace(
-            attention=_weights(each.attention),
-            share=_weights(each.share),
-            end_attention=None if each.end_attention is None else _weights(each.end_attention),
+        source._replace(
+            attention=_weights(source.attention),
+            share=_weights(source.share),
+            end_attention=None if source.end_attention is None else _weights(source.end_attention),
         )
-        for each in translation.sources
+        for source in translation.sources
     )
     return replace(
         translation,
@@ -119,7 +119,7 @@ def _rounded(translation: Translation) -> Translation:
 
 
 def _rounded_step(step: Step) -> Step:
-    figures = {name: _figure(each) or 0.0 for name, each in step.figures.items()}
+    figures = {name: _figure(value) or 0.0 for name, value in step.figures.items()}
     calibrated = None if step.calibrated is None else _figure(step.calibrated)
     return step._replace(log_prob=_number(_figure(step.log_prob)), figures=figures, calibrated=calibrated)
 
@@ -132,10 +132,10 @@ def _weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nan_to_num(weights, posinf=0.0, neginf=0.0).round(PLACES) + 0.0
 
 
-def _read(found: Translation | Explanation) -> list[list[str]]:
+def _read(result: Translation | Explanation) -> list[list[str]]:
     """The words of a translation or an explanation: those of each source, then those of the target."""
-    sources = found.sources if isinstance(found, Translation) else found.attended
-    return [list(words) for words in (*(each.words for each in sources), found.words)]
+    sources = result.sources if isinstance(result, Translation) else result.attended
+    return [list(words) for words in (*(source.words for source in sources), result.words)]
 
 
 def _form(given: Translation, **beside: Any) -> TranslationForm:
@@ -148,38 +148,38 @@ def _form(given: Translation, **beside: Any) -> TranslationForm:
         words=translation.words,
         score=_figure(translation.score),
         log_prob=_figure(translation.log_prob),
-        log_probs=[_figure(each) for each in translation.log_probs.tolist()],
+        log_probs=[_figure(item) for item in translation.log_probs.tolist()],
         steps=[
             StepForm(
-                symbol=each.symbol,
-                word=each.word,
-                log_prob=_figure(each.log_prob),
-                figures=dict(each.figures),
-                calibrated=each.calibrated,
+                symbol=item.symbol,
+                word=item.word,
+                log_prob=_figure(item.log_prob),
+                figures=dict(item.figures),
+                calibrated=item.calibrated,
             )
-            for each in translation.steps
+            for item in translation.steps
         ],
         confidence=_confidence(translation.confidence),
         withheld=translation.withheld,
-        criteria={name: round(each, PLACES) for name, each in translation.criteria.items()},
-        figures={name: _weights(each).tolist() for name, each in translation.figures.items()},
+        criteria={name: round(item, PLACES) for name, item in translation.criteria.items()},
+        figures={name: _weights(item).tolist() for name, item in translation.figures.items()},
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
-        replaced=[ReplacedForm(**each._asdict()) for each in translation.replaced],
-        spans=[SpanForm(**_placed(each)) for each in translation.spans],
-        terms=[TermForm(**_placed(each), forms=list(each.forms)) for each in translation.terms],
+        replaced=[ReplacedForm(**item._asdict()) for item in translation.replaced],
+        spans=[SpanForm(**_placed(item)) for item in translation.spans],
+        terms=[TermForm(**_placed(item), forms=list(item.forms)) for item in translation.terms],
         proved=translation.proved,
         left_out=translation.left_out,
         explanation=translation.explanation.form if translation.explanation else None,
-        alternatives=[_form(each) for each in translation.alternatives],
+        alternatives=[_form(item) for item in translation.alternatives],
         **beside,
     )
 
 
-def _confidence(found: Confidence | None) -> ConfidenceForm | None:
-    if found is None:
+def _confidence(confidence: Confidence | None) -> ConfidenceForm | None:
+    if confidence is None:
         return None
-    return ConfidenceForm(sentence=round(found.sentence, PLACES), words=found.words.round(PLACES).tolist())
+    return ConfidenceForm(sentence=round(confidence.sentence, PLACES), words=confidence.words.round(PLACES).tolist())
 
 
 def _source_form(seen: SourceAttention) -> SourceForm:
@@ -196,9 +196,9 @@ def _source_form(seen: SourceAttention) -> SourceForm:
     )
 
 
-def _placed(each: KeptSpan | AppliedTerm) -> dict[str, Any]:
-    target = None if each.target is None else list(each.target)
-    return {"text": each.text, "source": each.source, "place": list(each.place), "target": target}
+def _placed(span: KeptSpan | AppliedTerm) -> dict[str, Any]:
+    target = None if span.target is None else list(span.target)
+    return {"text": span.text, "source": span.source, "place": list(span.place), "target": target}
 
 
 def _list(weights: NDArray[np.float64] | None) -> list[float] | None:
@@ -210,40 +210,40 @@ def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
         return None
     before = next(source.text for source in translation.sources if source.name == edited)
     words = Revision("", before, translation.text).words
-    return EditsForm(source=edited, words=[EditForm(word=each.text, change=each.change.value) for each in words])
+    return EditsForm(source=edited, words=[EditForm(word=word.text, change=word.change.value) for word in words])
 
 
 def _translation(form: TranslationForm) -> Translation:
     words = len(form.words)
-    found = Translation(
+    translation = Translation(
         tuple(_seen(source, words) for source in form.sources),
         form.text,
         form.words,
         _number(form.score),
         _number(form.log_prob),
         tuple(
-            Step(each.symbol, each.word, _number(each.log_prob), each.figures, each.calibrated) for each in form.steps
+            Step(item.symbol, item.word, _number(item.log_prob), item.figures, item.calibrated) for item in form.steps
         ),
         _array(form.sentinel),
         tuple(map(_translation, form.alternatives)),
         form.left_out,
-        tuple(Replacement(**each.model_dump()) for each in form.replaced),
-        tuple(KeptSpan(each.text, each.source, _place(each.place), _place(each.target)) for each in form.spans),
+        tuple(Replacement(**item.model_dump()) for item in form.replaced),
+        tuple(KeptSpan(item.text, item.source, _place(item.place), _place(item.target)) for item in form.spans),
         tuple(
-            AppliedTerm(each.text, each.source, _place(each.place), _place(each.target), tuple(each.forms))
-            for each in form.terms
+            AppliedTerm(item.text, item.source, _place(item.place), _place(item.target), tuple(item.forms))
+            for item in form.terms
         ),
         form.proved,
         withheld=form.withheld,
         criteria=form.criteria,
     )
     if form.explanation is None:
-        return found
-    sources, contrast, beam, nearest = explanation_result.read(form.explanation, len(found.words))
-    parts = found.text, found.words, found.log_probs, found.sources, found.sentinel
-    confidence = found.confidence and found.confidence.words
-    told = Explanation(*parts, sources, contrast, partial(tuple, beam), nearest, confidence)
-    return replace(found, explanation=told)
+        return translation
+    sources, contrast, beam, nearest = explanation_result.read(form.explanation, len(translation.words))
+    parts = translation.text, translation.words, translation.log_probs, translation.sources, translation.sentinel
+    confidence = translation.confidence and translation.confidence.words
+    explanation = Explanation(*parts, sources, contrast, partial(tuple, beam), nearest, confidence)
+    return replace(translation, explanation=explanation)
 
 
 def _seen(source: SourceForm, words: int) -> SourceAttention:
@@ -257,11 +257,11 @@ def _seen(source: SourceForm, words: int) -> SourceAttention:
 
 
 @overload
-def _place(found: list[int]) -> tuple[int, int]: ...
+def _place(place: list[int]) -> tuple[int, int]: ...
 @overload
-def _place(found: None) -> None: ...
-def _place(found: list[int] | None) -> tuple[int, int] | None:
-    return None if found is None else (found[0], found[1])
+def _place(place: None) -> None: ...
+def _place(place: list[int] | None) -> tuple[int, int] | None:
+    return None if place is None else (place[0], place[1])
 
 
 def _array(weights: list[float] | None) -> NDArray[np.float64] | None:

@@ -75,10 +75,10 @@ class SimultaneousTranslator:
         """The same symbols, each computed with the threads for one row."""
         while True:
             with self.generator.threads(1):
-                found = next(decided, None)
-            if found is None:
+                emitted = next(decided, None)
+            if emitted is None:
                 return
-            yield found
+            yield emitted
 
 
 def _check(generator: SequenceGenerator, wait: int | None) -> None:

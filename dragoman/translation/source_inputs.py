@@ -80,8 +80,8 @@ class ModelInputs:
             names = ", ".join(source.name for source in self.asked)
             raise TypeError(f"{len(given)} texts for a model of {len(self.asked)} sources ({names})")
         named = dict(zip((source.name for source in self.asked), given, strict=True))
-        found = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.asked])), strict=True))
-        return tuple({**named, **found}[source.name] for source in self.sources)
+        matches = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.asked])), strict=True))
+        return tuple({**named, **matches}[source.name] for source in self.sources)
 
     def remembered(self, given: tuple[Given, ...]) -> str | None:
         """What the memory has as the translation of this very text."""
@@ -92,8 +92,10 @@ class ModelInputs:
 
     def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols of each source, mark first, or its regions. A blank text has none but the mark."""
-        found = [_encoded(source, each, mark) for source, each in zip(self.sources, given, strict=True)]
-        return [self.noise(each) if self.noise and isinstance(each, list) else each for each in found]
+        encoded_sources = [_encoded(source, symbols, mark) for source, symbols in zip(self.sources, given, strict=True)]
+        return [
+            self.noise(symbols) if self.noise and isinstance(symbols, list) else symbols for symbols in encoded_sources
+        ]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
         """The model's input for some sentences: ids, and extended ids by the `words` of each if it asks for them. An
@@ -108,7 +110,7 @@ class ModelInputs:
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
             if isinstance(source, FeatureSource):
                 blank = np.zeros((0 if several else 1, source.size))
-                return pad_regions([np.asarray(each) if len(each) else blank for each in column], source.size)
+                return pad_regions([np.asarray(regions) if len(regions) else blank for regions in column], source.size)
             texts = cast(tuple[list[Symbol], ...], column)
             return sequence([[text] if text or not several else [] for text in texts], source, words, self.spells)
 
@@ -123,14 +125,14 @@ class ModelInputs:
         if self.joined:
             ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
             weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
-        every = zip(self.sources, given, encoded, weights, strict=False)
-        found = tuple(
+        parts = zip(self.sources, given, encoded, weights, strict=False)
+        attended_sources = tuple(
             self._seen(source, _name(each), read, target, part)._replace(match=_match(each))
-            for source, each, read, part in every
+            for source, each, read, part in parts
         )
         if len(weights) == len(self.sources):
-            return found, None
-        return found, _one_column(weights[-1], target)
+            return attended_sources, None
+        return attended_sources, _one_column(weights[-1], target)
 
     def _seen(
         self, source: Source, text: str, encoded: Encoded, target: WordsOf, attention: Weights

@@ -41,16 +41,18 @@ class Explained(NamedTuple):
 def explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
     """Given pairs with their maps, the same in any batch."""
     portions = (pairs[first : first + PAIRS] for first in range(0, len(pairs), PAIRS))
-    return [each for some in portions for each in _explained(generator, some)]
+    return [explanation for portion in portions for explanation in _explained(generator, portion)]
 
 
 def _explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
     slopes = _gradients(generator, pairs)
-    erased = [list(_erased(generator, pair, each.scored.sources)) for pair, each in zip(pairs, slopes, strict=True)]
+    erased = [
+        list(_erased(generator, pair, gradients.scored.sources)) for pair, gradients in zip(pairs, slopes, strict=True)
+    ]
     log_probs = iter(_log_probs(generator, [*chain.from_iterable(erased)]))
     return [
-        _together(generator, pair, each, [next(log_probs) for _ in variants])
-        for pair, each, variants in zip(pairs, slopes, erased, strict=True)
+        _together(generator, pair, gradients, [next(log_probs) for _ in variants])
+        for pair, gradients, variants in zip(pairs, slopes, erased, strict=True)
     ]
 
 
@@ -65,26 +67,26 @@ def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gra
     model = generator.scorer
     members = model.models if isinstance(model, Ensemble) else [model]
     readers = [reader for each in members if isinstance(each, Seq2Seq) for reader in each.readers]
-    found = dict[int, _Gradients]()
-    for some, batch in generator.processor.batched(pairs, SYMBOLS):
-        with generator.threads(len(some)):
+    gradients = dict[int, _Gradients]()
+    for batch_pairs, batch in generator.processor.batched(pairs, SYMBOLS):
+        with generator.threads(len(batch_pairs)):
             scored, maps = saliency(model, readers, batch.to(generator.device.torch_device))
-        for row, (number, pair) in enumerate(zip(batch.rows.tolist(), some, strict=True)):
+        for row, (number, pair) in enumerate(zip(batch.rows.tolist(), batch_pairs, strict=True)):
             own = tuple(each[row, : len(pair.target) + 1].double().cpu().numpy() for each in maps)
-            found[number] = _Gradients(generator.processor.scored(pair, scored, row), own)
-    return [found[number] for number in range(len(found))]
+            gradients[number] = _Gradients(generator.processor.scored(pair, scored, row), own)
+    return [gradients[number] for number in range(len(gradients))]
 
 
 def _log_probs(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Map]:
     """log P of every step (T + 1,) of each pair."""
-    found = dict[int, Map]()
+    log_probs = dict[int, Map]()
     with torch.inference_mode():
-        for some, batch in generator.processor.batched(pairs):
-            with generator.threads(len(some)):
+        for batch_pairs, batch in generator.processor.batched(pairs):
+            with generator.threads(len(batch_pairs)):
                 scored = generator.scorer.score(batch.to(generator.device.torch_device)).log_probs.double().cpu()
-            for row, (number, pair) in enumerate(zip(batch.rows.tolist(), some, strict=True)):
-                found[number] = scored[row, : len(pair.target) + 1].numpy()
-    return [found[number] for number in range(len(found))]
+            for row, (number, pair) in enumerate(zip(batch.rows.tolist(), batch_pairs, strict=True)):
+                log_probs[number] = scored[row, : len(pair.target) + 1].numpy()
+    return [log_probs[number] for number in range(len(log_probs))]
 
 
 def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAttention]) -> Iterator[Pair]:
@@ -94,8 +96,10 @@ def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAt
     read, edited = generator.processor.reading.read, _edited(generator.processor)
 
     def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> Pair:
-        every = zip(read, pair.encoded, strict=True)
-        return pair._replace(encoded=[change(*each) if each[0].name == name else each[1] for each in every])
+        encoded_sources = zip(read, pair.encoded, strict=True)
+        return pair._replace(
+            encoded=[change(*entry) if entry[0].name == name else entry[1] for entry in encoded_sources]
+        )
 
     yield pair
     for source in sources:
@@ -113,46 +117,50 @@ def _edited(processor: Processor) -> str | None:
 def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edited: str | None) -> bool:
     """Whether a sentence may lack this source, and does not: it is not what is edited, and another one is left."""
     there = source.words or source.regions  # regions that only start the decoder are not counted as words
-    return bool(there) and source.name != edited and any(each.words for each in sources if each.name != source.name)
+    return bool(there) and source.name != edited and any(other.words for other in sources if other.name != source.name)
 
 
-def _together(generator: SequenceGenerator, pair: Pair, found: _Gradients, log_probs: Sequence[Map]) -> Explained:
+def _together(
+    generator: SequenceGenerator, pair: Pair, gradients_of_pair: _Gradients, log_probs: Sequence[Map]
+) -> Explained:
     """All maps of a pair, given log P of the steps of what `_erased` yields."""
     processor, (whole, *erased) = generator.processor, log_probs
     _, words = processor.writing.written(pair.encoded, pair.target)
     counts = np.bincount([word for word in words.word_of if word >= 0], minlength=len(words.words))[:, None]
     reading = processor.reading.summed
-    by_word = reading.seen(pair.sentence.given, pair.encoded, words, tuple(each[:-1] for each in found.maps))[0]
+    by_word = reading.seen(
+        pair.sentence.given, pair.encoded, words, tuple(slope[:-1] for slope in gradients_of_pair.maps)
+    )[0]
     steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
-    at_all = reading.seen(pair.sentence.given, pair.encoded, steps, found.maps)[0]
+    at_all = reading.seen(pair.sentence.given, pair.encoded, steps, gradients_of_pair.maps)[0]
     lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
-    for source, slopes in zip(found.scored.sources, by_word, strict=True):
+    for source, slopes in zip(gradients_of_pair.scored.sources, by_word, strict=True):
         rows = [whole - next(lost) for _ in source.words]
         losses = np.stack(rows, 1) if rows else np.zeros((len(whole), 0))  # (T + 1, S)
-        lacking = _may_lack(source, found.scored.sources, _edited(processor))
+        lacking = _may_lack(source, gradients_of_pair.scored.sources, _edited(processor))
         share = _summed((whole - next(lost))[:, None], words)[:, 0] if lacking else None
         gradient = counts * slopes.attention[:, : len(source.words)]
         maps.append(SourceMaps(source.name, gradient, _summed(losses, words), counts[:, 0] * slopes.share, share))
         sums.append(losses.sum(0))
     gradients = tuple(
-        len(whole) * each.attention[0, : len(source.words)]
-        for source, each in zip(found.scored.sources, at_all, strict=True)
+        len(whole) * slope.attention[0, : len(source.words)]
+        for source, slope in zip(gradients_of_pair.scored.sources, at_all, strict=True)
     )
-    return Explained(found.scored, tuple(maps), gradients, tuple(sums))
+    return Explained(gradients_of_pair.scored, tuple(maps), gradients, tuple(sums))
 
 
 def _summed(steps: Map, words: WordsOf) -> Map:
     """The values of steps (T + 1, N), the end's last, summed over the symbols of each target word."""
-    found = np.zeros((len(words.words), steps.shape[1]))
+    sums = np.zeros((len(words.words), steps.shape[1]))
     for word, values in zip(words.word_of, steps, strict=False):
         if word >= 0:
-            found[word] += values
-    return found
+            sums[word] += values
+    return sums
 
 
 def contrasted(one: Explained, other: Explained) -> Contrast:
     """Why the one and not the other, of two translations of the same sources."""
-    log_probs = [each.scored.translation.log_probs for each in (one, other)]
+    log_probs = [explanations.scored.translation.log_probs for explanations in (one, other)]
     changes = SequenceMatcher(None, one.scored.words, other.scored.words, autojunk=False).get_opcodes()
     places = tuple(
         Place(
@@ -161,15 +169,15 @@ def contrasted(one: Explained, other: Explained) -> Contrast:
         for change, i, j, k, m in changes
         if change != "equal"
     )
-    every = (
+    attention = (
         (seen.name, seen.attention.sum(0) - also.attention.sum(0))
         for seen, also in zip(one.scored.sources, other.scored.sources, strict=True)
     )
     maps = [
-        [mine - theirs for mine, theirs in zip(*each, strict=True)]
-        for each in ((one.gradients, other.gradients), (one.erasures, other.erasures))
+        [mine - theirs for mine, theirs in zip(*explanations, strict=True)]
+        for explanations in ((one.gradients, other.gradients), (one.erasures, other.erasures))
     ]
-    whole = tuple(SourceContrast(*named, *rest) for named, *rest in zip(every, *maps, strict=True))
+    whole = tuple(SourceContrast(*named, *rest) for named, *rest in zip(attention, *maps, strict=True))
     return Contrast(
         other.scored.text,
         other.scored.words,
@@ -185,10 +193,10 @@ def _places(one: Explained, other: Explained, place: tuple[int, int, int, int]) 
     i, j, k, m = place
 
     def less(mine: Map, theirs: Map) -> Map:
-        found: Map = mine[i:j].sum(0) - theirs[k:m].sum(0)
-        return found
+        difference: Map = mine[i:j].sum(0) - theirs[k:m].sum(0)
+        return difference
 
-    every = zip(one.scored.sources, other.scored.sources, one.sources, other.sources, strict=True)
+    source_maps = zip(one.scored.sources, other.scored.sources, one.sources, other.sources, strict=True)
     return tuple(
         SourceContrast(
             seen.name,
@@ -196,5 +204,5 @@ def _places(one: Explained, other: Explained, place: tuple[int, int, int, int]) 
             less(mine.gradient, theirs.gradient),
             less(mine.erasure, theirs.erasure),
         )
-        for seen, also, mine, theirs in every
+        for seen, also, mine, theirs in source_maps
     )

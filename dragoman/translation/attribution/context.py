@@ -45,8 +45,8 @@ class Origin:
     said: Translation | None = None
 
     def __call__(self, translation: Translation, contrast: str | None, nearest: int) -> Explanation:
-        (found,) = explain([translation], [contrast], nearest)
-        return found
+        (explanation,) = explain([translation], [contrast], nearest)
+        return explanation
 
     def instead(self, text: str) -> Pair:
         """The very same sources with another translation, whatever of their spans that has."""
@@ -61,14 +61,14 @@ class Origin:
             return ()
         (task, sentence), trace, processor = self.searched, SearchTree(), self.generator.processor
         self.generator.generate(task._replace(spare=EVERY, deadline=None, trace=trace), [sentence])
-        nodes, said = list[BeamNode](), list[list[str]]()
-        for each in trace.trees[0]:
-            (symbol,) = processor.writing.named(sentence.encoded, [each.symbol])
-            written = str(symbol) if each.surface is None else each.surface
-            said.append([*([] if each.parent is None else said[each.parent]), written])
-            text = "" if each.symbol == EOS else processor.target.text.unit.surfaces(said[-1])[-1]
-            shown = symbol_name(symbol) if each.surface is None else each.surface
-            nodes.append(BeamNode(each.parent, shown, text, *each[3:6], str(each.fate), each.score))
+        nodes, symbols_so_far = list[BeamNode](), list[list[str]]()
+        for step in trace.trees[0]:
+            (symbol,) = processor.writing.named(sentence.encoded, [step.symbol])
+            written = str(symbol) if step.surface is None else step.surface
+            symbols_so_far.append([*([] if step.parent is None else symbols_so_far[step.parent]), written])
+            text = "" if step.symbol == EOS else processor.target.text.unit.surfaces(symbols_so_far[-1])[-1]
+            shown = symbol_name(symbol) if step.surface is None else step.surface
+            nodes.append(BeamNode(step.parent, shown, text, *step[3:6], str(step.fate), step.score))
         return tuple(nodes)
 
 
@@ -78,24 +78,24 @@ def explain(
     """Explain translations by one model, and why they are not these other ones. UserError if one has no model."""
     if not isinstance(translations, Iterable):
         raise arguments.unexpected(translations, "translations", "a list of translations, as in explain([translation])")
-    translations = [arguments.checked(each, "translations", Translation) for each in translations]
-    origins = [each.explainer for each in translations]
-    known = [each for each in origins if isinstance(each, Origin)]
-    if len(known) < len(origins):
+    translations = [arguments.checked(item, "translations", Translation) for item in translations]
+    origins = [item.explainer for item in translations]
+    own_origins = [item for item in origins if isinstance(item, Origin)]
+    if len(own_origins) < len(origins):
         raise UserError(NO_MODEL)
-    contrasts = [arguments.checked(each, "contrast", str, type(None)) for each in listed(contrasts, CONTRASTS)]
-    if contrasts and len(contrasts) != len(known):
-        raise ValueError(f"{len(known)} translations and {len(contrasts)} contrasts: each needs its own, or None")
+    contrasts = [arguments.checked(item, "contrast", str, type(None)) for item in listed(contrasts, CONTRASTS)]
+    if contrasts and len(contrasts) != len(own_origins):
+        raise ValueError(f"{len(own_origins)} translations and {len(contrasts)} contrasts: each needs its own, or None")
     nearest = arguments.whole(nearest, "nearest", 0)
-    if not known:
+    if not own_origins:
         return []
-    similar = known[0].similar if nearest else None
-    matches = similar([_text(each) for each in translations], nearest) if similar else [[] for _ in known]
-    instead = contrasts or [None] * len(known)
-    said = [origin.said or each for origin, each in zip(known, translations, strict=True)]
-    others = [each.instead(text) for each, text in zip(known, instead, strict=True) if text is not None]
-    found = explained(known[0].generator, [*(each.pair for each in known), *others])
-    mine, theirs = found[: len(known)], iter(found[len(known) :])
+    similar = own_origins[0].similar if nearest else None
+    matches = similar([_text(item) for item in translations], nearest) if similar else [[] for _ in own_origins]
+    instead = contrasts or [None] * len(own_origins)
+    drafts = [origin.said or item for origin, item in zip(own_origins, translations, strict=True)]
+    other_pairs = [item.instead(text) for item, text in zip(own_origins, instead, strict=True) if text is not None]
+    explanations = explained(own_origins[0].generator, [*(item.pair for item in own_origins), *other_pairs])
+    mine, theirs = explanations[: len(own_origins)], iter(explanations[len(own_origins) :])
     why_not = [None if text is None else contrasted(one, next(theirs)) for one, text in zip(mine, instead, strict=True)]
     return [
         Explanation(
@@ -110,11 +110,11 @@ def explain(
             tuple(near),
             translation.confidence and translation.confidence.words,
         )
-        for translation, origin, one, contrast, near in zip(said, known, mine, why_not, matches, strict=True)
+        for translation, origin, one, contrast, near in zip(drafts, own_origins, mine, why_not, matches, strict=True)
     ]
 
 
 def _text(translation: Translation) -> str:
     """The first source that is a text of the user's."""
-    texts = (each.text for each in translation.sources if not each.regions and each.match is None)
+    texts = (source.text for source in translation.sources if not source.regions and source.match is None)
     return next(texts, "")

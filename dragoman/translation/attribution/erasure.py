@@ -27,8 +27,8 @@ def without_word(source: Source, read: Encoded, word: int, *, in_place: bool = F
     if word >= len(words.words):
         return read
     if in_place or len(words.words) == 1:
-        every = zip(symbols, words.word_of, strict=True)
-        return [*marks, *(NOTHING_KNOWN if place == word else symbol for symbol, place in every)]
+        symbols_with_words = zip(symbols, words.word_of, strict=True)
+        return [*marks, *(NOTHING_KNOWN if place == word else symbol for symbol, place in symbols_with_words)]
     text, (begin, end) = source.text.decode(symbols), words.spans[word]
     head, tail = text[:begin], text[end:]
     head, tail = (head[:-1], tail) if head.endswith(" ") else (head, tail if head else tail.removeprefix(" "))

@@ -40,8 +40,10 @@ def similar(run: Run) -> Similar | None:
         corpora: list[tuple[tuple[str, ...], tuple[str, ...]]]
         corpora = [((str(run.folder.path / MEMORY),), (data.queried_source, data.target))]
     else:
-        every = [(pair, [name for name in pair.sources if name not in data.features]) for pair in data.trained]
-        corpora = [(pair.train, (*names, pair.target)) for pair, names in every if names]
+        corpora_and_names = [
+            (pair, [name for name in pair.sources if name not in data.features]) for pair in data.trained
+        ]
+        corpora = [(pair.train, (*names, pair.target)) for pair, names in corpora_and_names if names]
     if language is None:
         return None
     return TrainingPairs(corpora, language.text)

@@ -46,15 +46,15 @@ class Criterion(ABC):
     name: str
 
     @abstractmethod
-    def figures(self, every: Sequence[Candidates]) -> list[list[Figure]]:
+    def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
         """The figure of each translation of each sentence."""
 
 
 class Own(Criterion, ABC):
     """A criterion that a translation and its source tell by themselves."""
 
-    def figures(self, every: Sequence[Candidates]) -> list[list[Figure]]:
-        return [[self.of(each) for each in candidates.translations] for candidates in every]
+    def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
+        return [[self.of(translation) for translation in candidates.translations] for candidates in sentences]
 
     @abstractmethod
     def of(self, translation: Translation) -> Figure:
@@ -90,7 +90,7 @@ class Coverage(Own):
     name = "coverage"
 
     def of(self, translation: Translation) -> Figure:
-        texts = [each for each in translation.sources if not each.regions]
+        texts = [source for source in translation.sources if not source.regions]
         return Figure(sum(map(_covered, texts)))
 
 
@@ -134,10 +134,10 @@ class OtherRun(Criterion):
         self.name = name
         self._score = score
 
-    def figures(self, every: Sequence[Candidates]) -> list[list[Figure]]:
-        given = [each.given for each in every for _ in each.translations]
-        texts = [translation.text for each in every for translation in each.translations]
-        return _grouped(self._score(given, texts), every)
+    def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
+        sources = [candidates.given for candidates in sentences for _ in candidates.translations]
+        texts = [translation.text for candidates in sentences for translation in candidates.translations]
+        return _grouped(self._score(sources, texts), sentences)
 
 
 @final
@@ -149,22 +149,25 @@ class Reverse(Criterion):
     def __init__(self, score: Scorer) -> None:
         self._score = score
 
-    def figures(self, every: Sequence[Candidates]) -> list[list[Figure]]:
-        texts: list[tuple[Given, ...]] = [(one.text,) for each in every for one in each.translations]
-        sources = [_text(each.given) for each in every for _ in each.translations]
-        return [[each._replace(length=1) for each in some] for some in _grouped(self._score(texts, sources), every)]
+    def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
+        texts: list[tuple[Given, ...]] = [(one.text,) for item in sentences for one in item.translations]
+        sources = [_text(item.given) for item in sentences for _ in item.translations]
+        return [
+            [item._replace(length=1) for item in figures_of_sentence]
+            for figures_of_sentence in _grouped(self._score(texts, sources), sentences)
+        ]
 
 
-def _text(given: tuple[Given, ...]) -> str:
-    (text,) = given
+def _text(sources: tuple[Given, ...]) -> str:
+    (text,) = sources
     assert isinstance(text, str)
     return text
 
 
-def _grouped(scored: Sequence[Scored], every: Sequence[Candidates]) -> list[list[Figure]]:
+def _grouped(scored: Sequence[Scored], sentences: Sequence[Candidates]) -> list[list[Figure]]:
     """The scores of all translations of all sentences, by sentence."""
-    found = (Figure(each.log_prob, each.symbols) for each in scored)
-    return [list(islice(found, len(each.translations))) for each in every]
+    ungrouped = (Figure(item.log_prob, item.symbols) for item in scored)
+    return [list(islice(ungrouped, len(item.translations))) for item in sentences]
 
 
 @final
@@ -175,19 +178,22 @@ class Listed(Criterion):
         self.name = name
         self._lists = lists
 
-    def figures(self, every: Sequence[Candidates]) -> list[list[Figure]]:
-        return [[self._of(each.number, translation) for translation in each.translations] for each in every]
+    def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
+        return [
+            [self._of(candidates.number, translation) for translation in candidates.translations]
+            for candidates in sentences
+        ]
 
     def _of(self, number: int, translation: Translation) -> Figure:
         return Figure(self._lists.of(number, translation.text, self.name), least=-math.inf)
 
 
-def figures(criteria: Sequence[Criterion], every: Sequence[Candidates]) -> list[list[dict[str, Figure]]]:
+def figures(criteria: Sequence[Criterion], sentences: Sequence[Candidates]) -> list[list[dict[str, Figure]]]:
     """The figures of each translation of each sentence by all criteria, by name."""
-    found = {each.name: each.figures(every) for each in criteria}
+    by_criterion = {item.name: item.figures(sentences) for item in criteria}
     return [
-        [{name: of[number][place] for name, of in found.items()} for place in range(len(each.translations))]
-        for number, each in enumerate(every)
+        [{name: of[number][place] for name, of in by_criterion.items()} for place in range(len(item.translations))]
+        for number, item in enumerate(sentences)
     ]
 
 

@@ -39,10 +39,10 @@ class MinimumBayesRisk(NamedTuple):
         """The different ones of these translations, best first, with their expected utility as score (negative if less
         is better by this metric).
         """
-        utilities = self.expected([each.text for each in translations])
-        first = {each.text: each for each in reversed(translations)}
+        utilities = self.expected([translation.text for translation in translations])
+        first = {translation.text: translation for translation in reversed(translations)}
         scored = [replace(first[text], score=utility) for text, utility in utilities.items()]
-        return sorted(scored, key=lambda each: -each.score)
+        return sorted(scored, key=lambda translation: -translation.score)
 
     def expected(self, texts: Sequence[str]) -> dict[str, float]:
         """The mean utility of each different text, in order, beside the other texts; 0 if there are none."""

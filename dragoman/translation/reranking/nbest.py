@@ -47,7 +47,7 @@ class Lists:
     @property
     def names(self) -> list[str]:
         """The names of all figures, in order."""
-        return list(dict.fromkeys(name for each in self._entries.values() for name in each.figures))
+        return list(dict.fromkeys(name for entry in self._entries.values() for name in entry.figures))
 
     def of(self, number: int, text: str, name: str) -> float:
         """A figure of a translation of this sentence. UserError if the file has none."""

@@ -30,17 +30,17 @@ class Reranker(NamedTuple):
         """How many translations to ask of a search that gives so many."""
         return min(self.candidates, most)
 
-    def ranked(self, every: Sequence[Candidates]) -> list[list[Translation]]:
+    def ranked(self, sentences: Sequence[Candidates]) -> list[list[Translation]]:
         """The translations of each sentence, best first, with their criteria, and the weighted sum as score."""
-        found = zip(every, figures(self.criteria, every), strict=True)
-        told = (
+        sentences_and_figures = zip(sentences, figures(self.criteria, sentences), strict=True)
+        scored = (
             [
-                self._told(one, {name: figure.normalised(self.alpha) for name, figure in known.items()})
-                for one, known in zip(each.translations, of_each, strict=True)
+                self._told(one, {name: figure.normalised(self.alpha) for name, figure in criteria.items()})
+                for one, criteria in zip(item.translations, of_each, strict=True)
             ]
-            for each, of_each in found
+            for item, of_each in sentences_and_figures
         )
-        return [sorted(translations, key=lambda each: -each.score) for translations in told]
+        return [sorted(translations, key=lambda item: -item.score) for translations in scored]
 
     def _told(self, translation: Translation, criteria: Mapping[str, float]) -> Translation:
         total = sum((self.weights[name] * value for name, value in criteria.items()), 0.0)
