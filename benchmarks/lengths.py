@@ -52,7 +52,7 @@ training:
   optimizer: {{kind: adam, learning_rate: 0.0015}}
   schedule: {{kind: inverse_square_root, warmup: 400}}
   metric: loss
-  average_checkpoints: {count: 3}
+  average_checkpoints: {{count: 3}}
 metrics: [{{kind: bleu, tokenise: none}}]
 search: {{kind: beam, size: 5}}
 device: {{threads: 1}}
