@@ -54,7 +54,11 @@ def empty_for(config: Config, sources: tuple[Source, ...], target: Language) -> 
     wrong size may need more memory than there is.
     """
     with without_values():
-        return build_for(config, sources, target)
+        model = build_for(config, sources, target)
+    saved = model.state_dict()
+    if any(buffer.is_meta for name, buffer in model.named_buffers() if name not in saved):
+        return build_for(config, sources, target)  # a part has a buffer whose values no file of weights has
+    return model
 
 
 def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:

@@ -366,7 +366,7 @@ def test_what_is_wrong_with_a_pair_is_told_at_its_line(
         "data: {source: en, target: fr}\n",
         "data:\n  pairs:\n" + "".join(f"    - {toy._yaml(pair)}\n" for pair in pairs),
     )
-    (tmp_path / "toy.yaml").write_text(written.replace("joint: false", "joint: true"), "utf-8")
+    (tmp_path / "toy.yaml").write_text(written.replace("shared_vocabulary: false", "shared_vocabulary: true"), "utf-8")
     with pytest.raises(UserError) as refused:
         checks.load_config(tmp_path / "toy.yaml")
     assert str(refused.value).startswith(f"{tmp_path / 'toy.yaml'}:{6 + number}: {message}")
