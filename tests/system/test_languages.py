@@ -12,6 +12,7 @@ from dragoman.data import marks
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
+from dragoman.evaluation import languages
 from dragoman.evaluation.languages import wrong_language
 from dragoman.run.run import Run
 from dragoman.text.mark import Mark
@@ -262,6 +263,7 @@ def test_evaluation_tells_the_share_in_another_language(shell: Shell) -> None:
 
 
 def test_evaluation_says_when_languages_cannot_be_told_apart(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    languages._load_model.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "py3langid.langid", None)
     outcome = shell("evaluate", "--run", "run", "--source", "test.fr", "--to", "de", "test.de")
     assert outcome.code == 0
