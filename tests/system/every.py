@@ -105,7 +105,7 @@ COMMANDS = {
     "serve, a new key": Command("serve --make-key ann --keys keys", "keys"),
     "serve with a file of others as keys": Command("serve runs/toy --keys test.en", refused=True),
     "serve with a file of others for corrections": Command("serve runs/toy --corrections test.en", refused=True),
-    "serve, texts of users without a place": Command("serve runs/toy --history", refused=True),
+    "serve, texts of users without a place": Command("serve runs/toy --history --corrections test.en", refused=True),
     "corrections": Command("corrections kept.sqlite -o kept.tsv", r"kept\.tsv|kept\.sqlite-(wal|shm)", ("kept.tsv",)),
     "train from corrections over its run": Command(
         "train --corrections kept.sqlite --finetune runs/toy --run runs/toy", r"kept\.sqlite-(wal|shm)", refused=True
