@@ -1,5 +1,6 @@
 """Names that stand both in a table and beside it are the same, in the same order."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,3 +68,30 @@ CHOICES = [path for path, (kind, _) in KEYS.items() if get_origin(kind) is Liter
 def test_every_choice_is_named_where_its_key_is_explained(path: components.Path) -> None:
     kind, description = KEYS[path]
     assert set(get_args(kind)) - set(re.findall(r"\w+", description)) == set()
+
+
+KIND = re.compile(r"(.*\.)?(?<!dtype\.)kind")  # numpy's dtypes have a kind, too
+
+
+def kinds_as_text(tree: ast.AST) -> Iterator[int]:
+    """The lines that compare a kind, `spec.kind` or a local `kind`, by itself or in a tuple, with text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            operands = [
+                item
+                for operand in (node.left, *node.comparators)
+                for item in (operand.elts if isinstance(operand, ast.Tuple | ast.List | ast.Set) else [operand])
+            ]
+            texts = (isinstance(item, ast.Constant) and isinstance(item.value, str) for item in operands)
+            if any(texts) and any(KIND.fullmatch(ast.unparse(item)) for item in operands):
+                yield node.lineno
+
+
+def test_a_kind_is_compared_with_text_in_no_place_but_the_table(repository: Path) -> None:
+    """What a part is like is an attribute of its class. The kinds of tags, in `documents/`, are not parts."""
+    compared = "if part.kind == 'none' or (kind, 1) != ('a', 1) or 'b' in (kind, x): pass"
+    assert [*kinds_as_text(ast.parse(compared))] == [1, 1, 1]
+    package = repository / "dragoman"
+    paths = [path for path in package.rglob("*.py") if path.parent.name != "documents"]
+    lines = [f"{path}:{line}" for path in paths for line in kinds_as_text(ast.parse(path.read_text("utf-8")))]
+    assert lines == []

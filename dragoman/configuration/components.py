@@ -23,6 +23,8 @@ from dragoman.errors import UserError
 Part = TypeVar("Part")
 Path: TypeAlias = yaml.Path
 
+NONE = "none"  # the kind of no part
+
 
 class OneOf:
     """`Annotated[str, OneOf(TABLE)]` is the type of a name in a table, to which names may be added at any time."""
@@ -97,6 +99,11 @@ class Spec:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", Options(self.options))
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether there is no part: its kind is `none`, as in every table of parts that a run can do without."""
+        return self.kind == NONE
 
     def __str__(self) -> str:
         return self.kind + "".join(f" {name}={value}" for name, value in self.options.items() if value is not None)

@@ -81,7 +81,7 @@ class AttentionConfig(Section):
     @property
     def attends(self) -> bool:
         """Whether there is attention."""
-        return self.score.kind != "none"
+        return not self.score.is_absent
 
     def beside_score(self) -> Iterator[str]:
         """Yield the keys other than `score` that differ from their defaults."""

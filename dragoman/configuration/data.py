@@ -99,7 +99,7 @@ class DataConfig(Section):
     @property
     def denoises(self) -> bool:
         """Whether part of a text that is its own translation is hidden."""
-        return self.noise.kind != "none"
+        return not self.noise.is_absent
 
     @property
     def language_pairs(self) -> tuple[LanguagePair, ...]:
@@ -135,7 +135,7 @@ class DataConfig(Section):
     @property
     def recalled(self) -> tuple[str, ...]:
         """The sources that the memory fills, the most similar first: memory, memory.2, ..."""
-        count = 0 if self.memory.kind == "none" else self.memory.options.get("count", 1)
+        count = 0 if self.memory.is_absent else self.memory.options.get("count", 1)
         numbers = range(1, 1 + min(count, MOST_RECALLED) if isinstance(count, int) else 2)
         return tuple(MEMORY if number == 1 else f"{MEMORY}.{number}" for number in numbers)
 

@@ -133,23 +133,23 @@ def _mapping(node: MappingNode, path: Path, document: Document) -> dict[str, Any
 
 def _scalar(node: Node) -> Any:
     tag, text = str(node.tag), node.value
-    kind = tag.removeprefix(TAG) if isinstance(node, ScalarNode) else ""  # `!!int [1]` is no number
-    if kind in ("str", "timestamp", "value", "merge"):
+    type_name = tag.removeprefix(TAG) if isinstance(node, ScalarNode) else ""  # `!!int [1]` is no number
+    if type_name in ("str", "timestamp", "value", "merge"):
         if any(0xD800 <= ord(character) < 0xE000 for character in text):
             raise ValueError("half of a surrogate pair; write the character itself")
         return text
-    if kind in CONSTANTS:
-        if text.lower() not in CONSTANTS[kind]:
-            raise ValueError(f"the tag !!{kind} does not fit {shown(text)}")
-        return CONSTANTS[kind][text.lower()]
-    if kind in ("int", "float") and len(text) > LONGEST_NUMBER:
+    if type_name in CONSTANTS:
+        if text.lower() not in CONSTANTS[type_name]:
+            raise ValueError(f"the tag !!{type_name} does not fit {shown(text)}")
+        return CONSTANTS[type_name][text.lower()]
+    if type_name in ("int", "float") and len(text) > LONGEST_NUMBER:
         raise ValueError(f"{text[:20]}... is too long for a number")
-    if kind == "int":
+    if type_name == "int":
         digits = text.replace("_", "")
         if ":" in digits:  # after %YAML 1.1
             raise ValueError(f"{text} is a number of base 60; in quotes it is text")
         return int(digits) if re.fullmatch(r"[-+]?[0-9]+", digits) else int(digits, 0)
-    if kind == "float":
+    if type_name == "float":
         if ":" in text:
             raise ValueError(f"{text} is a number of base 60; in quotes it is text")
         number = float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))

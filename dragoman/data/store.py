@@ -78,10 +78,10 @@ class Store:
         try:
             self.notes: dict[str, Any] = header["notes"]
             self.rows = int(header["rows"])
-            kinds = {name: (np.dtype(kind), int(size)) for name, (kind, size) in header["columns"].items()}
-            if self.rows < 0 or any(kind.kind != "u" for kind, _ in kinds.values()):
+            layouts = {name: (np.dtype(dtype), int(size)) for name, (dtype, size) in header["columns"].items()}
+            if self.rows < 0 or any(dtype.kind != "u" for dtype, _ in layouts.values()):
                 raise ValueError("columns are rows of unsigned integers")
-            self.columns = {name: self._open(name, *kind) for name, kind in kinds.items()}
+            self.columns = {name: self._open(name, *layout) for name, layout in layouts.items()}
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{folder / HEADER}: not the header of a prepared corpus ({error})") from error
 

@@ -1,7 +1,7 @@
 """Bridges: the initial decoder state, computed from the encoder memories."""
 
 from abc import ABC, abstractmethod
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,8 @@ class Bridge(nn.Module, ABC):
     `encoders` are the shapes of the final encoder states, one for each source; `decoder` is that of the decoder states.
     """
 
-    reads_ahead = True  # whether it depends on source symbols after the first
+    starts: ClassVar[bool] = True  # whether the decoder starts from these states
+    reads_source: ClassVar[bool] = True  # whether they depend on the source
     reads_final = False  # whether it reads the final encoder state
 
     def __init__(self, encoders: tuple[StateShape, ...], decoder: StateShape) -> None:
@@ -39,7 +40,7 @@ class Bridge(nn.Module, ABC):
 class Zero(Bridge):
     """Every layer starts from zeros: the decoder sees the source only through attention."""
 
-    reads_ahead = False
+    reads_source = False
 
     def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
         return (self.zeros(memories),) * self.decoder.layers
@@ -131,7 +132,8 @@ class Copy(Bridge):
 class NoBridge(Bridge):
     """For a decoder without an initial state: it sees the source only through attention."""
 
-    reads_ahead = False
+    starts = False
+    reads_source = False
 
     def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
         return ()

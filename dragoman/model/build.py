@@ -244,21 +244,23 @@ def _symbols(source: SourceInput) -> int | None:
 def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assemble: Assemble) -> Bridge:
     """The bridge, which reads all sources; those in `initial_state_only` are read by nothing else."""
     kind, starts = model.bridge.kind, bool(decoder.state_shape.layers)
+    reads_source = BRIDGES[kind].reads_source
     shapes = tuple(reader.encoder.state_shape for reader in readers)
 
     def make() -> Bridge:
-        if kind == "zero" and not decoder.attends:
+        if not (reads_source or decoder.attends):
             raise ValueError(
-                "is 'zero' where there is no attention (score: none), so the decoder knows nothing of the source"
+                f"is '{kind}' where there is no attention (score: none), so the decoder knows nothing of the source"
             )
-        if kind == "none" and starts:
-            raise ValueError("is 'none', and this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'")
-        if kind != "none" and not starts:
+        if starts and not BRIDGES[kind].starts:
+            *names, last = (f"'{name}'" for name, bridge in BRIDGES.items() if bridge.starts)
+            raise ValueError(f"is '{kind}', and this decoder starts from a state; use {', '.join(names)} or {last}")
+        if BRIDGES[kind].starts and not starts:
             raise ValueError(f"is '{kind}', and this decoder starts from no state; use 'none'")
         return components.build(BRIDGES, model.bridge, shapes, decoder.state_shape)
 
     bridge = assemble(("model", "bridge"), make, lambda: Zero(shapes, decoder.state_shape))
-    if kind in ("zero", "none") and not all(reader.attended for reader in readers):
+    if not reads_source and not all(reader.attended for reader in readers):
         problem = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
         assemble(("model", "initial_state_only"), failing(problem), lambda: None)
     return bridge
@@ -271,7 +273,7 @@ def _check_hidden(
     hiding = hiding_term(model.attention)
     ahead = any(reader.encoder.reads_ahead for reader in readers)
     require_causal(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
-    require_causal(("model", "bridge"), hiding, bridge.reads_ahead, "zero", assemble)
+    require_causal(("model", "bridge"), hiding, bridge.reads_source, "zero", assemble)
     require_causal(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
 
 

@@ -198,15 +198,15 @@ def validated(body: type[AnyBody], values: Mapping[str, Any]) -> AnyBody:
 
 def fault(error: RequestValidationError) -> str:
     """Return a line about the first parameter that is not what it should be."""
-    (name, *place), kind, value = (error.errors()[0][key] for key in ("loc", "type", "input"))
+    (name, *place), error_type, value = (error.errors()[0][key] for key in ("loc", "type", "input"))
     expected = error.body.model_fields[name].title
-    if kind == "literal_error":
+    if error_type == "literal_error":
         return f"{value} {name} is not supported"
     if expected:
         return f"Invalid request: {name}: expected {expected}"
-    if kind == "int_type":
+    if error_type == "int_type":
         return f"Invalid request: {name} parameter is not a number"
-    if kind == "string_type":
+    if error_type == "string_type":
         return f"Invalid request: {name} {'has something that is' if place[1:] else 'is'} no string"
     return f"Invalid request: missing {name} parameter"
 
@@ -216,13 +216,13 @@ async def read(request: Request) -> dict[str, Any]:
     before the end.
     """
     try:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind in (FORM, PARTS):
-            return {**request.query_params, **_values(await _form(request, kind))}
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type in (FORM, PARTS):
+            return {**request.query_params, **_values(await _form(request, media_type))}
         body = await request.body()
     except ClientDisconnect:
         raise HTTPError(499, "the client has left") from None
-    if not body and kind != "application/json":
+    if not body and media_type != "application/json":
         return dict(request.query_params)
     try:
         values = json.loads(body)

@@ -22,6 +22,7 @@ from dragoman.files.reading import existing
 from dragoman.model import build
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.terms.table import TERMS
+from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.embedding import EMBEDDINGS
 from dragoman.model.output.table import OUTPUTS
 from dragoman.run.folder import RunFolder
@@ -226,13 +227,16 @@ def _penalties(config: Config) -> Iterator[Problem]:
         if kind in kinds[:number]:
             yield Problem((*path, number), f"'{kind}' is there already")
     supervised = [(*path, number) for number, kind in enumerate(kinds) if PENALTIES[kind].supervised]
-    sparse = not NORMALIZERS[attention.normalizer.kind].everywhere
-    hides = any(TERMS[term.kind].hides for term in attention.terms)
+    everywhere = (
+        NORMALIZERS[attention.normalizer.kind].everywhere
+        and WINDOWS[attention.window.kind].everywhere
+        and not any(TERMS[term.kind].hides for term in attention.terms)
+    )
     for place in supervised:
         if not config.data.alignments:
             yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
         yield from (Problem(place, message) for message in check_normalised(config, "supervised"))
-        if sparse or hides or attention.window.kind != "none":
+        if not everywhere:
             yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normalizer, window or hiding term")
     if config.data.alignments and not supervised:
         yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
@@ -241,10 +245,10 @@ def _penalties(config: Config) -> Iterator[Problem]:
 def _consistency(config: Config) -> Iterator[Problem]:
     """Passes are compared by an objective that makes them."""
     training, path = config.training, ("training", "consistency")
-    kind, chosen = training.objective.kind, CONSISTENCIES[training.consistency.kind]
-    if chosen.compares and not OBJECTIVES[kind].consistent:
-        yield Problem(path, f"objective '{kind}' takes none")
-    yield from (Problem(path, message) for message in chosen.problems(config))
+    objective, consistency = OBJECTIVES[training.objective.kind], CONSISTENCIES[training.consistency.kind]
+    if consistency.compares and not objective.consistent:
+        yield Problem(path, f"objective '{training.objective.kind}' takes none")
+    yield from (Problem(path, message) for message in consistency.problems(config, objective.draws))
 
 
 def _coverage(config: Config) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from dragoman.corpus.dev_split import PARTS, Copied, copy
 from dragoman.corpus.examples import Pair, corpus_files, is_blank, read_pairs
 from dragoman.corpus.sizes import FEW
 from dragoman.errors import UserError
+from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.folder import data_folder
 from dragoman.run.run import Run
 from dragoman.training.checks import load_config
@@ -111,11 +112,12 @@ def embeddings(config: Config) -> Iterator[tuple[str, Any]]:
 
 
 def _metric(config: Config, pairs: Iterator[Pair]) -> Iterator[tuple[str, str]]:
-    """Yield chrF as what decides, where a run was judged by BLEU and there are too few pairs for that."""
+    """Yield the metric that decides where there are too few pairs for that of the run."""
     whole = (pair for pair in pairs if not any(map(is_blank, pair)))
     few = sum(1 for _ in islice(whole, FEW)) < FEW
-    if few and config.training.metric == "bleu" and "chrf" in (spec.kind for spec in config.metrics):
-        yield "training.metric", "chrf"
+    metric = METRICS.get(config.training.metric)
+    if few and metric and metric.for_few_pairs in (spec.kind for spec in config.metrics):
+        yield "training.metric", metric.for_few_pairs
 
 
 def _languages(run: Run) -> tuple[str, str]:

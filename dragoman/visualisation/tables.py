@@ -218,9 +218,9 @@ def configurations(runs: Sequence[tuple[str, str]]) -> str:
 def _marked(first: Sequence[str], lines: Sequence[str]) -> list[str]:
     matcher = difflib.SequenceMatcher(None, first, lines, autojunk=False)
     shown = []
-    for kind, _, _, start, end in matcher.get_opcodes():
+    for change, _, _, start, end in matcher.get_opcodes():
         part = [escape(line) for line in lines[start:end]]
-        shown += part if kind == "equal" else [f"<mark>{line}</mark>" for line in part]
+        shown += part if change == "equal" else [f"<mark>{line}</mark>" for line in part]
     return shown
 
 

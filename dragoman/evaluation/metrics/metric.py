@@ -66,6 +66,7 @@ class Metric(ABC):
 
     name: str  # as it is printed
     higher_is_better: ClassVar[bool] = True
+    for_few_pairs: ClassVar[str] = ""  # the metric that decides instead in training with few pairs
 
     def corpus(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
         """The score of the whole corpus; it is not the mean of the sentences' scores, unless the metric says so.

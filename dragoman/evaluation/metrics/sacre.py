@@ -59,6 +59,8 @@ class Bleu(SacreMetric):
     without a match of some order has score 0.
     """
 
+    for_few_pairs = "chrf"  # BLEU is near 0, or jumps about, for much of such a training
+
     def __init__(
         self,
         *,

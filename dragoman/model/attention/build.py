@@ -14,7 +14,7 @@ from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes, Term
-from dragoman.model.attention.windows import WINDOWS, LocalAttention
+from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 
 
 def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: Assemble) -> Attention:
@@ -46,7 +46,7 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
         require_causal((*path, "sentences"), hiding, is_hard, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
     window = components.build(WINDOWS, attention.window, sizes.query)
-    if window is None:
+    if not isinstance(window, Window):
         return whole
     instead = "none" if is_hard else "none or monotonic"
     require_causal((*path, "window"), hiding, is_hard or window.reads_ahead, instead, assemble)
@@ -69,7 +69,7 @@ def _hierarchical(
     attention: AttentionConfig, words: GlobalAttention, sizes: Sizes, mark: int | None
 ) -> HierarchicalAttention:
     """Attention to words and sentences. Without a mark, as when a model is only checked, `<unk>` takes its place."""
-    if attention.window.kind != "none":
+    if not WINDOWS[attention.window.kind].everywhere:
         raise ValueError("looks at all of a document; use window: none")
     score = components.build(SCORES, attention.score, sizes.query, sizes.state)
     return HierarchicalAttention(words, score, UNK if mark is None else mark)
@@ -78,15 +78,16 @@ def _hierarchical(
 def build_combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:
     """The attention of a decoder to all its sources."""
     spec = components.complete(COMBINATIONS, model.combination)
+    kind = COMBINATIONS[spec.kind]
     if len(attentions) == 1 and not spec.options.get("sentinel"):
-        if spec.kind != "concatenation":
+        if kind.weighs:
             raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
         if not model.initial_state_only:  # with which this source may be missing
             return OneSource(attentions[0])
-    if spec.kind != "concatenation" and not attentions[0].size:
+    if kind.weighs and not attentions[0].size:
         raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
     parts: list[Any] = [attentions, query_size, model.embedding.size]
-    if spec.kind == "flat" and spec.options["sentinel"]:
+    if kind.scores_sentinel and spec.options["sentinel"]:
         parts.append(components.build(SCORES, model.attention.score, query_size, query_size))
     return components.build(COMBINATIONS, spec, *parts)
 

@@ -27,6 +27,7 @@ class Normalizer(nn.Module, ABC):
     """`weights = normalizer(energies)`: exactly 0 where the energy is -inf; every row has a finite energy."""
 
     everywhere = True  # whether all other positions have weights above 0 and contribute to the context
+    is_hard = False  # whether the context is the value of a single position
 
     @abstractmethod
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
@@ -154,6 +155,7 @@ class Hard(Normalizer):
     """
 
     everywhere = False
+    is_hard = True
 
     def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width | None = None) -> None:
         super().__init__()

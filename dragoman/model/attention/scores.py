@@ -29,6 +29,7 @@ class Score(nn.Module, ABC):
     """
 
     equal_sizes = False
+    constant = False  # whether the energy is the same at every position
     reads_ahead = False  # whether the energy of a position depends on later positions
     product = False  # whether it is one product with the keys: faster for many steps at once, with no more memory
     of_states: tuple[str, ...] = ()  # names of the parts that read states
@@ -251,6 +252,8 @@ class Convolutional(Score):
 @final
 class Uniform(Score):
     """`e_tj = 0`: every real position has the same weight; the context is their mean (SL, mean pooling)."""
+
+    constant = True
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return query.new_zeros(query.size(0), query.size(1), keys.size(1))

@@ -1,8 +1,7 @@
 """Windows: attention to a part of the source, at a cost independent of its length (Luong et al. 2015, 3.2)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +30,14 @@ class WindowPosition(NamedTuple):
     carried: Any
 
 
-class Window(nn.Module, ABC):
+class Reach:
+    """The part of the source that attention sees."""
+
+    everywhere: ClassVar[bool] = False  # whether it is all of the source
+    normalized: ClassVar[bool] = True  # whether the weights in it sum to 1
+
+
+class Window(nn.Module, Reach, ABC):
     """`centre, carried = window(query, mask, carried)`: the centre p_t of the window p_t - D ... p_t + D.
 
     `width` is D; here p_t is rounded, and at most the last position. With a `deviation`, weights are multiplied by
@@ -72,6 +78,7 @@ class Predictive(Window):
     the paper, or `deviation`.
     """
 
+    normalized = False
     reads_ahead = True  # S
 
     def __init__(self, query_size: int, *, width: Width = 10, deviation: Positive | None = None) -> None:
@@ -157,8 +164,13 @@ class LocalAttention(Attention):
         return at.minimum(last), at <= (middle + self.window.width).minimum(last)
 
 
-def whole(query_size: int) -> None:
-    """No window: attention to the whole source."""
+@final
+class NoWindow(Reach):
+    """Attention to the whole source."""
+
+    everywhere = True
+
+    def __init__(self, query_size: int) -> None: ...
 
 
-WINDOWS: dict[str, Callable[..., Window | None]] = {"none": whole, "monotonic": Monotonic, "predictive": Predictive}
+WINDOWS: dict[str, type[Reach]] = {"none": NoWindow, "monotonic": Monotonic, "predictive": Predictive}

@@ -1,7 +1,8 @@
 """The interface of all decoders: one step, and its unrolling over a reference."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
@@ -60,10 +61,16 @@ class Decoder(nn.Module, ABC):
     attends: bool  # whether each step reads the source, by attention or through an external memory
     state_shape: StateShape  # of the states that the bridge computes
     reads_ahead = False  # whether it depends on source symbols that attention does not show
+    reports_drawn: ClassVar[bool] = False  # whether `Unrolled.drawn` has the positions that hard attention drew
 
     def __init__(self) -> None:
         super().__init__()
         self.path: nn.Module | None = None
+
+    @classmethod
+    def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
+        """Whether its states do not depend on what it attends to, with these options."""
+        return False
 
     @abstractmethod
     def add_path(self, size: int) -> None:

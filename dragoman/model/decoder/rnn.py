@@ -1,7 +1,7 @@
 """The recurrent decoder."""
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, cast, final
 
 import torch
 from torch import Tensor, nn
@@ -72,6 +72,8 @@ class RnnDecoder(Decoder):
     default the size of the embeddings, so that the output layer can be tied to them).
     """
 
+    reports_drawn = True
+
     def __init__(
         self,
         input_size: int,
@@ -118,6 +120,10 @@ class RnnDecoder(Decoder):
         self.timing = timing(self.cells[0], self.second, column, self.dropout)
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, size, CELLS[cell].components)
+
+    @classmethod
+    def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
+        return not (TIMINGS[options["attend"]].enters_a_cell() or FEEDS[options["input_feeding"]].feeds_back)
 
     def add_path(self, size: int) -> None:
         self.path = Tanh(Sizes(self.state_shape.size, self.attention.size, self.input_size, size))

@@ -47,8 +47,8 @@ class Consistency(ABC):
         """Of the distributions of the passes, a row for each target symbol."""
 
     @classmethod
-    def problems(cls, config: Config) -> Iterator[str]:
-        """What prevents it from being used in this configuration."""
+    def problems(cls, config: Config, objective_draws: bool) -> Iterator[str]:
+        """What prevents it from being used in this configuration, with an objective that draws, or does not."""
         output = config.model.output.kind
         if OUTPUTS[output].approximates:
             yield f"compares distributions of words, and model.output: {output} has none in training"
@@ -69,7 +69,7 @@ class NoConsistency(Consistency):
         return log_probs[0].new_zeros(())
 
     @classmethod
-    def problems(cls, config: Config) -> Iterator[str]:
+    def problems(cls, config: Config, objective_draws: bool) -> Iterator[str]:
         return iter(())
 
 
@@ -86,10 +86,10 @@ class RDrop(Consistency):
         self.weight = weight
 
     @classmethod
-    def problems(cls, config: Config) -> Iterator[str]:
+    def problems(cls, config: Config, objective_draws: bool) -> Iterator[str]:
         """Two passes of the same model are alike unless something is drawn in each."""
-        yield from super().problems(config)
-        if not any(_rates(config)) and config.training.objective.kind == "teacher_forcing":
+        yield from super().problems(config, objective_draws)
+        if not (objective_draws or any(_rates(config))):
             yield "'r_drop' compares two passes, which are alike without dropout (model.encoder.dropout, ...)"
 
     def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:

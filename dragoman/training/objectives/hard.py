@@ -11,6 +11,9 @@ from dragoman.configuration.config import Config
 from dragoman.configuration.values import Rate
 from dragoman.data.batch import Batch
 from dragoman.model.attention.chain import log_weights
+from dragoman.model.attention.normalizers import NORMALIZERS
+from dragoman.model.attention.windows import WINDOWS
+from dragoman.model.decoder.table import DECODERS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import lattice as lattices
@@ -22,10 +25,11 @@ def _problems(kind: str, config: Config) -> Iterator[str]:
     model = config.model
     yield from check_no_hard_term(config)
     yield from check_learnable(config)
-    if model.attention.normalizer.kind != "hard":
+    if not NORMALIZERS[model.attention.normalizer.kind].is_hard:
         yield f"{kind} trains hard attention alone; use model.attention.normalizer: hard"
-    if model.attention.window.kind == "predictive":
-        yield f"the weights of model.attention.window: predictive do not add up to 1, as {kind} needs them to"
+    window = model.attention.window.kind
+    if not WINDOWS[window].normalized:
+        yield f"the weights of model.attention.window: {window} do not add up to 1, as {kind} needs them to"
 
 
 @final
@@ -69,6 +73,8 @@ class Reinforce(Objective):
     `decay` of that mean.
     """
 
+    draws = True
+
     def __init__(
         self,
         context: ObjectiveContext,
@@ -91,7 +97,7 @@ class Reinforce(Objective):
         yield from _problems("reinforce", config)
         if config.model.attention.normalizer.options.get("order"):
             yield "reinforce draws each position for itself; model.attention.normalizer with order: 1 needs marginal"
-        if config.model.decoder.kind != "rnn":
+        if not DECODERS[config.model.decoder.kind].reports_drawn:
             yield "reinforce needs a decoder that says what it drew: model.decoder of kind rnn"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:

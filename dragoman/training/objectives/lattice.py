@@ -34,8 +34,7 @@ class Lattice(NamedTuple):
 def problems(kind: str, config: Config) -> Iterator[str]:
     """What prevents a model from having a lattice."""
     decoder = components.complete(DECODERS, config.model.decoder)
-    options = decoder.options
-    if (decoder.kind, options.get("attend"), options.get("input_feeding")) != ("rnn", "after", "none"):
+    if not DECODERS[decoder.kind].ignores_attention(decoder.options):
         yield (
             f"{kind} needs a decoder whose state depends on nothing that it looks at: "
             "model.decoder of kind rnn with attend: after and input_feeding: none"

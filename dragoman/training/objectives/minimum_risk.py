@@ -37,6 +37,7 @@ class MinimumRisk(Objective):
     """
 
     any_attention = True
+    draws = True
 
     def __init__(
         self,

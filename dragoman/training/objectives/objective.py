@@ -11,7 +11,8 @@ from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.model.attention.normalizers import competes
+from dragoman.model.attention.normalizers import NORMALIZERS, competes
+from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
@@ -48,6 +49,7 @@ class Objective(nn.Module, ABC):
     consistent: ClassVar[bool] = False  # takes several passes over a batch that are compared
     any_attention: ClassVar[bool] = False  # works with any attention: several sources, a sentinel, a cursor
     replays: ClassVar[bool] = False  # makes forward passes that may be replayed (`CudaGraphs`)
+    draws: ClassVar[bool] = False  # draws random numbers, besides those of dropout
     both_directions: ClassVar[bool] = False  # also trains a model from target to source, its `reverse`
 
     def __init__(self, context: ObjectiveContext) -> None:
@@ -56,7 +58,7 @@ class Objective(nn.Module, ABC):
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
         """What prevents it from training this configuration."""
-        if config.model.attention.normalizer.kind == "hard":
+        if NORMALIZERS[config.model.attention.normalizer.kind].is_hard:
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
@@ -82,8 +84,8 @@ def check_learnable(config: Config) -> Iterator[str]:
     attention = config.model.attention
     if not attention.attends:
         yield "there is no attention (model.attention.score: none)"
-    elif attention.score.kind == "uniform" and all(TERMS[term.kind].hides for term in attention.terms):
-        yield "all weights that attention can see are alike (model.attention.score: uniform)"
+    elif SCORES[attention.score.kind].constant and all(TERMS[term.kind].hides for term in attention.terms):
+        yield f"all weights that attention can see are alike (model.attention.score: {attention.score.kind})"
 
 
 def check_normalised(config: Config, kind: str) -> Iterator[str]:

@@ -38,6 +38,8 @@ class ScheduledSampling(ForcedObjective):
     through z.
     """
 
+    draws = True
+
     def __init__(
         self,
         context: ObjectiveContext,

@@ -40,7 +40,7 @@ class Segment(Objective):
             yield "segment needs model.attention.terms: shift"
         elif attention != AttentionConfig(score=Spec("uniform"), terms=attention.terms[:1]):
             yield (
-                "segment looks at the one position that shift is_hard on, which nothing else can change: "
+                "segment looks at the one position that shift decides on, which nothing else can change: "
                 "use model.attention: {score: uniform, terms: shift}"
             )
         yield from lattices.problems("segment", config)

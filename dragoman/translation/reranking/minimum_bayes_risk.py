@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.configuration.components import Spec
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.search.table import in_place_of
+from dragoman.search.table import SEARCHES, in_place_of
 from dragoman.translation.translation import Translation
 
 CANDIDATES = 100
@@ -29,7 +29,7 @@ class MinimumBayesRisk(NamedTuple):
 
     def search(self, own: Spec) -> Spec:
         """The search that gives so many: samples, with the limits of a run's own search."""
-        return own if own.kind == "sample" else in_place_of(own, Spec("sample"))
+        return own if SEARCHES[own.kind].draws else in_place_of(own, Spec("sample"))
 
     def count(self, most: int) -> int:
         """How many translations to ask of a search that gives so many."""

@@ -15,7 +15,7 @@ from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
 from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import Sizes
-from dragoman.model.attention.windows import WINDOWS, LocalAttention
+from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
@@ -75,8 +75,9 @@ def make(variant: Variant) -> Attention:
     whole = GlobalAttention(score, components.build(NORMALIZERS, Spec(variant.normalizer)), terms)
     if variant.window == "sentences":
         return shaken(HierarchicalAttention(whole, components.build(SCORES, Spec(variant.score), SIZE, SIZE), 5)).eval()
-    window = components.build(WINDOWS, Spec(variant.window, {} if variant.window == "none" else {"width": 1}), SIZE)
-    return shaken(whole if window is None else LocalAttention(whole, window)).eval()
+    options = {} if variant.window == "none" else {"width": 1}
+    window = components.build(WINDOWS, Spec(variant.window, options), SIZE)
+    return shaken(LocalAttention(whole, window) if isinstance(window, Window) else whole).eval()
 
 
 def of(score: Score) -> GlobalAttention:

@@ -93,13 +93,13 @@ def test_an_encoder_says_whether_it_reads_ahead(direction: str) -> None:
 
 
 @pytest.mark.parametrize("bridge", ["final", "mean", "copy", "zero"])
-def test_a_bridge_says_whether_it_reads_ahead(bridge: str) -> None:
+def test_a_bridge_says_whether_it_reads_the_source(bridge: str) -> None:
     model = build_model(bridge=bridge, encoder={"direction": "forward"})
 
     def first(ids: list[int]) -> torch.Tensor:
         return model.bridge(model.encode((Sequence(torch.tensor([ids]), torch.ones(1, 3).bool()),)))[0][0]
 
-    assert model.bridge.reads_ahead is not torch.equal(first([4, 5, 6]), first([4, 5, 7]))
+    assert model.bridge.reads_source is not torch.equal(first([4, 5, 6]), first([4, 5, 7]))
 
 
 REFUSED: dict[str, tuple[dict[str, Any], list[str]]] = {

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 from torch import Tensor, nn
 
@@ -29,6 +29,8 @@ class Combination(nn.Module, ABC):
 
     size: int  # C, of a context
     at_once = False  # whether independent steps are faster when computed together
+    weighs: ClassVar[bool] = True  # whether it needs several contexts, or a sentinel, to weigh
+    scores_sentinel: ClassVar[bool] = False  # whether a sentinel has a score of its own
 
     @abstractmethod
     def prepare(self, memories: tuple[Memory, ...]) -> Any:

@@ -46,6 +46,8 @@ class Flat(Combination):
     source have weight 0.
     """
 
+    scores_sentinel = True
+
     def __init__(
         self,
         attentions: Sequence[Attention],

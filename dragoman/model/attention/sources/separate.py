@@ -84,6 +84,8 @@ class Separate(Combination):
 class Concatenation(Separate):
     """`c_t = [c_t^(1); ...; c_t^(N)]` (LH section 3)."""
 
+    weighs = False
+
     def __init__(self, attentions: Sequence[Attention], query_size: int, embedding_size: int) -> None:
         super().__init__(attentions)
         self.size = sum(attention.size for attention in attentions)
