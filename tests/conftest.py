@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from tests import browser as browsers
+from tests import covering, shapes
 from tests import golden as messages
-from tests import shapes
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -98,6 +98,11 @@ def shared_data() -> Path:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browsers.Browser]:
     """Chromium, for tests of pages; they are skipped where it is not."""
     yield from browsers.started(tmp_path_factory.mktemp("browser"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before those that are slow are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    covering.mark_products(items)
 
 
 def pytest_collection_finish() -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from itertools import combinations, product
+from pathlib import Path
+from typing import cast
 
 import pytest
 
-from tests.covering import Row, covering, together
+from tests.covering import Row, cases, covering, every_value, mark_products, together
 
 OPTIONS = {"size": ["s", "m", "l"], "colour": ["red", "green", "blue", "grey"], "shape": ["o", "x"], "edge": ["-", "="]}
 
@@ -41,3 +43,47 @@ def test_a_row_that_cannot_be_completed_is_told() -> None:
 
     with pytest.raises(ValueError, match="no value of shape goes with"):
         covering({"size": ["s"], "colour": ["red"], "shape": ["o"]}, no_shape)
+
+
+def test_cases_in_which_every_value_occurs_are_quick() -> None:
+    rows = covering(OPTIONS)
+    quick = [cast(Row, case.values[0]) for case in cases(rows) if not case.marks]
+    assert {item for row in quick for item in row.items()} == {item for row in rows for item in row.items()}
+    assert len(quick) == 4  # as many as there are colours
+    assert [case.values[0] for case in cases(rows)] == rows
+    assert every_value([]) == set()
+
+
+PARAMETRIZED = """
+import pytest
+
+@pytest.mark.parametrize("size", range(2))
+@pytest.mark.parametrize(("colour", "shape"), [("red", "o"), ("blue", "o"), ("red", "x")])
+def test_twice(size, colour, shape): ...
+
+@pytest.mark.parametrize(("size", "colour"), [(0, "red"), (0, "blue"), (1, "red"), (1, "blue")])
+def test_once(size, colour): ...
+
+def test_never(): ...
+"""
+
+
+def test_a_test_that_is_parametrized_twice_is_quick_in_every_case_of_either(tmp_path: Path) -> None:
+    quick: list[str] = []
+
+    class Collector:
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            mark_products(items)
+            quick.extend(item.name for item in items if not item.get_closest_marker("slow"))
+
+    (tmp_path / "test_it.py").write_text(PARAMETRIZED)
+    words = ["--collect-only", "-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "-c", "/dev/null"]
+    assert pytest.main([*words, str(tmp_path)], [Collector()]) == 0
+    assert [name for name in quick if not name.startswith("test_twice")] == [
+        *(f"test_once[{size}-{colour}]" for size in (0, 1) for colour in ("red", "blue")),
+        "test_never",
+    ]
+    twice = [name.removeprefix("test_twice[").split("-", 2) for name in quick if name.startswith("test_twice")]
+    assert len(twice) == 3
+    assert {(colour, shape) for colour, shape, _ in twice} == {("red", "o"), ("blue", "o"), ("red", "x")}
+    assert {size for *_, size in twice} == {"0]", "1]"}

@@ -23,7 +23,7 @@ from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.teacher_forcing import force
 from tests.builders import BATCH, SYMBOLS, build_model, copied, pairs, settings, whole
-from tests.covering import covering
+from tests.covering import cases, covering
 from tests.golden import Golden
 
 TINY = pairs([[4]], [[6]])
@@ -71,7 +71,7 @@ def possible(parts: Mapping[str, str]) -> bool:
 
 
 DECODERS = covering(OPTIONS, possible)
-each_decoder = pytest.mark.parametrize("parts", DECODERS, ids=lambda parts: "-".join(parts.values()))
+each_decoder = pytest.mark.parametrize("parts", cases(DECODERS))
 
 
 def of_parts(parts: Mapping[str, str], **encoder: str) -> dict[str, Any]:

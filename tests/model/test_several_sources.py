@@ -17,7 +17,7 @@ from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
 from tests.builders import build_model
-from tests.covering import covering
+from tests.covering import cases, covering
 
 COMBINATIONS: dict[str, Any] = {
     "concatenation": "concatenation",
@@ -90,7 +90,7 @@ def possible(parts: Mapping[str, str]) -> bool:
 
 
 @pytest.mark.spec("C1", "C2", "C3", "C4", "C5", "C6", "C14", "B6", "B9")
-@pytest.mark.parametrize("parts", covering(OPTIONS, possible), ids=lambda parts: "-".join(parts.values()))
+@pytest.mark.parametrize("parts", cases(covering(OPTIONS, possible)))
 def test_searches_find_what_forcing_scores(parts: dict[str, str]) -> None:
     """With beams too, and with a sentinel or not: every source is there once for each sentence of a beam."""
     sources, window = int(parts["sources"]), parts["window"]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking
 from tests.builders import build_model, pairs, sentences
-from tests.covering import covering
+from tests.covering import Row, cases, covering
 from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written, all_translations
 
 SOURCES = [[4, 5], [5], [4, 4, 5]]
@@ -35,9 +35,13 @@ MODELS: list[dict[str, Any]] = [
 ]
 
 
-def rows(options: Mapping[str, Sequence[Any]]) -> list[tuple[Any, ...]]:
+def every_two(options: Mapping[str, Sequence[Any]]) -> pytest.MarkDecorator:
     """Every two values together, for tests with these parameters."""
-    return [tuple(row.values()) for row in covering(options)]
+    values = [
+        pytest.param(*cast(Row, case.values[0]).values(), id=case.id, marks=case.marks)
+        for case in cases(covering(options))
+    ]
+    return pytest.mark.parametrize(list(options), values)
 
 
 def texts(hypotheses: list[Hypothesis]) -> list[Prefix]:
@@ -45,10 +49,7 @@ def texts(hypotheses: list[Hypothesis]) -> list[Prefix]:
 
 
 @pytest.mark.spec("F4")
-@pytest.mark.parametrize(
-    ("number", "normalisation", "alpha"),
-    rows({"number": range(len(MODELS)), "normalisation": KINDS, "alpha": [0.6, 1.0]}),
-)
+@every_two({"number": range(len(MODELS)), "normalisation": KINDS, "alpha": [0.6, 1.0]})
 def test_a_beam_that_holds_everything_finds_the_best_of_all_translations(
     number: int, normalisation: NormalisationKind, alpha: float
 ) -> None:
@@ -413,10 +414,7 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
 
 
 @pytest.mark.spec("F4")
-@pytest.mark.parametrize(
-    ("width", "normalisation", "penalty"),
-    rows({"width": [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)], "normalisation": KINDS, "penalty": [0.0, 0.3]}),
-)
+@every_two({"width": [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)], "normalisation": KINDS, "penalty": [0.0, 0.3]})
 def test_stopping_early_loses_nothing(
     width: tuple[int, int], normalisation: NormalisationKind, penalty: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

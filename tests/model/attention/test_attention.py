@@ -19,7 +19,7 @@ from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
-from tests.covering import covering
+from tests.covering import cases, covering
 from tests.derivatives import assert_derivative
 from tests.model import loops
 
@@ -62,7 +62,13 @@ VARIANTS = sorted(
     {Variant()._replace(**{option: value}) for option, values in OPTIONS.items() for value in values}
     | {Variant(**row) for row in covering(OPTIONS, possible)}
 )
-each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=str)
+each_variant = pytest.mark.parametrize("variant", cases([variant._asdict() for variant in VARIANTS]), indirect=True)
+
+
+@pytest.fixture
+def variant(request: pytest.FixtureRequest) -> Variant:
+    """A choice of parts from a case, which is a mapping."""
+    return Variant(**request.param)
 
 
 def make(variant: Variant) -> Attention:

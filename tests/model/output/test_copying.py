@@ -34,7 +34,7 @@ from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
 from dragoman.training.objectives.teacher_forcing import force
 from tests.builders import SYMBOLS, build_model, noise, sentences, settings, shaken
-from tests.covering import covering
+from tests.covering import cases, covering
 from tests.derivatives import assert_derivative
 
 pytestmark = pytest.mark.spec("D5")
@@ -308,7 +308,7 @@ def possible(parts: Mapping[str, Any]) -> bool:
     return not (parts.get("readout") == "concat" and parts.get("tie") == "output")
 
 
-@pytest.mark.parametrize("parts", covering(OPTIONS, possible), ids=lambda parts: "-".join(parts.values()))
+@pytest.mark.parametrize("parts", cases(covering(OPTIONS, possible)))
 def test_every_attention_can_be_copied_from(parts: dict[str, str]) -> None:
     """The probabilities of each step sum to 1, and the gradient is the derivative."""
     options: dict[str, Any] = {

@@ -29,7 +29,7 @@ from dragoman.search.candidates import ShortlistPredictor
 from dragoman.search.greedy import Greedy
 from dragoman.training.objectives.teacher_forcing import force
 from tests.builders import BATCH, SYMBOLS, build_model, noise, part, settings, shaken, whole
-from tests.covering import Row, covering
+from tests.covering import Row, cases, covering
 from tests.derivatives import assert_derivative
 from tests.golden import Golden
 
@@ -226,7 +226,7 @@ def possible(parts: Row) -> bool:
     return not any(pair.items() <= parts.items() for pair in IMPOSSIBLE)
 
 
-@pytest.mark.parametrize("parts", covering(PARTS, possible), ids=lambda parts: "-".join(parts.values()))
+@pytest.mark.parametrize("parts", cases(covering(PARTS, possible)))
 def test_every_two_parts_train_together(parts: dict[str, str]) -> None:
     """With every embedding of the source, in which one word has no vector."""
     rest = dict(parts)
