@@ -81,12 +81,12 @@ def fill(
     """
     if target is not None and target.name.lower().endswith(PACKED):
         raise UserError(f"{target}: a document is written as it is; name it without {PACKED}")
-    if len(translator.asked) > 1:
-        raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.asked)}")
+    if len(translator.user_sources) > 1:
+        raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.user_sources)}")
     names = (
         ("source", to or translator.targets[0])
         if translator.marks
-        else (translator.asked[0].name, translator.target.name)
+        else (translator.user_sources[0].name, translator.target.name)
     )
     name = shown(path)[: -len(PACKED)] if shown(path).lower().endswith(PACKED) else shown(path)
     kind = table.format_of(name)

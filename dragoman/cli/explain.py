@@ -126,7 +126,7 @@ def _split(words: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 def _check_sources(sentence: Sequence[str], translator: "Translator") -> "tuple[Given, ...]":
     """Return a text for each source. Raises UserError for another number of them."""
-    names = [source.name for source in translator.asked]
+    names = [source.name for source in translator.user_sources]
     if len(sentence) != len(names):
         wanted = f"a sentence for each of {', '.join(names)}" if len(names) > 1 else "one sentence, in quotes"
         raise UserError(f"expected {wanted}, found {len(sentence)}")

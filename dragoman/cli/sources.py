@@ -129,7 +129,11 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     """Yield the lines or arrays of files by the names of sources. A source that is not named is missing, or filled by
     the memory.
     """
-    sources = translator.asked if files.keys() <= {source.name for source in translator.asked} else translator.sources
+    sources = (
+        translator.user_sources
+        if files.keys() <= {source.name for source in translator.user_sources}
+        else translator.sources
+    )
     named = [source for source in sources if source.name in files]
     arrays = {source.name: source.opened(files[source.name]) for source in named if isinstance(source, FeatureSource)}
     paths = {source.name: files[source.name] for source in named if source.name not in arrays}
@@ -154,11 +158,11 @@ def first(files: Mapping[str, Path], translator: Translator) -> Path:
 def arrays(assignments: Sequence[str], translator: Translator) -> dict[str, FeatureFile]:
     """Return the files of `NAME=FILE`, which must be arrays, for lines that have the other sources."""
     files = named(assignments, translator)
-    numbers = {source.name: source for source in translator.asked if isinstance(source, FeatureSource)}
+    numbers = {source.name: source for source in translator.user_sources if isinstance(source, FeatureSource)}
     for name in files:
         if name not in numbers:
             raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
-    if len(files) == len(translator.asked):
+    if len(files) == len(translator.user_sources):
         raise UserError("--source: no text is left for SOURCE, which has the names of .npy files; leave out --source")
     return {name: numbers[name].opened(path) for name, path in files.items()}
 
@@ -166,7 +170,7 @@ def arrays(assignments: Sequence[str], translator: Translator) -> dict[str, Feat
 def texts(path: Path, translator: Translator) -> Iterator[tuple[Given, ...]]:
     """Yield the lines of a file. Several sources are columns, separated by tabs."""
     check_sentences(path)
-    lines = read_lines(path, LONGEST_TEXT * len(translator.asked))
+    lines = read_lines(path, LONGEST_TEXT * len(translator.user_sources))
     return (text_of(line, path, number, translator) for number, line in enumerate(lines, start=1))
 
 
@@ -176,7 +180,7 @@ def text_of(
     """Convert a line to the input of a translator. Raises UserError unless it has a column for each of several sources
     except those `beside` it; the column of an array holds the name of a .npy file.
     """
-    names = [source.name for source in translator.asked if source.name not in beside]
+    names = [source.name for source in translator.user_sources if source.name not in beside]
     table = len(names) > 1 or str(path).endswith(TABLES)
     columns = tuple(line.split("\t")) if table else (line,)
     if len(columns) != len(names):
@@ -185,4 +189,4 @@ def text_of(
         raise UserError(f"{shown(path)}:{number}: expected {wanted}, found {len(columns)}")
     inputs: dict[str, Given] = dict(zip(names, columns, strict=True))
     inputs |= {name: file[number - 1] for name, file in beside.items()}
-    return tuple(inputs[source.name] for source in translator.asked)
+    return tuple(inputs[source.name] for source in translator.user_sources)

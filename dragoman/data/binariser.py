@@ -139,7 +139,7 @@ class Binariser:
 
     def _add_matches(self, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
         """The sides of a block with those that the memory fills before the target. A pair is no answer to itself."""
-        queries = block[texts_in(self.data, self.data.trained[0]).index(memory.asked)]
+        queries = block[texts_in(self.data, self.data.trained[0]).index(memory.queried_source)]
         matches = (memory.texts(source, target) for source, target in zip(queries, block[-1], strict=True))
         return (*block[:-1], *map(list, zip(*matches, strict=True)), block[-1])
 

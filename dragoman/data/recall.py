@@ -34,7 +34,7 @@ class Recall:
     """A translation memory, the source to look up, and the sources to fill, the most similar first."""
 
     memory: Nearest
-    asked: str
+    queried_source: str
     answers: tuple[str, ...]
 
     def matches(self, text: str, without: str | None = None) -> dict[str, Match]:

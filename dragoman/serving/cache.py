@@ -68,7 +68,7 @@ def estimate_size(translation: Translation) -> int:
     size = OBJECT + 2 * sum(map(sys.getsizeof, texts))
     figures = len(translation.steps[0].figures) if translation.steps else 0
     size += len(translation.steps) * (STEP + (FIGURES + FIGURE * figures if figures else 0))
-    size += NAME * (len(translation.words) + len(translation.said))
+    size += NAME * (len(translation.words) + len(translation.output_symbols))
     size += OBJECT * sum(map(len, (translation.replaced, translation.spans, translation.terms)))
     for source in translation.sources:
         weights = source.by_symbol

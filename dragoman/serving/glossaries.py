@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from dragoman.corpus import glossary
 from dragoman.errors import UserError
 from dragoman.text.glossary import FoundTerm, Glossary, together
-from dragoman.translation.transforms.term_placement import said
+from dragoman.translation.transforms.term_placement import locate_terms
 
 Languages: TypeAlias = tuple[str, str]
 
@@ -64,5 +64,5 @@ class Glossaries:
 def missing_terms(glossary: Glossary, text: str, translation: str) -> tuple[FoundTerm, ...]:
     """The terms of a text that a translation of it does not use."""
     terms = glossary.find(text)
-    places = said(unicodedata.normalize("NFC", translation), terms)
+    places = locate_terms(unicodedata.normalize("NFC", translation), terms)
     return tuple(term for term, place in zip(terms, places, strict=True) if place is None)

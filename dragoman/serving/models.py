@@ -54,13 +54,13 @@ class Model:
     def __init__(
         self, name: str, translator: Translator, pairs: Sequence[tuple[str, str]], *, cached: int = CACHED
     ) -> None:
-        if not all(isinstance(language, Language) for language in translator.asked):
-            named = " and ".join(language.name for language in translator.asked)
+        if not all(isinstance(language, Language) for language in translator.user_sources):
+            named = " and ".join(language.name for language in translator.user_sources)
             raise UserError(f"{name}: reads {named}, and a service takes texts alone, no numbers")
         self.name = name
         self.translator = translator
         several = bool(translator.marks)
-        read = tuple(language.name for language in translator.asked)
+        read = tuple(language.name for language in translator.user_sources)
         self.directions = [
             Direction(source if len(read) == 1 else read, target, target if several else None)
             for source, target in pairs
@@ -147,7 +147,7 @@ class Model:
 
     def _symbols(self, item: Item) -> int:
         """The symbols of a text as the model reads it: a character that it does not know may be several."""
-        texts = [*zip(self.translator.asked, item.sources, strict=True)]
+        texts = [*zip(self.translator.user_sources, item.sources, strict=True)]
         texts += [(self.translator.target, target) for target in item.targets]
         languages = ((language, text) for language, text in texts if isinstance(language, Language))
         return sum(min(len(language.text.encode(text)), LONGEST) for language, text in languages)

@@ -97,8 +97,8 @@ def measure(model: Predictor[Any], batches: Iterable[Batch], temperature: float)
 def _tempered(
     log_probs: Float[Tensor, "N C"], target_log_probs: Float[Tensor, "N"], temperature: float
 ) -> tuple[Float[Tensor, "N"], ...]:
-    """The largest probability of each row at this temperature, -log P of what was said, and the derivatives of that by
-    1 / T: mean log P less that of what was said, and the variance of log P.
+    """Return for each row at this temperature: the largest probability, -log P of the target symbol, and the first two
+    derivatives of this loss by 1 / T, which are mean log P less log P of the target, and the variance of log P.
     """
     total = normalizer(log_probs, 1 / temperature)
     chances = (log_probs / temperature - total.unsqueeze(1)).exp()

@@ -95,7 +95,7 @@ def read(
 
 def _contrast(form: ContrastForm) -> Contrast:
     def sources(forms: list[SourceContrastForm]) -> tuple[SourceContrast, ...]:
-        rows = ((each.name, each.attention, each.gradient, each.erasure) for each in forms)
+        rows = ((source.name, source.attention, source.gradient, source.erasure) for source in forms)
         return tuple(SourceContrast(name, *(np.array(part, np.float64) for part in rest)) for name, *rest in rows)
 
     places = tuple(

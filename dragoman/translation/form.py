@@ -1,4 +1,4 @@
-"""What JSON forms are made of: types of their values, and how what does not fit together is told."""
+"""The base class of JSON schemas, the types of their values, and errors where values do not fit together."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any

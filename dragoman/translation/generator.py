@@ -64,7 +64,7 @@ class SequenceGenerator:
     def __init__(
         self, model: Seq2Seq | Ensemble | Callable[[], Seq2Seq | Ensemble], processor: Processor, device: Device
     ) -> None:
-        self._given = model
+        self._original = model
         self.processor = processor
         self.device = device
         self.predictor: Predictor[Any] | None = None
@@ -79,15 +79,15 @@ class SequenceGenerator:
     @property
     def several(self) -> bool:
         """Whether several models predict together."""
-        return isinstance(self.predictor or self._given, Ensemble)
+        return isinstance(self.predictor or self._original, Ensemble)
 
     @cached_property
     def scorer(self) -> Seq2Seq | Ensemble:
         """The model or ensemble that scores given pairs, and predicts unless another engine does."""
-        if isinstance(self._given, Seq2Seq | Ensemble):
-            return self._given
+        if isinstance(self._original, Seq2Seq | Ensemble):
+            return self._original
         with torch.inference_mode(False):  # what is loaded in inference mode has no gradients, ever
-            return self._given()
+            return self._original()
 
     @property
     def model(self) -> Seq2Seq:

@@ -124,9 +124,9 @@ def _counts(candidates: tuple[int, int] | None) -> tuple[int, int] | None:
 
 def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[str, Dictionary]:
     """The dictionary of each source that these files, or "NAME=FILE", are for; later ones override earlier ones.
-    UserError if a file is none, or the model attends to no text.
+    UserError if a file is no dictionary, or the model attends to no text.
     """
-    texts = [source.name for source in translator.asked if isinstance(source, Language)]
+    texts = [source.name for source in translator.user_sources if isinstance(source, Language)]
     if files and not (texts and translator.processor.attends):
         lacking = "has no attention (model.attention.score: none)" if texts else "reads no text"
         raise UserError(f"{files[0]}: a dictionary translates the words attended to, and this run {lacking}")

@@ -75,7 +75,7 @@ class Processor:
     def sentence(
         self,
         number: int,
-        given: tuple[Given, ...],
+        inputs: tuple[Given, ...],
         to: str | None = None,
         *,
         transforms: Sequence[TextTransform] | None = None,
@@ -89,8 +89,8 @@ class Processor:
         mark = self.mark(to)
         sentence = Sentence(
             number,
-            given,
-            given,
+            inputs,
+            inputs,
             self.reading,
             self.writing,
             to or self.target.name,
@@ -137,7 +137,7 @@ class Processor:
                 raise TypeError(f"{self.target.name}: expected a text, found {type(target).__name__}")
         transforms = [transform for transform in self.transforms if transform.scores]
         sentences = [
-            self.sentence(number, self.reading.given(text), to, transforms=transforms, target=target)
+            self.sentence(number, self.reading.complete_inputs(text), to, transforms=transforms, target=target)
             for number, (text, target) in enumerate(zip(sources, targets, strict=True))
         ]
         return [self._pair(sentence, longest) for sentence in sentences]
@@ -159,8 +159,8 @@ class Processor:
 
     def blank(self, sentence: Sentence) -> Translation:
         """The translation of a blank text, and what a model says of one without words beside its protected spans."""
-        left_out = source_inputs.left_out(sentence.given, [])
-        return Translation(self.reading.nothing(sentence.given), "", [], 0.0, 0.0, (), left_out=left_out)
+        left_out = source_inputs.left_out(sentence.inputs, [])
+        return Translation(self.reading.nothing(sentence.inputs), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def draft(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
         """A hypothesis as text, with the attention to the sources, before any transform has finished it."""
@@ -169,7 +169,7 @@ class Processor:
         single_spaced = None if sentence.has_spaces_in_a_row else len(sentence.prefix)
         written, words = self.writing.written(encoded, symbols, single_spaced)
         weights = tuple(part[:-1] for part in hypothesis.attention)
-        sources, sentinel = self.reading.seen(sentence.given, sentence.truncated, words, weights)
+        sources, sentinel = self.reading.seen(sentence.inputs, sentence.truncated, words, weights)
         figures = {name: values.tolist() for name, values in hypothesis.figures.items()}
         return Translation(
             sources,
@@ -179,9 +179,9 @@ class Processor:
             hypothesis.log_prob,
             steps(list(map(source_inputs.symbol_name, symbols)), words.word_of, hypothesis.log_probs, figures),
             sentinel,
-            left_out=source_inputs.left_out(sentence.given, zip(self.reading.read, encoded, strict=True)),
+            left_out=source_inputs.left_out(sentence.inputs, zip(self.reading.read, encoded, strict=True)),
             proved=hypothesis.proved,
-            said=tuple(symbols),
+            output_symbols=tuple(symbols),
         )
 
     def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
@@ -191,7 +191,7 @@ class Processor:
         weights = tuple(part[row, :count].float().cpu().numpy() for part in scored.attention)
         log_probs = scored.log_probs[row, : count + 1].double()
         figures = {name: values[row, : count + 1].tolist() for name, values in scored.figures.items()}
-        sources, sentinel = self.reading.seen(sentence.given, pair.encoded, words, weights)
+        sources, sentinel = self.reading.seen(sentence.inputs, pair.encoded, words, weights)
         names = list(map(source_inputs.symbol_name, pair.target))
         translation = Translation(
             sources,
@@ -201,7 +201,7 @@ class Processor:
             log_probs.sum().item(),
             steps(names, words.word_of, log_probs.tolist(), figures),
             sentinel,
-            said=tuple(pair.target),
+            output_symbols=tuple(pair.target),
         )
         for transform in reversed(sentence.notes):
             if transform.scores:
@@ -221,7 +221,7 @@ def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most
     at most `most` sentences.
     """
     group: list[int] = []
-    for number in sorted(numbers, key=lambda each: (-lengths[each], each)):
+    for number in sorted(numbers, key=lambda index: (-lengths[index], index)):
         if group and (len(group) == most or (len(group) + 1) * lengths[group[0]] > symbols):
             yield group
             group = []

@@ -138,10 +138,10 @@ def _read(result: Translation | Explanation) -> list[list[str]]:
     return [list(words) for words in (*(source.words for source in sources), result.words)]
 
 
-def _form(given: Translation, **beside: Any) -> TranslationForm:
-    if given.explanation and _read(given.explanation) != _read(given):
+def _form(unrounded: Translation, **beside: Any) -> TranslationForm:
+    if unrounded.explanation and _read(unrounded.explanation) != _read(unrounded):
         raise UserError("the explanation has other words than the translation (no model reads protected spans)")
-    translation = _rounded(given)
+    translation = _rounded(unrounded)
     return TranslationForm(
         version=VERSION,
         text=translation.text,
@@ -249,8 +249,8 @@ def _translation(form: TranslationForm) -> Translation:
 def _seen(source: SourceForm, words: int) -> SourceAttention:
     attention = np.array(source.attention, np.float64).reshape(words, len(source.words))
     share = np.array(source.share, np.float64)
-    end, found = _array(source.end_attention), source.match
-    match = Match(source.text, found.score, found.source) if found else None
+    end, match_form = _array(source.end_attention), source.match
+    match = Match(source.text, match_form.score, match_form.source) if match_form else None
     return SourceAttention(
         source.name, source.text, source.words, attention, share, end, regions=source.regions, match=match
     )

@@ -45,7 +45,7 @@ def _unchanged(text: str) -> tuple[str, list[Span]]:
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """The text of a number among those to translate: what is `given` for each source, and what the model will `read`.
+    """The text of a number among those to translate: what is `inputs` for each source, and what the model will `read`.
 
     `mark` stands before a source and names the target `language` of a multilingual model; no translation has the
     symbols `forbidden`, `<unk>` among them. The translation begins with the text `beginning`, if there is one.
@@ -55,7 +55,7 @@ class Sentence:
     """
 
     number: int
-    given: tuple[Given, ...]
+    inputs: tuple[Given, ...]
     read: tuple[Given, ...]
     reading: ModelInputs | CombinedInputs
     writing: ModelOutputs
@@ -106,12 +106,12 @@ class Sentence:
     @property
     def has_spaces_in_a_row(self) -> bool:
         """Whether a text has two spaces in a row, which its translation may have as well."""
-        return any(_SPACES.search(text) for text in self.given if isinstance(text, str))
+        return any(_SPACES.search(text) for text in self.inputs if isinstance(text, str))
 
     @property
     def in_capitals(self) -> bool:
         """Whether most letters of a text are capitals."""
-        return any(isinstance(text, str) and mostly_capitals(text) for text in self.given)
+        return any(isinstance(text, str) and mostly_capitals(text) for text in self.inputs)
 
     @property
     def may_lack_words(self) -> bool:

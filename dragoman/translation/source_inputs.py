@@ -60,7 +60,7 @@ class ModelInputs:
         return self.sources
 
     @property
-    def asked(self) -> tuple[Source, ...]:
+    def user_sources(self) -> tuple[Source, ...]:
         """The sources that a user gives: all that no memory fills."""
         return tuple(source for source in self.sources if not self.recall or source.name not in self.recall.answers)
 
@@ -69,30 +69,32 @@ class ModelInputs:
         """The same for figures of symbols that are no weights, and always add up."""
         return replace(self, competing=True)
 
-    def given(self, text: Text) -> tuple[Given, ...]:
+    def complete_inputs(self, text: Text) -> tuple[Given, ...]:
         """What there is for each source, given by the user or found in the memory. TypeError unless the user gives one
         text per source, or one per source that no memory fills.
         """
-        given = tuple(text) if isinstance(text, tuple | list) else (text,)
-        if len(given) == len(self.sources):
-            return given
-        if not self.recall or len(given) != len(self.asked):
-            names = ", ".join(source.name for source in self.asked)
-            raise TypeError(f"{len(given)} texts for a model of {len(self.asked)} sources ({names})")
-        named = dict(zip((source.name for source in self.asked), given, strict=True))
-        matches = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.asked])), strict=True))
+        inputs = tuple(text) if isinstance(text, tuple | list) else (text,)
+        if len(inputs) == len(self.sources):
+            return inputs
+        if not self.recall or len(inputs) != len(self.user_sources):
+            names = ", ".join(source.name for source in self.user_sources)
+            raise TypeError(f"{len(inputs)} texts for a model of {len(self.user_sources)} sources ({names})")
+        named = dict(zip((source.name for source in self.user_sources), inputs, strict=True))
+        matches = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.queried_source])), strict=True))
         return tuple({**named, **matches}[source.name] for source in self.sources)
 
-    def remembered(self, given: tuple[Given, ...]) -> str | None:
+    def remembered(self, inputs: tuple[Given, ...]) -> str | None:
         """What the memory has as the translation of this very text."""
         if not self.recall:
             return None
         names = [source.name for source in self.sources]
-        return self.recall.memory.exact(str(given[names.index(self.recall.asked)]))
+        return self.recall.memory.exact(str(inputs[names.index(self.recall.queried_source)]))
 
-    def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
+    def encoded(self, inputs: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols of each source, mark first, or its regions. A blank text has none but the mark."""
-        encoded_sources = [_encoded(source, symbols, mark) for source, symbols in zip(self.sources, given, strict=True)]
+        encoded_sources = [
+            _encoded(source, symbols, mark) for source, symbols in zip(self.sources, inputs, strict=True)
+        ]
         return [
             self.noise(symbols) if self.noise and isinstance(symbols, list) else symbols for symbols in encoded_sources
         ]
@@ -117,7 +119,7 @@ class ModelInputs:
         return tuple(map(read, self.sources, zip(*encoded, strict=True)))
 
     def seen(
-        self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
+        self, inputs: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
         """The sources with their attention by words, from `weights` (T, S), and the attention to a sentinel, whose
         weights come last.
@@ -125,10 +127,10 @@ class ModelInputs:
         if self.joined:
             ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
             weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
-        parts = zip(self.sources, given, encoded, weights, strict=False)
+        parts = zip(self.sources, inputs, encoded, weights, strict=False)
         attended_sources = tuple(
-            self._seen(source, _name(each), read, target, part)._replace(match=_match(each))
-            for source, each, read, part in parts
+            self._seen(source, _name(source_input), read, target, part)._replace(match=_match(source_input))
+            for source, source_input, read, part in parts
         )
         if len(weights) == len(self.sources):
             return attended_sources, None
@@ -156,20 +158,20 @@ class ModelInputs:
         seen = SourceAttention(source.name, text, words.words, between, share, taught, by_symbol=by_symbol)
         return seen if self.competing else seen.bounded
 
-    def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
+    def nothing(self, inputs: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
         """The sources of an empty translation."""
         nothing, none = np.zeros((0, 0)), np.zeros(0)
         return tuple(
             SourceAttention(
                 source.name,
-                _name(each),
+                _name(source_input),
                 [],
                 nothing,
                 none,
                 regions=isinstance(source, FeatureSource),
-                match=_match(each),
+                match=_match(source_input),
             )
-            for source, each in zip(self.sources, given, strict=True)
+            for source, source_input in zip(self.sources, inputs, strict=True)
         )
 
 
@@ -184,10 +186,10 @@ class CombinedInputs:
     @property
     def sources(self) -> tuple[Source, ...]:
         """The sources of the first model, then further ones of the others, each name once."""
-        found: dict[str, Source] = {}
+        sources: dict[str, Source] = {}
         for source in chain.from_iterable(member.sources for member in self.members):
-            found.setdefault(source.name, source)
-        return tuple(found.values())
+            sources.setdefault(source.name, source)
+        return tuple(sources.values())
 
     @property
     def read(self) -> tuple[Source, ...]:
@@ -202,13 +204,13 @@ class CombinedInputs:
     @property
     def recall(self) -> Recall | None:
         """The memory of the first model that has the most answers of one."""
-        found = [member.recall for member in self.members if member.recall]
-        return max(found, key=lambda each: len(each.answers), default=None)
+        recalls = [member.recall for member in self.members if member.recall]
+        return max(recalls, key=lambda recall: len(recall.answers), default=None)
 
     @property
-    def asked(self) -> tuple[Source, ...]:
+    def user_sources(self) -> tuple[Source, ...]:
         """The sources that a user gives: all that no memory fills."""
-        return self._all.asked
+        return self._all.user_sources
 
     @property
     def protection(self) -> Protection | None:
@@ -220,56 +222,56 @@ class CombinedInputs:
         """How many sequences each model reads."""
         return tuple(1 if member.joined else len(member.sources) for member in self.members)
 
-    def given(self, text: Text) -> tuple[Given, ...]:
-        """What there is for each source, as `ModelInputs.given`."""
-        return self._all.given(text)
+    def complete_inputs(self, text: Text) -> tuple[Given, ...]:
+        """What there is for each source, as `ModelInputs.complete_inputs`."""
+        return self._all.complete_inputs(text)
 
-    def remembered(self, given: tuple[Given, ...]) -> str | None:
+    def remembered(self, inputs: tuple[Given, ...]) -> str | None:
         """What the memory has as the translation of this very text."""
-        return self._all.remembered(given)
+        return self._all.remembered(inputs)
 
-    def encoded(self, given: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
+    def encoded(self, inputs: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """The symbols or regions of all sources of the first model, then of the second, and so on."""
-        return [each for member, part in self._each(given) for each in member.encoded(part, mark)]
+        return [encoded for member, part in self._inputs_by_member(inputs) for encoded in member.encoded(part, mark)]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
         """The inputs of all models, one after another."""
-        found, first = list[SourceBatch](), 0
+        source_batches, first = list[SourceBatch](), 0
         for member in self.members:
             last = first + len(member.sources)
-            found += member.batch([row[first:last] for row in encoded], words)
+            source_batches += member.batch([row[first:last] for row in encoded], words)
             first = last
-        return tuple(found)
+        return tuple(source_batches)
 
     def seen(
-        self, given: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
+        self, inputs: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
         """The sources with their attention summed over the models, and the attention to any model's sentinel."""
-        read, looks, found = iter(encoded), iter(weights), dict[str, SourceAttention]()
-        for (member, part), count in zip(self._each(given), self.counts, strict=True):
+        read, looks, by_name = iter(encoded), iter(weights), dict[str, SourceAttention]()
+        for (member, part), count in zip(self._inputs_by_member(inputs), self.counts, strict=True):
             symbols = list(islice(read, len(member.sources)))
             for seen in member.seen(part, symbols, target, tuple(islice(looks, count)))[0]:
-                found[seen.name] = found[seen.name].beside(seen) if seen.name in found else seen
+                by_name[seen.name] = by_name[seen.name].beside(seen) if seen.name in by_name else seen
         sentinel = next(looks, None)
-        ordered = tuple(found[source.name] for source in self.sources)
+        ordered = tuple(by_name[source.name] for source in self.sources)
         if not all(member.competing for member in self.members):
-            ordered = tuple(each.bounded for each in ordered)
+            ordered = tuple(source.bounded for source in ordered)
         if sentinel is None:
             return ordered, None
         return ordered, _one_column(sentinel, target)
 
-    def nothing(self, given: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
+    def nothing(self, inputs: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
         """The sources of an empty translation."""
-        return self._all.nothing(given)
+        return self._all.nothing(inputs)
 
     @property
     def _all(self) -> ModelInputs:
         """The sources as those of one model."""
         return ModelInputs(self.sources, recall=self.recall)
 
-    def _each(self, given: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
+    def _inputs_by_member(self, inputs: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
         """Each model with the part of the user's input that it reads."""
-        named = {source.name: each for source, each in zip(self.sources, given, strict=True)}
+        named = {source.name: source_input for source, source_input in zip(self.sources, inputs, strict=True)}
         return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]
 
 
@@ -280,37 +282,39 @@ def spelled(encoded: Encoded) -> list[str]:
 
 def has_text(encoded: Sequence[Encoded]) -> bool:
     """Whether any source has a symbol of text, and not marks of protected spans and what is between them alone."""
-    return any(isinstance(each, list) and set(spelled(each)).difference(MARKS, (SPACE, GLUE)) for each in encoded)
+    return any(
+        isinstance(symbols, list) and set(spelled(symbols)).difference(MARKS, (SPACE, GLUE)) for symbols in encoded
+    )
 
 
 def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:
     """The same sources, each text cut to at most `longest` symbols."""
-    return [each[:longest] if isinstance(each, list) else each for each in encoded]
+    return [symbols[:longest] if isinstance(symbols, list) else symbols for symbols in encoded]
 
 
 def length(encoded: list[Encoded]) -> int:
     """The number of symbols of the longest text."""
-    return max((len(each) for each in encoded if isinstance(each, list)), default=1)
+    return max((len(symbols) for symbols in encoded if isinstance(symbols, list)), default=1)
 
 
-def left_out(given: tuple[Given, ...], encoded: Iterable[tuple[Source, Encoded]]) -> int:
+def left_out(inputs: tuple[Given, ...], encoded: Iterable[tuple[Source, Encoded]]) -> int:
     """How many symbols are not read because a text has more than LONGEST; beyond LONGEST_TEXT, each character counts as
     one. A source that several models read counts once.
     """
-    beyond = sum(max(0, len(each) - LONGEST_TEXT) for each in given if isinstance(each, str))
-    found = dict[str, int]()
-    for source, each in encoded:
-        if isinstance(each, list):
-            found[source.name] = max(found.get(source.name, 0), len(each) - LONGEST)
-    return beyond + sum(found.values())
+    beyond = sum(max(0, len(source_input) - LONGEST_TEXT) for source_input in inputs if isinstance(source_input, str))
+    excess = dict[str, int]()
+    for source, symbols in encoded:
+        if isinstance(symbols, list):
+            excess[source.name] = max(excess.get(source.name, 0), len(symbols) - LONGEST)
+    return beyond + sum(excess.values())
 
 
-def _encoded(source: Source, given: Given, mark: Sequence[Mark]) -> Encoded:
+def _encoded(source: Source, source_input: Given, mark: Sequence[Mark]) -> Encoded:
     if isinstance(source, FeatureSource):
-        return source.read(given)
-    if not isinstance(given, str):
-        raise TypeError(f"{source.name}: expected a text, found {type(given).__name__}")
-    text = given[:LONGEST_TEXT]
+        return source.read(source_input)
+    if not isinstance(source_input, str):
+        raise TypeError(f"{source.name}: expected a text, found {type(source_input).__name__}")
+    text = source_input[:LONGEST_TEXT]
     return [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
 
 
@@ -318,9 +322,9 @@ def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: 
     """Rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for them. If
     it `spells`, with the characters of unknown words.
     """
-    found = numbered(rows, repeat(language.vocabulary))
+    padded = numbered(rows, repeat(language.vocabulary))
     extended = None if words is None else numbered(rows, words).ids
-    return found._replace(extended=extended, spelled=batches.spelled(rows, language) if spells else None)
+    return padded._replace(extended=extended, spelled=batches.spelled(rows, language) if spells else None)
 
 
 def symbol_name(symbol: Symbol) -> str:
@@ -328,20 +332,20 @@ def symbol_name(symbol: Symbol) -> str:
     return f"<span{1 + MARKS.index(symbol)}>" if symbol in MARKS else str(symbol)
 
 
-def _name(given: Given) -> str:
+def _name(source_input: Given) -> str:
     """A text, or the name of the file that an array comes from."""
-    return "" if isinstance(given, np.ndarray) else str(given)
+    return "" if isinstance(source_input, np.ndarray) else str(source_input)
 
 
-def _match(given: Given) -> Match | None:
+def _match(source_input: Given) -> Match | None:
     """What the memory found, if this is a text from it."""
-    return given.match if isinstance(given, Recalled) else None
+    return source_input.match if isinstance(source_input, Recalled) else None
 
 
 def _one_column(attention: Weights, target: WordsOf) -> Weights:
     """The attention (T, 1) to a single position by target words: (target words,)."""
-    found: Weights = alignment.by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
-    return found
+    by_word: Weights = alignment.by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
+    return by_word
 
 
 def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> SourceAttention:

@@ -34,53 +34,53 @@ class ArrivingText:
         self._mark = mark
 
     def __iter__(self) -> Iterator[list[int]]:
-        text, known = "", 0
+        text, symbol_count = "", 0
         for word in self._words:
             arguments.checked(word, "words", str)
-            if known == source_inputs.LONGEST:
+            if symbol_count == source_inputs.LONGEST:
                 return
             text = f"{text} {word}".strip()
-            found = self._source.text.encode(text[:LONGEST_TEXT])
-            every = [*(self._mark if found else ()), *found][: source_inputs.LONGEST]
-            self.symbols += every[known:]
-            yield self._source.vocabulary.ids(every[known:])
-            known = max(known, len(every))
+            symbols = self._source.text.encode(text[:LONGEST_TEXT])
+            arrived = [*(self._mark if symbols else ()), *symbols][: source_inputs.LONGEST]
+            self.symbols += arrived[symbol_count:]
+            yield self._source.vocabulary.ids(arrived[symbol_count:])
+            symbol_count = max(symbol_count, len(arrived))
 
 
 def spoken(
     decided: Iterable[EmittedSymbol], target: Language, source: ArrivingText, replace: Replace
 ) -> Iterator[StreamedWord]:
     """Each word as soon as the next one begins."""
-    emitted, told = list[EmittedSymbol](), 0
-    for each in decided:
-        emitted.append(each)
+    emitted, yielded = list[EmittedSymbol](), 0
+    for symbol in decided:
+        emitted.append(symbol)
         whole = _words(emitted, target, source, replace)[:-1]
-        yield from whole[told:]
-        told = len(whole)
-    yield from _words(emitted, target, source, replace)[told:]
+        yield from whole[yielded:]
+        yielded = len(whole)
+    yield from _words(emitted, target, source, replace)[yielded:]
 
 
 def _words(
     emitted: list[EmittedSymbol], target: Language, source: ArrivingText, replace: Replace
 ) -> list[StreamedWord]:
     """The words, separated by spaces, that these symbols spell. What takes the place of a word is not separated."""
-    symbols = target.vocabulary.symbols([each.symbol for each in emitted])
+    symbols = target.vocabulary.symbols([step.symbol for step in emitted])
     surfaces = target.text.unit.surfaces(symbols)
-    letters = [(letter, each.read) for surface, each in zip(surfaces, emitted, strict=True) for letter in surface]
-    if any(each.symbol == UNK for each in emitted):
+    letters = [(letter, step.read) for surface, step in zip(surfaces, emitted, strict=True) for letter in surface]
+    if any(step.symbol == UNK for step in emitted):
         words = target.text.words(symbols)
-        unknown = {word for each, word in zip(emitted, words.word_of, strict=True) if each.symbol == UNK}
-        found = replace(sorted(unknown), words, _attention(emitted, len(source.symbols)))
-        for word in sorted(found, reverse=True):
+        unknown = {word for step, word in zip(emitted, words.word_of, strict=True) if step.symbol == UNK}
+        replacements = replace(sorted(unknown), words, _attention(emitted, len(source.symbols)))
+        for word in sorted(replacements, reverse=True):
             begin, end = words.spans[word]
-            letters[begin:end] = [(found[word], letters[end - 1][1])]
-    groups = [list(word) for blank, word in groupby(letters, key=lambda each: each[0] == " ") if not blank]
+            letters[begin:end] = [(replacements[word], letters[end - 1][1])]
+    groups = [list(word) for blank, word in groupby(letters, key=lambda entry: entry[0] == " ") if not blank]
     return [StreamedWord("".join(letter for letter, _ in word), word[-1][1]) for word in groups]
 
 
 def _attention(emitted: Sequence[EmittedSymbol], symbols: int) -> NDArray[np.float64]:
     """The attention of each step to the symbols that had arrived, with 0 for those that had not, and for the end."""
-    found = np.zeros((len(emitted), symbols + 1))
-    for row, each in zip(found, emitted, strict=True):
-        row[: len(each.attention)] = each.attention
-    return found
+    attention = np.zeros((len(emitted), symbols + 1))
+    for row, step in zip(attention, emitted, strict=True):
+        row[: len(step.attention)] = step.attention
+    return attention

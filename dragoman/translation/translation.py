@@ -107,11 +107,11 @@ class Translation:
     followed by those, each text once. `left_out` counts the symbols at the end of overlong sources that were not read;
     text after the first 50,000 characters is not segmented, so there it counts characters. `spans` are the protected
     ones of the source, `terms` those of a glossary in it. `proved` tells whether exhaustive search has shown that none
-    is more probable than this and those before it; None of other searches. `said` are the symbols that the model said,
-    without the end. `explanation` is there if one was asked for. `withheld` is the translation where it is not trusted,
-    and `text` is empty then. `criteria` are what it was reranked by, by name, and `score` is their weighted sum then.
-    `dragoman.Result` writes and reads a translation as JSON, but for `said`, `symbol_attention` and what `explain`
-    needs; pickles and copies lack `explainer` alone.
+    is more probable than this and those before it; None of other searches. `output_symbols` are the symbols that the
+    model produced, without the end. `explanation` is there if one was requested. `withheld` is the translation where it
+    is not trusted, and `text` is empty then. `criteria` are what it was reranked by, by name, and `score` is their
+    weighted sum then. `dragoman.Result` writes and reads a translation as JSON, but for `output_symbols`,
+    `symbol_attention` and what `explain` needs; pickles and copies lack `explainer` alone.
     """
 
     sources: tuple[SourceAttention, ...]
@@ -128,7 +128,7 @@ class Translation:
     terms: tuple[AppliedTerm, ...] = ()
     proved: bool | None = None
     explanation: Explanation | None = None
-    said: tuple[Symbol, ...] = ()
+    output_symbols: tuple[Symbol, ...] = ()
     explainer: "Explainer | None" = None
     withheld: str | None = None
     criteria: Mapping[str, float] = field(default_factory=dict)
@@ -148,8 +148,8 @@ class Translation:
         if not log_probs or self.doubt:
             return None
         words = np.exp(_by_word(self.steps, log_probs, len(self.words)).clip(max=0.0))
-        said = sorted({step.word for step in self.steps if step.word is not None})
-        return Confidence(float(np.mean([*words[said], math.exp(min(0.0, log_probs[-1]))])), words)
+        predicted = sorted({step.word for step in self.steps if step.word is not None})
+        return Confidence(float(np.mean([*words[predicted], math.exp(min(0.0, log_probs[-1]))])), words)
 
     @property
     def _calibrated(self) -> list[float]:
@@ -177,8 +177,8 @@ class Translation:
         it is where there is `doubt`, however low `least` is.
         """
         confidence = self.confidence
-        known = confidence.sentence >= least if confidence else self.doubt is None
-        if self.withheld is not None or known:
+        is_trusted = confidence.sentence >= least if confidence else self.doubt is None
+        if self.withheld is not None or is_trusted:
             return self
         return replace(self, text="", withheld=self.text)
 
@@ -272,7 +272,7 @@ class Scored(NamedTuple):
     words: list[str]
     steps: tuple[Step, ...]
     sentinel: NDArray[np.float64] | None = None
-    said: tuple[Symbol, ...] = ()
+    output_symbols: tuple[Symbol, ...] = ()
     explainer: "Explainer | None" = None
 
     def __repr__(self) -> str:
@@ -297,7 +297,7 @@ class Scored(NamedTuple):
             translation.words,
             translation.steps,
             translation.sentinel,
-            translation.said,
+            translation.output_symbols,
         )
 
     @property
@@ -311,7 +311,7 @@ class Scored(NamedTuple):
             self.log_prob,
             self.steps,
             self.sentinel,
-            said=self.said,
+            output_symbols=self.output_symbols,
             explainer=self.explainer,
         )
 
@@ -349,15 +349,15 @@ def symbol_attention(source: SourceAttention, steps: Sequence[Step]) -> SymbolAt
 
 def _by_word(steps: Sequence[Step], values: Sequence[float], words: int) -> NDArray[np.float64]:
     """The sums of these values of the steps over the symbols of each word (words,)."""
-    found = np.zeros(words)
+    sums = np.zeros(words)
     for step, value in zip(steps, values, strict=True):
         if step.word is not None:
-            found[step.word] += value
-    return found
+            sums[step.word] += value
+    return sums
 
 
 def steps(
-    said: Sequence[Symbol],
+    symbols: Sequence[Symbol],
     word_of: Sequence[int],
     log_probs: Sequence[float],
     figures: Mapping[str, Sequence[float]],
@@ -365,21 +365,21 @@ def steps(
     """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities and figures
     including the end's.
     """
-    names = [*map(str, said), SPECIALS[EOS]]
+    names = [*map(str, symbols), SPECIALS[EOS]]
     words = [*(None if word < 0 else word for word in word_of), None]
-    told = [{name: values[number] for name, values in figures.items()} for number in range(len(names))]
-    return tuple(Step(*values) for values in zip(names, words, log_probs, told, strict=True))
+    step_figures = [{name: values[number] for name, values in figures.items()} for number in range(len(names))]
+    return tuple(Step(*values) for values in zip(names, words, log_probs, step_figures, strict=True))
 
 
 def figures(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]:
     """For each figure of these steps, its mean over the symbols of each word (words,); 0 for a word without any."""
     names = dict.fromkeys(name for step in steps for name in step.figures)
-    found = {name: np.zeros(words) for name in names}
-    for name, sums in found.items():
+    means = {name: np.zeros(words) for name in names}
+    for name, sums in means.items():
         counts = np.zeros(words)
         for step in steps:
             if step.word is not None and name in step.figures:
                 sums[step.word] += step.figures[name]
                 counts[step.word] += 1
         sums /= counts.clip(min=1)
-    return found
+    return means

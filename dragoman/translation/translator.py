@@ -51,7 +51,7 @@ Choice: TypeAlias = Callable[[Sentence, list[Hypothesis]], Translation]
 class Translator:
     """A model with its processor, a search and a device; a `model` given as a function is loaded when first needed.
 
-    `generator` has what else there is to the search: constraints, candidates, another engine.
+    `generator` has all settings of the search: constraints, a vocabulary shortlist, another engine.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class Translator:
 
     def __repr__(self) -> str:
         sources, targets = self.languages, self.targets
-        told = " to ".join(SHORT.repr(", ".join(names)) for names in (sources, targets))
-        return f"Translator({told}, search={self.search.kind!r}, device={str(self.device.torch_device)!r})"
+        direction = " to ".join(SHORT.repr(", ".join(names)) for names in (sources, targets))
+        return f"Translator({direction}, search={self.search.kind!r}, device={str(self.device.torch_device)!r})"
 
     @property
     def target(self) -> Language:
@@ -83,12 +83,12 @@ class Translator:
     @property
     def languages(self) -> tuple[str, ...]:
         """The names of the sources."""
-        return tuple(each.name for each in self.sources)
+        return tuple(source.name for source in self.sources)
 
     @property
-    def asked(self) -> tuple[Source, ...]:
+    def user_sources(self) -> tuple[Source, ...]:
         """The sources that a user gives; a translation memory fills the others, unless they are given too."""
-        return self.processor.reading.asked
+        return self.processor.reading.user_sources
 
     @property
     def source(self) -> Language:
@@ -149,7 +149,7 @@ class Translator:
         are different texts; there are fewer if the search has not finished that many different ones.
 
         With several sources, a text is a tuple of one text per source; a blank one counts as missing. Those that a
-        translation memory fills (`asked` has the others) may be left out. For a numeric
+        translation memory fills (`user_sources` has the others) may be left out. For a numeric
         source it is an array (regions, size) or (size,), or the name of a .npy file with one. `to` is the target
         language, if the run has several (`targets`).
 
@@ -222,7 +222,7 @@ class Translator:
         sentences = [
             self.processor.sentence(
                 number,
-                self.processor.reading.given(text),
+                self.processor.reading.complete_inputs(text),
                 to,
                 transforms=transforms,
                 beginning=prefix,
@@ -286,9 +286,9 @@ class Translator:
         """The best of these hypotheses, with the next best that are acceptable as alternatives: `n_best` different
         texts in all. With `risk`, that decides which are best.
         """
-        every = self._distinct(task, sentence, hypotheses)
+        candidates = self._distinct(task, sentence, hypotheses)
         translations: dict[str, Translation] = {}
-        for translation in risk.ranked(list(every)) if risk else every:
+        for translation in risk.ranked(list(candidates)) if risk else candidates:
             translations.setdefault(translation.text, translation)
             if len(translations) == n_best:
                 break
@@ -313,7 +313,7 @@ class Translator:
                 if transform.inserts:
                     explained = translation
                 translation = transform.finish(translation, sentence)
-        pair = Pair(sentence, sentence.truncated, list(draft.said))
+        pair = Pair(sentence, sentence.truncated, list(draft.output_symbols))
         searched = Searched(task, sentence) if task else None
         return replace(translation, explainer=Origin(self.generator, pair, searched, self.similar, explained))
 
@@ -361,7 +361,7 @@ class Translator:
         answers = [sentence.answer or "" for sentence in sentences]
         translations: dict[int, Translation] = {}
         for sentence, scored in zip(
-            sentences, self.score([sentence.given for sentence in sentences], answers, to=to), strict=True
+            sentences, self.score([sentence.inputs for sentence in sentences], answers, to=to), strict=True
         ):
             translation = replace(scored.translation, text=sentence.answer or "")
             for transform in reversed(sentence.notes):
@@ -386,10 +386,10 @@ class Translator:
     def left_out(self, text: Text) -> int:
         """How many symbols of a text are not read because it has more than LONGEST."""
         reading = self.processor.reading
-        given = reading.given(text)
+        inputs = reading.complete_inputs(text)
         transforms = [transform for transform in self.processor.transforms if transform.scores]
-        sentence = self.processor.sentence(0, given, self.targets[0], transforms=transforms)
-        return source_inputs.left_out(given, zip(reading.read, sentence.encoded, strict=True))
+        sentence = self.processor.sentence(0, inputs, self.targets[0], transforms=transforms)
+        return source_inputs.left_out(inputs, zip(reading.read, sentence.encoded, strict=True))
 
     def score(
         self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False
@@ -399,7 +399,7 @@ class Translator:
 
         `confidence`: the translations of a calibrated run have theirs, which takes a second pass, step by step.
         """
-        found: dict[int, Scored] = {}
+        scored_pairs: dict[int, Scored] = {}
         calibration = self.processor.transform(Confidence) if confidence else None
         with torch.inference_mode():
             for pairs, batch in self.processor.batches(sources, targets, to):
@@ -411,8 +411,8 @@ class Translator:
                         scored = scored._replace(figures={**scored.figures, NORMALIZER: reported[NORMALIZER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = Origin(self.generator, pair, similar=self.similar)
-                    found[number] = self.processor.scored(pair, scored, row)._replace(explainer=origin)
-        return [found[number] for number in range(len(found))]
+                    scored_pairs[number] = self.processor.scored(pair, scored, row)._replace(explainer=origin)
+        return [scored_pairs[number] for number in range(len(scored_pairs))]
 
     def explain(
         self, translations: Iterable[Translation], contrasts: Sequence[str | None] = (), *, nearest: int = 0
@@ -430,8 +430,8 @@ class Translator:
         """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated. `to` is
         the language of the targets, if the run has several.
         """
-        every = self.processor.batches(sources, targets, to, source_inputs.LONGEST)
-        return (batch.to(self.device.torch_device) for _, batch in every)
+        batches = self.processor.batches(sources, targets, to, source_inputs.LONGEST)
+        return (batch.to(self.device.torch_device) for _, batch in batches)
 
 
 def _deadline(timeout: float | Deadline | None) -> Deadline | None:
@@ -441,14 +441,17 @@ def _deadline(timeout: float | Deadline | None) -> Deadline | None:
 
 
 def _reranked(
-    sentences: Sequence[Sentence], found: Mapping[int, Translation], rerank: Reranker, n_best: int
+    sentences: Sequence[Sentence], translations: Mapping[int, Translation], rerank: Reranker, n_best: int
 ) -> dict[int, Translation]:
     """The best translations by the criteria, those with the fewest terms missing first."""
-    every = [Candidates(rerank.first + each.number, each.given, found[each.number].n_best) for each in sentences]
+    candidates = [
+        Candidates(rerank.first + sentence.number, sentence.inputs, translations[sentence.number].n_best)
+        for sentence in sentences
+    ]
     best = dict[int, Translation]()
-    for each, ranked in zip(sentences, rerank.ranked(every), strict=True):
-        first, *others = sorted(ranked, key=partial(_missing, each))[:n_best]
-        best[each.number] = replace(first, alternatives=tuple(others))
+    for sentence, ranked in zip(sentences, rerank.ranked(candidates), strict=True):
+        first, *alternatives = sorted(ranked, key=partial(_missing, sentence))[:n_best]
+        best[sentence.number] = replace(first, alternatives=tuple(alternatives))
     return best
 
 

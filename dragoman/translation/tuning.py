@@ -94,8 +94,8 @@ class Weighted(Form):
         """Rank translations of this translator so; `lists` have the criteria that are a user's own. UserError if a run
         is missing or does not fit, or a criterion is not known.
         """
-        found = [self._criterion(name, translator, to, lists) for name in self.weights]
-        return Reranker(found, self.weights, self.alpha, self.candidates)
+        criteria = [self._criterion(name, translator, to, lists) for name in self.weights]
+        return Reranker(criteria, self.weights, self.alpha, self.candidates)
 
     def _criterion(self, name: str, translator: Translator, to: str | None, lists: Lists | None) -> Criterion:
         if name in OWN:
@@ -121,27 +121,28 @@ def _check_reverse(run: Translator, forward: Translator, place: str) -> None:
     """UserError unless a run translates back what another one translates."""
     if run.marks or forward.marks:
         raise UserError(f"{place}: a reverse model is of one direction, and a run here has several (data.pairs)")
-    there, back = (_direction(each) for each in (forward, run))
+    there, back = (_direction(translator) for translator in (forward, run))
     if there is None or back != there[::-1]:
-        raise UserError(f"{place}: translates {_told(run)}, which is not the reverse of {_told(forward)}")
+        directions = _describe_direction(run), _describe_direction(forward)
+        raise UserError(f"{place}: translates {directions[0]}, which is not the reverse of {directions[1]}")
 
 
 def _check_same(run: Translator, forward: Translator, place: str) -> None:
     """UserError unless a run reads the same sources and writes the same languages as another one."""
-    names = [[source.name for source in each.sources] for each in (run, forward)]
+    names = [[source.name for source in translator.sources] for translator in (run, forward)]
     if names[0] != names[1] or run.targets != forward.targets or run.edits != forward.edits:
-        raise UserError(f"{place}: translates {_told(run)}, and not {_told(forward)}")
+        raise UserError(f"{place}: translates {_describe_direction(run)}, and not {_describe_direction(forward)}")
 
 
 def _direction(run: Translator) -> tuple[str, str] | None:
     """The two languages of a run that translates one text and edits none."""
-    (first, *others) = run.sources
-    plain = not others and isinstance(first, Language) and run.edited is None
+    (first, *further) = run.sources
+    plain = not further and isinstance(first, Language) and run.edited is None
     return (first.name, run.target.name) if plain else None
 
 
-def _told(run: Translator) -> str:
-    return f"{', '.join(each.name for each in run.sources)} to {', '.join(run.targets)}"
+def _describe_direction(run: Translator) -> str:
+    return f"{', '.join(source.name for source in run.sources)} to {', '.join(run.targets)}"
 
 
 class Tuned(NamedTuple):
@@ -165,14 +166,22 @@ def tune(
     with those of `begun`. A list has the translations as the search ranks them; each of `references` has a text for
     each list.
     """
-    known = figures(criteria, candidates)
+    figures_by_sentence = figures(criteria, candidates)
     counts = _counts(candidates, references, metric)
-    start = np.array([begun.weights[each.name] for each in criteria])
+    start = np.array([begun.weights[criterion.name] for criterion in criteria])
 
     def at(alpha: float, restarts: int = 0) -> tuple[float, float, Vector]:
         nbest = [
-            NBest(np.array([[each[name].normalised(alpha) for name in begun.weights] for each in some]), of_each)
-            for some, of_each in zip(known, counts, strict=True)
+            NBest(
+                np.array(
+                    [
+                        [translation_figures[name].normalised(alpha) for name in begun.weights]
+                        for translation_figures in sentence_figures
+                    ]
+                ),
+                of_each,
+            )
+            for sentence_figures, of_each in zip(figures_by_sentence, counts, strict=True)
         ]
         weights = _best(metric, nbest, start, restarts, seed)
         return sign * mert.score(metric, nbest, weights), alpha, weights
@@ -183,42 +192,43 @@ def tune(
     best = max([best, *map(at, beside)], key=_score)
     best = max(best, at(best[1], RESTARTS), key=_score)
     weights = dict(zip(begun.weights, best[2].tolist(), strict=True))
-    before = metric.value(np.sum([each[0] for each in counts], 0).tolist())
+    before = metric.value(np.sum([sentence_counts[0] for sentence_counts in counts], 0).tolist())
     return Tuned(begun.model_copy(update={"alpha": best[1], "weights": weights}), before, sign * best[0])
 
 
-def _score(found: tuple[float, float, Vector]) -> float:
-    return found[0]
+def _score(trial: tuple[float, float, Vector]) -> float:
+    return trial[0]
 
 
 def _counts(
     candidates: Sequence[Candidates], references: Sequence[Sequence[str]], metric: Metric
 ) -> list[Float[np.ndarray, "H C"]]:
     """The counts of each translation of each sentence."""
-    texts = [one.text for each in candidates for one in each.translations]
+    texts = [one.text for sentence in candidates for one in sentence.translations]
     beside = [
-        [text for each, text in zip(candidates, lines, strict=True) for _ in each.translations] for lines in references
+        [text for sentence, text in zip(candidates, lines, strict=True) for _ in sentence.translations]
+        for lines in references
     ]
-    ends = np.cumsum([len(each.translations) for each in candidates])[:-1]
+    ends = np.cumsum([len(sentence.translations) for sentence in candidates])[:-1]
     return np.split(metric.counts(texts, beside), ends)
 
 
 def _best(metric: Metric, nbest: Sequence[NBest], start: Vector, restarts: int, seed: int) -> Vector:
     """The best weights, rounded as they are written. For the search, criteria are spread alike within lists."""
-    spread = np.sqrt(np.mean([each.criteria.var(0) for each in nbest], 0))
+    spread = np.sqrt(np.mean([sentence.criteria.var(0) for sentence in nbest], 0))
     scale = 1 / np.where(spread > 0, spread, 1.0)
-    alike = [each._replace(criteria=each.criteria * scale) for each in nbest]
-    found = mert.optimum(metric, alike, start / scale, restarts=restarts, seed=seed)
-    return mert.scaled(found.weights * scale).round(DIGITS) + 0.0
+    alike = [sentence._replace(criteria=sentence.criteria * scale) for sentence in nbest]
+    optimum = mert.optimum(metric, alike, start / scale, restarts=restarts, seed=seed)
+    return mert.scaled(optimum.weights * scale).round(DIGITS) + 0.0
 
 
 def listed(translator: Translator, texts: Sequence[Text], count: int, to: str | None = None) -> list[Candidates]:
     """Up to so many different translations of each text, in the order of the search: those that a `Reranker` with so
     many candidates has to choose from.
     """
-    found = translator.translate(texts, to=to, n_best=count, rerank=Reranker((), {}, candidates=count))
-    every = zip(map(translator.processor.reading.given, texts), found, strict=True)
-    return [Candidates(number, given, best.n_best) for number, (given, best) in enumerate(every)]
+    translations = translator.translate(texts, to=to, n_best=count, rerank=Reranker((), {}, candidates=count))
+    inputs_and_translations = zip(map(translator.processor.reading.complete_inputs, texts), translations, strict=True)
+    return [Candidates(number, inputs, best.n_best) for number, (inputs, best) in enumerate(inputs_and_translations)]
 
 
 def own_alpha(translator: Translator) -> float:

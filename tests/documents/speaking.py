@@ -65,7 +65,7 @@ def protected(text: str) -> Translated:
 
 def _protected(sentence: Detached) -> Sentence:
     if not sentence.worded:
-        return Sentence(str(sentence.given[0]))
+        return Sentence(str(sentence.inputs[0]))
     text = sentence.source.text
     done = _sentence(text, [word.upper() for word in text.split()][::-1], -1)
     assert done.whole

@@ -55,7 +55,7 @@ def complete(words: int) -> Translation:
     weights = SymbolWeights([f"{name}_" for name in (*names, "end")], np.ones((words, words + 1)))
     source = plain.sources[0]._replace(text=" ".join(names), words=names, by_symbol=weights)
     steps = tuple(step._replace(figures={"copied": 0.1 + step.log_prob}, calibrated=-0.3) for step in plain.steps)
-    return replace(plain, sources=(source,), steps=steps, said=tuple(f"{name}__" for name in names))
+    return replace(plain, sources=(source,), steps=steps, output_symbols=tuple(f"{name}__" for name in names))
 
 
 @pytest.mark.parametrize("words", [3, 10, 25, 60, 200])

@@ -307,7 +307,7 @@ def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.Monkey
     assert attended.read is not None
     for part in (attended, attended.read):
         assert part.whole is not None
-        assert part.whole.steps == part.whole.alternatives == part.whole.said == ()
+        assert part.whole.steps == part.whole.alternatives == part.whole.output_symbols == ()
         assert part.whole.words == whole.words
         assert part.whole.sources[0].by_symbol is None
         assert (part.whole.attention == whole.attention).all()

@@ -304,7 +304,7 @@ def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.
 def test_texts_are_measured_in_symbols_of_the_model(run: Path) -> None:
     """Of which an unknown character may be as many as a word, up to those that are read."""
     model = Model.load(run)
-    symbols = model.translator.asked[0].text.encode
+    symbols = model.translator.user_sources[0].text.encode
     for text in ("one two three", "\u6211\u7684\u8001\u5e08" * 20, "x" * 5_000):
         assert model._symbols(Item(text)) == min(len(symbols(text)), LONGEST)
     item = Item("one", translation="un", contrast="deux six")

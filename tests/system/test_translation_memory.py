@@ -127,7 +127,7 @@ def test_a_run_keeps_its_pairs_as_a_corpus(corpus: Path) -> None:
 
 def test_a_source_may_be_given_in_the_place_of_what_is_remembered(corpus: Path) -> None:
     translator = dragoman.load(begun(corpus))
-    assert [source.name for source in translator.asked] == ["en"]
+    assert [source.name for source in translator.user_sources] == ["en"]
     texts: list[str | tuple[str, ...]] = [f"{KEY} left", (f"{KEY} left", "un"), (f"{KEY} left", ""), "nothing alike"]
     recalled = [translation.sources[1] for translation in translator.translate(texts)]
     assert [translation.text for translation in recalled] == [ANSWER, "un", "", ""]

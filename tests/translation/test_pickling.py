@@ -104,7 +104,7 @@ def test_a_text_from_a_memory_is_pickled_with_its_match(tmp_path: Path) -> None:
     (found,) = model.translate([source])
     assert found.sources[1].match is not None
     assert plain(pickle.loads(pickle.dumps(found))) == plain(found)
-    (recalled,) = (each for each in model.processor.reading.given(source) if isinstance(each, Recalled))
+    (recalled,) = (each for each in model.processor.reading.complete_inputs(source) if isinstance(each, Recalled))
     for back in (pickle.loads(pickle.dumps(recalled)), copy.deepcopy(recalled)):
         assert (str(back), back.match) == (str(recalled), recalled.match)
 

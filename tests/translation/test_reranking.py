@@ -120,7 +120,7 @@ def test_scores_are_those_of_a_plain_loop() -> None:
         totals = []
         for one in each.translations:
             length = len(one.text.split()) + 1
-            reverse = -len("".join(map(str, each.given))) - 100 * len(one.text)
+            reverse = -len("".join(map(str, each.inputs))) - 100 * len(one.text)
             totals.append(round(one.log_prob / length**0.5, 4) + 0.001 * reverse - 0.25 * length)
         order = sorted(range(len(totals)), key=lambda number: -totals[number])
         assert [one.text for one in ranked] == [each.translations[number].text for number in order]
@@ -335,7 +335,7 @@ def test_alpha_alone_is_tuned() -> None:
 
 def test_alpha_begins_with_that_of_the_run(translator: Translator) -> None:
     def of(search: Spec) -> float:
-        other = Translator(translator.generator._given, translator.processor, search, translator.device)
+        other = Translator(translator.generator._original, translator.processor, search, translator.device)
         return own_alpha(other)
 
     specs = [Spec("beam", {"alpha": 0.5}), Spec("beam", {"normalisation": "none"}), Spec("greedy")]

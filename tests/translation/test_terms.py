@@ -22,7 +22,7 @@ from dragoman.text.unit import MARKS
 from dragoman.training import session
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.sentence import Sentence
-from dragoman.translation.transforms.term_placement import placed, read, said
+from dragoman.translation.transforms.term_placement import locate_terms, placed, read
 from dragoman.translation.transforms.terms import (
     CLINGING,
     OPEN,
@@ -135,7 +135,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
     )
     found = read(source, "bed and " * 300, [term("bed", "lit")] * 300)
     assert found == [range(place, place + 1) for place in range(0, 500, 2)] + [range(0)] * 50
-    assert said("lit et " * 300, [term("bed", "lit"), term("and", "et")] * 300) == [
+    assert locate_terms("lit et " * 300, [term("bed", "lit"), term("and", "et")] * 300) == [
         span for place in range(0, 2100, 7) for span in ((place, place + 3), (place + 4, place + 6))
     ]
     assert len(texts) == 3  # as it is given, as it is read, and its translation
@@ -144,7 +144,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
 def test_of_a_term_that_the_source_has_twice_the_other_one_is_replaced() -> None:
     text, source = "le lit et une armoire", "the bed and a bed"
     same, words = [term("bed", "lit")] * 2, [range(1, 2), range(4, 5)]
-    assert said(text, same) == [(3, 6), None]
+    assert locate_terms(text, same) == [(3, 6), None]
     rows = np.eye(5).tolist()
     assert placed(text, words_of(text), seen(rows, source), same, words) == {4: "lit"}
     rows[4] = [0.0, 0.0, 0.0, 0.6, 0.4]
@@ -175,11 +175,11 @@ def test_what_is_around_a_word_stays(text: str, forms: list[str], expected: str)
 
 def test_places_of_terms_do_not_overlap() -> None:
     printer, queue = term("printer", "Drucker", "Drucker X"), term("queue", "Drucker Warteschlange")
-    assert said("Drucker X und Drucker", [printer, printer]) == [(0, 9), (14, 21)]
-    assert said("Drucker Warteschlange des Geräts", [printer, queue]) == [None, (0, 21)]
-    assert said("Lit et lit", [term("bed", "lit")] * 3) == [(0, 3), (7, 10), None]
-    assert said("un Lit", [term("bed", "lit")]) == [None]
-    assert said("{lit} et lit", [term("bed", "lit")] * 2, [(0, 5)]) == [(9, 12), None]
+    assert locate_terms("Drucker X und Drucker", [printer, printer]) == [(0, 9), (14, 21)]
+    assert locate_terms("Drucker Warteschlange des Geräts", [printer, queue]) == [None, (0, 21)]
+    assert locate_terms("Lit et lit", [term("bed", "lit")] * 3) == [(0, 3), (7, 10), None]
+    assert locate_terms("un Lit", [term("bed", "lit")]) == [None]
+    assert locate_terms("{lit} et lit", [term("bed", "lit")] * 2, [(0, 5)]) == [(9, 12), None]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_symbols_of_a_sentences_own_are_words() -> None:
     """Whatever symbol is the last of the vocabulary."""
     language = Language("fr", OF_WORDS, Vocabulary(["un", "\uffed+"]))
     sayable = Sayable(Pieces(language), ExtendedVocabulary(language.vocabulary, [["GNU"]]))
-    (known, own) = sayable.known.ids(["un", "GNU"])
+    (known, own) = sayable.numbering.ids(["un", "GNU"])
     assert (sayable.first(known), sayable.first(own)) == (" ", " ")
     assert sayable.class_of(known) == sayable.class_of(own)
 

@@ -66,13 +66,13 @@ class _Gradients(NamedTuple):
 def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gradients]:
     model = generator.scorer
     members = model.models if isinstance(model, Ensemble) else [model]
-    readers = [reader for each in members if isinstance(each, Seq2Seq) for reader in each.readers]
+    readers = [reader for member in members if isinstance(member, Seq2Seq) for reader in member.readers]
     gradients = dict[int, _Gradients]()
     for batch_pairs, batch in generator.processor.batched(pairs, SYMBOLS):
         with generator.threads(len(batch_pairs)):
             scored, maps = saliency(model, readers, batch.to(generator.device.torch_device))
         for row, (number, pair) in enumerate(zip(batch.rows.tolist(), batch_pairs, strict=True)):
-            own = tuple(each[row, : len(pair.target) + 1].double().cpu().numpy() for each in maps)
+            own = tuple(source_map[row, : len(pair.target) + 1].double().cpu().numpy() for source_map in maps)
             gradients[number] = _Gradients(generator.processor.scored(pair, scored, row), own)
     return [gradients[number] for number in range(len(gradients))]
 
@@ -129,10 +129,10 @@ def _together(
     counts = np.bincount([word for word in words.word_of if word >= 0], minlength=len(words.words))[:, None]
     reading = processor.reading.summed
     by_word = reading.seen(
-        pair.sentence.given, pair.encoded, words, tuple(slope[:-1] for slope in gradients_of_pair.maps)
+        pair.sentence.inputs, pair.encoded, words, tuple(slope[:-1] for slope in gradients_of_pair.maps)
     )[0]
     steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
-    at_all = reading.seen(pair.sentence.given, pair.encoded, steps, gradients_of_pair.maps)[0]
+    at_all = reading.seen(pair.sentence.inputs, pair.encoded, steps, gradients_of_pair.maps)[0]
     lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
     for source, slopes in zip(gradients_of_pair.scored.sources, by_word, strict=True):
         rows = [whole - next(lost) for _ in source.words]

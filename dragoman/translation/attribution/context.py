@@ -42,7 +42,7 @@ class Origin:
     pair: Pair
     searched: Searched | None = None
     similar: Similar | None = None
-    said: Translation | None = None
+    draft: Translation | None = None
 
     def __call__(self, translation: Translation, contrast: str | None, nearest: int) -> Explanation:
         (explanation,) = explain([translation], [contrast], nearest)
@@ -92,7 +92,7 @@ def explain(
     similar = own_origins[0].similar if nearest else None
     matches = similar([_text(item) for item in translations], nearest) if similar else [[] for _ in own_origins]
     instead = contrasts or [None] * len(own_origins)
-    drafts = [origin.said or item for origin, item in zip(own_origins, translations, strict=True)]
+    drafts = [origin.draft or item for origin, item in zip(own_origins, translations, strict=True)]
     other_pairs = [item.instead(text) for item, text in zip(own_origins, instead, strict=True) if text is not None]
     explanations = explained(own_origins[0].generator, [*(item.pair for item in own_origins), *other_pairs])
     mine, theirs = explanations[: len(own_origins)], iter(explanations[len(own_origins) :])

@@ -25,7 +25,7 @@ class Candidates(NamedTuple):
     """Different translations of a sentence, what is given for each of its sources, and its number, from 0."""
 
     number: int
-    given: tuple[Given, ...]
+    inputs: tuple[Given, ...]
     translations: Sequence[Translation]
 
 
@@ -112,7 +112,7 @@ class LengthModel(Own):
         self.variance = variance
 
     def of(self, translation: Translation) -> Figure:
-        text = next((each.text for each in translation.sources if not each.regions), "")
+        text = next((text_source.text for text_source in translation.sources if not text_source.regions), "")
         source = max(1, len(text))
         return Figure(-((len(translation.text) - self.ratio * source) ** 2) / (2 * self.variance * source))
 
@@ -135,7 +135,7 @@ class OtherRun(Criterion):
         self._score = score
 
     def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
-        sources = [candidates.given for candidates in sentences for _ in candidates.translations]
+        sources = [candidates.inputs for candidates in sentences for _ in candidates.translations]
         texts = [translation.text for candidates in sentences for translation in candidates.translations]
         return _grouped(self._score(sources, texts), sentences)
 
@@ -151,7 +151,7 @@ class Reverse(Criterion):
 
     def figures(self, sentences: Sequence[Candidates]) -> list[list[Figure]]:
         texts: list[tuple[Given, ...]] = [(one.text,) for item in sentences for one in item.translations]
-        sources = [_text(item.given) for item in sentences for _ in item.translations]
+        sources = [_text(item.inputs) for item in sentences for _ in item.translations]
         return [
             [item._replace(length=1) for item in figures_of_sentence]
             for figures_of_sentence in _grouped(self._score(texts, sources), sentences)

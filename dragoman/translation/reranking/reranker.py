@@ -35,13 +35,13 @@ class Reranker(NamedTuple):
         sentences_and_figures = zip(sentences, figures(self.criteria, sentences), strict=True)
         scored = (
             [
-                self._told(one, {name: figure.normalised(self.alpha) for name, figure in criteria.items()})
+                self._rescore(one, {name: figure.normalised(self.alpha) for name, figure in criteria.items()})
                 for one, criteria in zip(item.translations, of_each, strict=True)
             ]
             for item, of_each in sentences_and_figures
         )
         return [sorted(translations, key=lambda item: -item.score) for translations in scored]
 
-    def _told(self, translation: Translation, criteria: Mapping[str, float]) -> Translation:
+    def _rescore(self, translation: Translation, criteria: Mapping[str, float]) -> Translation:
         total = sum((self.weights[name] * value for name, value in criteria.items()), 0.0)
         return replace(translation, score=total, criteria=criteria, alternatives=())

@@ -35,7 +35,7 @@ class Casing(TextTransform):
     def prepare(self, sentence: Sentence) -> Sentence:
         if sentence.beginning or sentence.answer is not None:
             return sentence
-        text = read_capitals(self._source, str(sentence.given[0]), sentence.protection)
+        text = read_capitals(self._source, str(sentence.inputs[0]), sentence.protection)
         return sentence if text is None else sentence.noted(self, given=(text,), read=(text,))
 
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
@@ -60,9 +60,9 @@ def read_capitals(language: Language, text: str, protection: Protection | None) 
     for begin, end in words:
         word, first = text[begin:end], not parts
         forms = [word, _lowered(word, language.name), word[:1] + _lowered(word[1:], language.name)]
-        known = [_log_prob(language, form, first=first) for form in forms]
-        best = max(range(len(forms)), key=lambda number: known[number])
-        gain += known[best] - known[0]
+        log_probs = [_log_prob(language, form, first=first) for form in forms]
+        best = max(range(len(forms)), key=lambda number: log_probs[number])
+        gain += log_probs[best] - log_probs[0]
         parts += [text[done:begin], forms[best]]
         done = end
     read = "".join([*parts, text[done:]])

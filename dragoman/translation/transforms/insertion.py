@@ -48,7 +48,7 @@ def joined(text: str, backs: Sequence[Back], kept: int, *, apart: bool = False) 
     """A translation with groups in their places. No span touches a word that it does not touch in its source, but
     perhaps the punctuation behind it; `apart`, they touch nothing.
     """
-    parts, found, inserted, length, done, last = list[str](), list[Span](), [0], 0, 0, ""
+    parts, spans, inserted, length, done, last = list[str](), list[Span](), [0], 0, 0, ""
     for group, _, _, offset in backs:
         part, following = text[done:offset], text[offset : offset + 1]
         last = part[-1:] or last
@@ -59,10 +59,10 @@ def joined(text: str, backs: Sequence[Back], kept: int, *, apart: bool = False) 
         behind = " " if parted else ""
         begin = length + len(part) + len(before)
         parts += [part, before, group.text, behind]
-        found.append((begin, begin + len(group.text)))
+        spans.append((begin, begin + len(group.text)))
         inserted.append(inserted[-1] + len(before) + len(group.text) + len(behind))
         length, done, last = begin + len(group.text) + len(behind), offset, behind or group.text[-1:]
-    return Whole("".join([*parts, text[done:]]), found, [back.offset for back in backs], inserted)
+    return Whole("".join([*parts, text[done:]]), spans, [back.offset for back in backs], inserted)
 
 
 def _parted(character: str, source: str) -> bool:
@@ -83,27 +83,27 @@ def merged(
     """The words of a text, and further ones before these characters of it; the numbers among them that the words have
     now, and those of the further ones by their place. What is put into a word becomes a part of it.
     """
-    found, numbers, rows, left = list[str](), list[int](), dict[int, int](), deque(enumerate(inserted))
+    merged_words, numbers, rows, left = list[str](), list[int](), dict[int, int](), deque(enumerate(inserted))
     for word, (begin, end) in zip(words, places(words, text), strict=True):
         while left and left[0][1][0] <= begin:
             number, (_, further) = left.popleft()
-            rows[number] = len(found)
-            found.append(further)
+            rows[number] = len(merged_words)
+            merged_words.append(further)
         parts, done = list[str](), begin
         while left and left[0][1][0] < end:
             _, (offset, further) = left.popleft()
             parts += [word[done - begin : offset - begin], further]
             done = offset
-        numbers.append(len(found))
-        found.append("".join([*parts, word[done - begin :]]))
+        numbers.append(len(merged_words))
+        merged_words.append("".join([*parts, word[done - begin :]]))
     for number, (_, further) in left:
-        rows[number] = len(found)
-        found.append(further)
-    return found, numbers, rows
+        rows[number] = len(merged_words)
+        merged_words.append(further)
+    return merged_words, numbers, rows
 
 
 def spread(values: NDArray[np.float64], numbers: Sequence[int], length: int) -> NDArray[np.float64]:
     """Values in the rows of these numbers among `length`, and zeros in the others."""
-    found = np.zeros((length, *values.shape[1:]))
-    found[list(numbers)] = values
-    return found
+    spread_values = np.zeros((length, *values.shape[1:]))
+    spread_values[list(numbers)] = values
+    return spread_values

@@ -48,13 +48,13 @@ class PlaceholderText(NamedTuple):
         parts = list[_Part]()
         for number, piece in enumerate(pieces):
             for part in _APART.split(piece):
-                found = left[part].popleft() if left.get(part) else None
-                parts.append(_Part(number, found.text if found else part, found))
+                protected = left[part].popleft() if left.get(part) else None
+                parts.append(_Part(number, protected.text if protected else part, protected))
         _close(parts)
         texts, places, end = [""] * len(pieces), list[tuple[ProtectedSpan, Span]](), 0
-        for number, text, found in parts:
-            if found:
-                places.append((found, (end, end + len(text))))
+        for number, text, protected in parts:
+            if protected:
+                places.append((protected, (end, end + len(text))))
             texts[number] += text
             end += len(text)
         return texts, places
@@ -65,15 +65,15 @@ class PlaceholderText(NamedTuple):
         return begin, end
 
     def _moved(self, place: int) -> int:
-        longer = (0 if each.begin - begin >= place else len(each.text) - 1 for begin, each in self._shifted())
+        longer = (0 if span.begin - begin >= place else len(span.text) - 1 for begin, span in self._shifted())
         return place + sum(longer)
 
     def _shifted(self) -> Iterator[tuple[int, ProtectedSpan]]:
         """Yield the spans, each with how much longer the ones before it are than their marks."""
         longer = 0
-        for each in self.spans:
-            yield longer, each
-            longer += len(each.text) - 1
+        for span in self.spans:
+            yield longer, span
+            longer += len(span.text) - 1
 
     def text(self, text: str) -> str:
         """A text with the spans in the place of marks."""
@@ -90,19 +90,19 @@ class PlaceholderText(NamedTuple):
 
     def seen(self, sources: tuple[SourceAttention, ...]) -> tuple[SourceAttention, ...]:
         """The same of sources."""
-        return tuple(each._replace(words=self.words(each.words)) for each in sources) if self.spans else sources
+        return tuple(source._replace(words=self.words(source.words)) for source in sources) if self.spans else sources
 
-    def kept(self, text: str) -> tuple[KeptSpan, ...]:
+    def locate_spans(self, text: str) -> tuple[KeptSpan, ...]:
         """Where each span stands in a translation, given with marks."""
         places = dict(self.restored([text])[1])
-        return tuple(KeptSpan(each.text, self.source, (each.begin, each.end), places.get(each)) for each in self.spans)
+        return tuple(KeptSpan(span.text, self.source, (span.begin, span.end), places.get(span)) for span in self.spans)
 
     def prefix(self, text: str, protection: Protection) -> str:
         """The beginning of a translation with marks. UserError if it has a span that the source has not."""
-        found = protection.like(text, self.spans)
-        if self.text(found) != text or len(protection.find(text)) != len(MARK.findall(found)):
+        marked = protection.like(text, self.spans)
+        if self.text(marked) != text or len(protection.find(text)) != len(MARK.findall(marked)):
             raise UserError(f"prefix: {SHORT.repr(text)} has a protected span that the source has not (text.protect)")
-        return found
+        return marked
 
 
 class _Part(NamedTuple):
@@ -115,8 +115,8 @@ class _Part(NamedTuple):
 
 def _close(parts: list[_Part]) -> None:
     """Remove the spaces beside spans of white space."""
-    for place, each in enumerate(parts):
-        if each.span and each.text.isspace():
+    for place, part in enumerate(parts):
+        if part.span and part.text.isspace():
             for beside, strip in ((range(place - 1, -1, -1), str.rstrip), (range(place + 1, len(parts)), str.lstrip)):
                 for other in beside:
                     if parts[other].span:
@@ -199,7 +199,7 @@ class Placeholders(TextTransform):
             sources=text.seen(translation.sources),
             text=text.text(translation.text),
             words=text.words(translation.words),
-            spans=text.kept(translation.text),
+            spans=text.locate_spans(translation.text),
         )
 
     def contrast(self, text: str, sentence: Sentence) -> str:

@@ -44,19 +44,23 @@ class Rest(NamedTuple):
         return self.places[begin], self.places[end - 1] + 1
 
 
-def unknown(text: str, protection: Protection, known: Protection | None) -> list[Span]:
+def unknown(text: str, protection: Protection, model_protection: Protection | None) -> list[Span]:
     """The protected spans of a text that a model does not know: of spans that overlap, those that begin first, and of
     these the longest.
     """
-    if known is None:
+    if model_protection is None:
         return protection.find(text)
-    there = set(known.find(text))
-    return [place for place in Protection([*protection.patterns, *known.patterns]).find(text) if place not in there]
+    there = set(model_protection.find(text))
+    return [
+        place
+        for place in Protection([*protection.patterns, *model_protection.patterns]).find(text)
+        if place not in there
+    ]
 
 
-def without(text: str, protection: Protection, known: Protection | None) -> str:
+def without(text: str, protection: Protection, model_protection: Protection | None) -> str:
     """A text without its protected spans, but for those that a model knows."""
-    return rest(text, unknown(text, protection, known)).text
+    return rest(text, unknown(text, protection, model_protection)).text
 
 
 def rest(text: str, spans: Sequence[Span], *, beginning: bool = False) -> Rest:
@@ -81,18 +85,18 @@ def rest(text: str, spans: Sequence[Span], *, beginning: bool = False) -> Rest:
     keep(last, len(text))
     while left and not beginning and text[left[-1]].isspace():
         left.pop()
-    found = tuple(each._replace(offset=min(each.offset, len(left))) for each in groups)
-    return Rest("".join(text[place] for place in left), left, found)
+    placed_groups = tuple(group._replace(offset=min(group.offset, len(left))) for group in groups)
+    return Rest("".join(text[place] for place in left), left, placed_groups)
 
 
 def _grouped(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, tuple[Span, ...]]]:
     """Yield the begin and end of each group, and its spans."""
     groups = list[list[Span]]()
-    for each in spans:
-        between = text[groups[-1][-1][1] : each[0]] if groups else " "
+    for span in spans:
+        between = text[groups[-1][-1][1] : span[0]] if groups else " "
         if any(character.isalnum() or character.isspace() for character in between):
             groups.append([])
-        groups[-1].append(each)
+        groups[-1].append(span)
     last = 0
     for within in groups:
         begin, end = within[0][0], within[-1][1]

@@ -36,11 +36,11 @@ class Node:
 
 def places(words: Sequence[str], text: str) -> Iterator[Span]:
     """Yield where each word stands in a text; where it is written otherwise there, behind the one before."""
-    end, known = 0, text.lower()
-    same = len(known) == len(text)
+    end, lowered = 0, text.lower()
+    same = len(lowered) == len(text)
     for word in words:
         begin = text.find(word, end)
-        begin = known.find(word.lower(), end) if begin < 0 and same else begin
+        begin = lowered.find(word.lower(), end) if begin < 0 and same else begin
         if begin < 0:
             yield end, end
         else:
@@ -85,8 +85,8 @@ class Ends:
         self._begins = [here[0] for here, _ in self.links]
         self._ends = [here[1] for here, _ in self.links]
         there = [there if here[0] < here[1] else (len(translation), 0) for here, there in self.links]
-        self._lowest = _Extremes([each[0] for each in there], np.minimum)
-        self._highest = _Extremes([each[1] for each in there], np.maximum)
+        self._lowest = _Extremes([span[0] for span in there], np.minimum)
+        self._highest = _Extremes([span[1] for span in there], np.maximum)
 
     def written(self, nodes: Sequence[Node], read: Span, room: Span) -> Iterator[Placed]:
         """Yield tags with their places in `room` of the translation, to which `read` of the text went. Elements may be
@@ -94,9 +94,9 @@ class Ends:
         """
         levels, closing = [self._level(nodes, read, room)], list[Placed]()
         while levels:
-            found = next(levels[-1], None)
-            if found is not None:
-                node, begin, end = found
+            element = next(levels[-1], None)
+            if element is not None:
+                node, begin, end = element
                 hollow = begin == end and node.end is not None and node.begin < node.end
                 yield Placed(node.tags[0], begin, hollow)
                 if node.end is not None:
@@ -130,8 +130,8 @@ class Ends:
         while first < behind and not self._within(behind - 1, node.begin, end):
             behind -= 1
         if first < behind:
-            found = self._lowest.of(first, behind), self._highest.of(first, behind)
-            return self._spaced(node, end, found, room)
+            target_span = self._lowest.of(first, behind), self._highest.of(first, behind)
+            return self._spaced(node, end, target_span, room)
         if _LETTER.search(self.text, node.begin, end) and (translated := self._in_part(node.begin, end)):
             return self._spaced(node, end, translated, room)
         begin = min(max(self._point(node.begin, read, room), room[0]), room[1])

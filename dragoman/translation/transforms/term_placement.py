@@ -1,4 +1,4 @@
-"""Terms of a glossary in a translation: where they are said, and what they take the place of."""
+"""The places of glossary terms in a translation, and the words that missing terms replace."""
 
 import re
 from collections.abc import Container, Iterator, Sequence
@@ -18,23 +18,23 @@ LEAST = 0.1  # of the attention of a word, for a term to take its place
 _LETTERS = re.compile(rf"\w(?:.*\w)?{COMBINING}*", re.DOTALL)
 
 
-def said(text: str, terms: Sequence[FoundTerm], taken: Sequence[Span] = ()) -> list[Span | None]:
-    """Where each term is said in a translation, each in another place, and none in one that is `taken`: the longest
-    forms first.
+def locate_terms(text: str, terms: Sequence[FoundTerm], taken: Sequence[Span] = ()) -> list[Span | None]:
+    """Return the place of each term in a translation, or None. No two terms have the same place, and none overlaps
+    a span that is `taken`. The longest forms are placed first.
     """
     wholes = Wholes(text)
-    every = {forms: _places(wholes, forms) for forms in {term.forms for term in terms}}
-    found, closed = list[Span | None]([None] * len(terms)), list(taken)
+    spans_by_forms = {forms: _places(wholes, forms) for forms in {term.forms for term in terms}}
+    term_spans, closed = list[Span | None]([None] * len(terms)), list(taken)
     for begin, end in sorted(
-        {span for spans in every.values() for span in spans}, key=lambda each: (each[0] - each[1], each)
+        {span for spans in spans_by_forms.values() for span in spans}, key=lambda span: (span[0] - span[1], span)
     ):
         if not any(begin < last and first < end for first, last in closed):
-            waiting = (number for number, term in enumerate(terms) if (begin, end) in every[term.forms])
-            number = next((number for number in waiting if found[number] is None), None)
+            waiting = (number for number, term in enumerate(terms) if (begin, end) in spans_by_forms[term.forms])
+            number = next((number for number in waiting if term_spans[number] is None), None)
             if number is not None:
-                found[number] = (begin, end)
+                term_spans[number] = (begin, end)
                 closed.append((begin, end))
-    return found
+    return term_spans
 
 
 def _places(wholes: Wholes, forms: Sequence[str]) -> set[Span]:
@@ -49,16 +49,16 @@ def read(source: Language, text: str, terms: Sequence[FoundTerm]) -> list[range]
     """
     symbols = source.text.encode(text[:LONGEST_TEXT])[:LONGEST]
     written, spans = "".join(source.text.unit.surfaces(symbols)).lower(), source.text.words(symbols).spans
-    here, there, found = Wholes(text[:LONGEST_TEXT].lower()), Wholes(written), list[range]()
+    here, there, word_ranges = Wholes(text[:LONGEST_TEXT].lower()), Wholes(written), list[range]()
     same: dict[str, Iterator[tuple[Span, Span]]] = {}  # places of a word in the text and as it is read, terms or not
     for term in terms:
         wanted = source.text.normalise(term.text).lower()
         if wanted not in same:
             same[wanted] = zip(here.occurrences([term.text.lower()]), there.occurrences([wanted]), strict=False)
-        place = next((read for given, read in same[wanted] if given[0] >= term.begin), None)
+        place = next((read for text_span, read in same[wanted] if text_span[0] >= term.begin), None)
         over = _overlapping(spans, *place) if place else []
-        found.append(range(over[0], over[-1] + 1) if over else range(0))
-    return found
+        word_ranges.append(range(over[0], over[-1] + 1) if over else range(0))
+    return word_ranges
 
 
 def _overlapping(spans: Sequence[Span], begin: int, end: int) -> list[int]:
@@ -80,8 +80,8 @@ def placed(
     word of the source more, and to the term with at least LEAST. Of several such words side by side, as an article and
     a noun, it is the longest. Punctuation around the word stays, and of several forms it is the first with its case.
     """
-    found = dict[int, str]()
-    places = said(text, terms)
+    replacements = dict[int, str]()
+    places = locate_terms(text, terms)
     kept = [place for place in places if place]
     free = [
         number not in taken
@@ -91,16 +91,16 @@ def placed(
         for number, (word, (begin, end)) in enumerate(zip(words.words, words.spans, strict=True))
     ]
     for term, own, place in zip(terms, read, places, strict=True):
-        same = [own, *(other for each, other in zip(terms, read, strict=True) if each.forms == term.forms)]
+        same = [own, *(other for other_term, other in zip(terms, read, strict=True) if other_term.forms == term.forms)]
         for ours in same if place is None else ():
             run = _attending(seen, ours, free)
             if run:
                 word = max(run, key=lambda number: len(words.words[number]))
                 begin, end = words.spans[word]
-                found[word] = _instead(text[begin:end], term.forms, text[end : end + 1], first=begin == 0)
+                replacements[word] = _instead(text[begin:end], term.forms, text[end : end + 1], first=begin == 0)
                 free[run.start : run.stop] = [False] * len(run)
                 break
-    return found
+    return replacements
 
 
 def _attending(seen: SourceAttention, term: range, free: Sequence[bool]) -> range | None:

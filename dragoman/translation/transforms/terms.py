@@ -54,17 +54,17 @@ class Pieces:
 
     def __init__(self, target: Language) -> None:
         self.target = target
-        self._known: dict[int, str] = {}
+        self._pieces: dict[int, str] = {}
 
     def piece(self, number: int, numbering: Numbering) -> str:
         """The text of the symbol with this number."""
-        if number not in self._known:
+        if number not in self._pieces:
             (symbol,) = numbering.marked([number])
             piece = self.target.text.unit.piece(str(symbol))
             if number >= len(self.target.vocabulary):  # of one sentence alone
                 return piece
-            self._known[number] = piece
-        return self._known[number]
+            self._pieces[number] = piece
+        return self._pieces[number]
 
 
 class Sayable(NamedTuple):
@@ -73,7 +73,7 @@ class Sayable(NamedTuple):
     """
 
     pieces: Pieces
-    known: Numbering
+    numbering: Numbering
     forbidden: frozenset[int] = frozenset({UNK})
     protection: Protection | None = None
 
@@ -86,17 +86,17 @@ class Sayable(NamedTuple):
         unit = self.pieces.target.text.unit
         ways = [unit.encode(form), unit.segments(f" {form}"), unit.segments(form) if spaceless(form[0]) else []]
         for way in dict.fromkeys(map(tuple, ways)):
-            ids = self.known.ids(way)
+            ids = self.numbering.ids(way)
             if ids and self.forbidden.isdisjoint(ids):
                 yield tuple(ids)
 
     def first(self, number: int) -> str:
         """The first character of a symbol; none if it has no text of its own."""
-        return self.pieces.piece(number, self.known)[:1]
+        return self.pieces.piece(number, self.numbering)[:1]
 
     def class_of(self, number: int) -> int:
         """The class of a symbol by its last character."""
-        last = self.pieces.piece(number, self.known)[-1:]
+        last = self.pieces.piece(number, self.numbering)[-1:]
         return CLINGING if _clings(last) or last in tuple("@/%:,") else OPEN
 
 
@@ -108,65 +108,71 @@ class SentenceConstraints:
     def __init__(
         self,
         constraints: LexicalConstraints,
-        given: OriginalText,
+        original: OriginalText,
         source: Language | None,
         text: str,
         sayable: Sayable,
         searched: frozenset[Forms] | None = frozenset(),
     ) -> None:
-        self._constraints, self._given, self._source, self._text = constraints, given, source, text
+        self._constraints, self._original, self._source, self._text = constraints, original, source, text
         self._sayable, self._target = sayable, sayable.pieces.target
         self._searched = searched
-        self.terms = [each for each in self._found(text) if not _over(given.place((each.begin, each.end)), given.spans)]
-        self._lost = [each for each in self._found(given.text) if _cut(each, given.spans)] if given.spans else []
-        every = dict.fromkeys(term.forms for term in self.terms)
-        _check_cost(given.text, list(every))
-        hard = [each for each in every if not constraints.weight and (searched is None or each in searched)]
+        self.terms = [
+            term for term in self._find_terms(text) if not _over(original.place((term.begin, term.end)), original.spans)
+        ]
+        self._lost = (
+            [term for term in self._find_terms(original.text) if _cut(term, original.spans)] if original.spans else []
+        )
+        term_forms = dict.fromkeys(term.forms for term in self.terms)
+        _check_cost(original.text, list(term_forms))
+        hard = [forms for forms in term_forms if not constraints.weight and (searched is None or forms in searched)]
         self.required = self._phrases(hard)
-        self.favoured = self._phrases(list(every) if constraints.weight else [])
+        self.favoured = self._phrases(list(term_forms) if constraints.weight else [])
 
     def _phrases(self, forms: Sequence[Forms]) -> SentencePhrases:
         """Those of these forms that the model can say."""
-        every = map(self._spelled, forms)
-        return SentencePhrases([each for each in every if each], self._sayable.class_of, self._fits)
+        spellings = map(self._spelled, forms)
+        return SentencePhrases([phrases for phrases in spellings if phrases], self._sayable.class_of, self._fits)
 
-    def _found(self, text: str) -> list[FoundTerm]:
+    def _find_terms(self, text: str) -> list[FoundTerm]:
         """The terms of a text, with forms as the model writes them."""
         normalise = self._target.text.normalise
-        found = self._constraints.glossary.find(text)
-        return [each._replace(forms=tuple(dict.fromkeys(map(normalise, each.forms)))) for each in found]
+        terms = self._constraints.glossary.find(text)
+        return [term._replace(forms=tuple(dict.fromkeys(map(normalise, term.forms)))) for term in terms]
 
-    def lacking(self, found: Translation) -> frozenset[Forms]:
+    def lacking(self, translation: Translation) -> frozenset[Forms]:
         """The forms of the terms that a translation does not have at all."""
-        places = zip(self.terms, self._said(found), strict=True)
+        places = zip(self.terms, self._locate_terms(translation), strict=True)
         return frozenset(term.forms for term in self.terms) - {term.forms for term, place in places if place}
 
-    def places(self, found: Translation) -> list[Span]:
+    def places(self, translation: Translation) -> list[Span]:
         """Where a translation has the terms."""
-        return [place for place in self._said(found) if place]
+        return [place for place in self._locate_terms(translation) if place]
 
-    def _said(self, found: Translation) -> list[Span | None]:
+    def _locate_terms(self, translation: Translation) -> list[Span | None]:
         """Where a translation has each term: not in its protected spans, which are of the source."""
-        return term_placement.said(found.text, self.terms, [each.target for each in found.spans if each.target])
+        return term_placement.locate_terms(
+            translation.text, self.terms, [span.target for span in translation.spans if span.target]
+        )
 
-    def searching(self, found: Translation) -> "SentenceConstraints | None":
+    def searching(self, translation: Translation) -> "SentenceConstraints | None":
         """The same for another search, which also sees to terms that this translation does not have; None if there are
         none that a search could see to.
         """
         if self._constraints.weight or self._searched is None:
             return None
-        more = frozenset(forms for forms in self.lacking(found) - self._searched if self._spelled(forms))
+        more = frozenset(forms for forms in self.lacking(translation) - self._searched if self._spelled(forms))
         if more and self._searched:  # a search for each term that is lost where another one is found would not end soon
             more = frozenset(term.forms for term in self.terms if self._spelled(term.forms))
-        given = self._constraints, self._given, self._source, self._text, self._sayable
-        return SentenceConstraints(*given, self._searched | more) if more else None
+        arguments = self._constraints, self._original, self._source, self._text, self._sayable
+        return SentenceConstraints(*arguments, self._searched | more) if more else None
 
     def placed(self, text: str, words: WordsOf, seen: Sequence[SourceAttention], kept: int) -> dict[int, str]:
         """What becomes of words of a translation that terms take the place of; its first `kept` characters stay."""
         if not self.terms or self._constraints.weight or self._searched is None or self._source is None:
             return {}
         taken = {number for number, (begin, _) in enumerate(words.spans) if begin < kept}
-        looked = next(each for each in seen if each.name == self._source.name)
+        looked = next(source for source in seen if source.name == self._source.name)
         return term_placement.placed(text, words, looked, self.terms, self._read_as, taken)
 
     @cached_property
@@ -191,8 +197,8 @@ class SentenceConstraints:
     @property
     def symbols(self) -> list[int]:
         """All symbols of the phrases."""
-        every = (*self.required.wanted, *self.favoured.wanted)
-        return sorted({number for wanted in every for phrase in wanted for number in phrase})
+        phrases_by_term = (*self.required.wanted, *self.favoured.wanted)
+        return sorted({number for wanted in phrases_by_term for phrase in wanted for number in phrase})
 
     def met(self, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         """Whether the terms in a translation, or in the beginning of one, are whole words."""
@@ -208,26 +214,26 @@ class SentenceConstraints:
         weight = self._constraints.weight
         if not weight or not self.favoured.wanted or not translation.steps:
             return translation
-        added = bonuses(self.favoured, tuple(self._sayable.known.ids(translation.said)), weight)
+        added = bonuses(self.favoured, tuple(self._sayable.numbering.ids(translation.output_symbols)), weight)
         steps = tuple(
             step._replace(log_prob=step.log_prob - bonus) for step, bonus in zip(translation.steps, added, strict=True)
         )
         return replace(translation, steps=steps, log_prob=sum(step.log_prob for step in steps))
 
-    def applied(self, found: Translation) -> tuple[AppliedTerm, ...]:
+    def applied(self, translation: Translation) -> tuple[AppliedTerm, ...]:
         """The terms of the text, and where a form of their translation stands. Of a term that a protected span cuts, it
         stands there only if the span has it, or the model says it of itself.
         """
-        own = self._said(found)
-        lost = term_placement.said(found.text, self._lost, [target for target in own if target])
-        there = [(self._given.place((each.begin, each.end)), each) for each in self.terms]
-        there += [((each.begin, each.end), each) for each in self._lost]
+        own = self._locate_terms(translation)
+        lost = term_placement.locate_terms(translation.text, self._lost, [target for target in own if target])
+        there = [(self._original.place((term.begin, term.end)), term) for term in self.terms]
+        there += [((term.begin, term.end), term) for term in self._lost]
         name = self._source.name if self._source else ""
-        every = [
-            AppliedTerm(each.text, name, place, target, each.forms)
-            for (place, each), target in zip(there, [*own, *lost], strict=True)
+        applied_terms = [
+            AppliedTerm(term.text, name, place, target, term.forms)
+            for (place, term), target in zip(there, [*own, *lost], strict=True)
         ]
-        return tuple(sorted(every, key=lambda each: each.place))
+        return tuple(sorted(applied_terms, key=lambda applied: applied.place))
 
 
 class Terms(TextTransform):

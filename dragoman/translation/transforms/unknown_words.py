@@ -108,19 +108,19 @@ class UnknownWords(TextTransform):
         places: Sequence[tuple[SourceAttention, int]],
         fitting: Sequence[bool],
         protection: Protection | None,
-        given: Mapping[str, str],
+        source_texts: Mapping[str, str],
     ) -> tuple[str, Replacement]:
         texts = [source for source in sources if not source.regions]
         weights = np.nan_to_num(np.concatenate([source.attention for source in texts], 1))
         row = weights[word] if weights[word].any() else -weights.sum(0)
         source, place = places[int(np.where(fitting, row, -np.inf).argmax())]
-        known = self.dictionaries.get(source.name)
-        copied = MARK.sub("", as_written(given.get(source.name, ""), source.words, place))
-        found = known.translation(copied) if known else None
-        if found and protection and protection.find(found):
-            found = None
-        text = self.target.text.normalise(copied if found is None else found)
-        return text, Replacement(word, source.name, place, dictionary=found is not None)
+        dictionary = self.dictionaries.get(source.name)
+        copied = MARK.sub("", as_written(source_texts.get(source.name, ""), source.words, place))
+        entry = dictionary.translation(copied) if dictionary else None
+        if entry and protection and protection.find(entry):
+            entry = None
+        text = self.target.text.normalise(copied if entry is None else entry)
+        return text, Replacement(word, source.name, place, dictionary=entry is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,17 +176,17 @@ def as_written(text: str, words: Sequence[str], place: int) -> str:
 
 
 def substituted(
-    text: str, spans: Sequence[Span], found: Mapping[int, str], kept: int = 0, *, apart: bool = False
+    text: str, spans: Sequence[Span], replacements: Mapping[int, str], kept: int = 0, *, apart: bool = False
 ) -> tuple[str, dict[int, str]]:
     """The text with the words at the `spans` of these numbers replaced, and those words. The first `kept` characters
     stay as they are: they are a prefix that was asked for. So do marks of protected spans. `apart`: with spaces around
     what is put in.
     """
     parts, words, done = list[str](), dict[int, str](), 0
-    for word in sorted(found):
+    for word in sorted(replacements):
         begin, end = spans[word]
         first = max(begin, kept)
-        replacement = _beside_marks(text[first:end], found[word], apart=apart)
+        replacement = _beside_marks(text[first:end], replacements[word], apart=apart)
         left = " " if apart and _touches(text, first, first - 1) else ""
         right = " " if apart and _touches(text, end - 1, end) else ""
         parts += [text[done:first], left + replacement + right]
