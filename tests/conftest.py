@@ -23,6 +23,8 @@ torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # of commands whose configurations say nothing, too (see pytest_runtest_setup)
 hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("dragoman")
+# No test cuts the power, and a small training would wait for a slow disk as long as it computes.
+pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
 
 
 TOLD = pytest.StashKey[messages.Messages]()
