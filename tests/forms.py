@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -12,7 +13,12 @@ from dragoman.translation.result import Result
 
 def validator(schema: str | dict[str, Any]) -> Draft202012Validator:
     """What validates by a schema, which is one itself."""
-    parsed = json.loads(schema) if isinstance(schema, str) else schema
+    return _validator(schema if isinstance(schema, str) else json.dumps(schema))
+
+
+@cache
+def _validator(schema: str) -> Draft202012Validator:
+    parsed = json.loads(schema)
     Draft202012Validator.check_schema(parsed)
     return Draft202012Validator(parsed)
 
@@ -35,9 +41,14 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+@cache
+def _of_results() -> Draft202012Validator:
+    return validator(json_form.schema())
+
+
 def results(lines: Iterable[str]) -> list[Result]:
     """The translations in lines of JSON. Each fits the schema, and is written as it was read."""
-    form, parsed = validator(json_form.schema()), []
+    form, parsed = _of_results(), []
     for line in lines:
         form.validate(json.loads(line))
         parsed.append(Result.from_line(line))

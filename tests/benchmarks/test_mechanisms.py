@@ -33,6 +33,7 @@ def texts(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", [*mechanisms.mechanisms(), *mechanisms.of_documents(), *mechanisms.aligners()], ids=lambda row: row.name
 )

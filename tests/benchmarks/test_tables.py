@@ -137,6 +137,7 @@ def test_every_row_of_postediting_is_a_sound_configuration(row: Row, triplets: P
     assert list(checks.problems(config)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hierarchical", "translation alone", "rewriting"])
 def test_rows_of_postediting_are_told_beside_doing_nothing(
     triplets: Path, name: str, capsys: pytest.CaptureFixture[str]
@@ -654,6 +655,7 @@ def test_questions_have_the_values_of_their_variables(tokenised: Namespace) -> N
     assert len(list(rare.questions(tokenised.data / "questions.json", "train"))) == 2
 
 
+@pytest.mark.slow
 def test_a_dictionary_that_cannot_be_counted_is_told(tokenised: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rare, "_read", lambda *_: [Pair("", "")])
     with pytest.raises(UserError):

@@ -36,6 +36,7 @@ def write(data: Path, task: Task, count: int = 40) -> None:
         path.write_text(LINES[task.format] * count, encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E4")
 @pytest.mark.parametrize("task", tasks.tasks(), ids=lambda task: task.name)
 def test_every_row_is_a_sound_configuration(task: Task, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def test_batches_are_of_their_portion() -> None:
     assert np.array_equal(whole.target.ids, portions[0].target.ids)
 
 
+@pytest.mark.slow
 def test_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "SENTENCES", 2)
     rate, memory = vocabulary.work(Spec("nce"), 300, 1)

@@ -111,7 +111,7 @@ def test_anchors_are_copies_and_a_merge_key_is_an_ordinary_one() -> None:
         ("? [a, b]\n: 1", 1, "a key must be a word, not a list or a mapping"),
         ("a: &x [*x]", 1, "more than 50 levels"),
         ("[" * 60 + "]" * 60, 1, "more than 50 levels"),
-        ("[" * 5000, 1, "not readable as YAML"),
+        pytest.param("[" * 5000, 1, "not readable as YAML", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_be_read_has_its_line(text: str, line: int, message: str) -> None:

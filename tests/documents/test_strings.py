@@ -313,7 +313,7 @@ def _strings(value: Any) -> Any:
         ("x.yaml", "a: b\nc: [", r"x\.yaml:\d: is no YAML"),
         ("x.yaml", r'a: "\U00110000"', r"x\.yaml: is no YAML \(an escape is no character\)"),
         ("x.yaml", r'a: "\UFFFFFFFF"', r"x\.yaml: is no YAML \(an escape is no character\)"),
-        ("x.yaml", "[" * 100_000, r"x\.yaml:\d: is no YAML"),
+        pytest.param("x.yaml", "[" * 100_000, r"x\.yaml:\d: is no YAML", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(name: str, text: str, message: str) -> None:

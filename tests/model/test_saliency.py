@@ -95,6 +95,7 @@ def test_of_several_sources() -> None:
     assert (saliency(model, model.readers, batch).maps[1][1] == 0).all()
 
 
+@pytest.mark.slow
 def test_of_an_ensemble() -> None:
     """By what each member reads."""
     models = [build_model(seed=1), build_model(seed=2, score="bilinear")]

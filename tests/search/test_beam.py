@@ -413,6 +413,7 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
     assert texts(again) == texts(hypotheses)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F4")
 @every_two({"width": [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)], "normalisation": KINDS, "penalty": [0.0, 0.3]})
 def test_stopping_early_loses_nothing(

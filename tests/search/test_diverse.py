@@ -54,6 +54,7 @@ def plain(model: Seq2Seq, source: list[int], size: int, groups: int, strength: f
     return finished
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F4")
 @pytest.mark.parametrize(("size", "groups", "strength"), [(2, 3, 0.5), (1, 4, 2.0), (3, 2, 0.1)])
 def test_groups_say_what_a_plain_loop_says(size: int, groups: int, strength: float) -> None:

@@ -54,6 +54,7 @@ def expected(temperature: float) -> dict[Prefix, float]:
     return probabilities
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F2")
 @pytest.mark.spec("F5")
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])

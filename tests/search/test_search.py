@@ -40,7 +40,13 @@ STATES = [{"attend": "before", "input_feeding": "attentional", "cell": "lstm", "
 EVERY: dict[str, Search] = {"greedy": Greedy(), "beam": Beam(size=3), "sample": Sample(temperature=0.0)}
 PROVED: dict[str, Search] = {**EVERY, "diverse": Diverse(size=2, groups=2), "exhaustive": Exhaustive()}
 SEEDS = (1, 2, 3)
-searches = pytest.mark.parametrize("search", PROVED.values(), ids=PROVED)
+searches = pytest.mark.parametrize(
+    "search",
+    [
+        pytest.param(search, id=name, marks=pytest.mark.slow if name == "exhaustive" else [])
+        for name, search in PROVED.items()
+    ],
+)
 stepwise = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
 
 
@@ -315,6 +321,7 @@ def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, obje
     assert message in hypotheses.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spec",
     [

@@ -92,6 +92,7 @@ def test_what_comes_later_changes_nothing_that_was_written_before_it_was_read(di
     assert other[: len(early)] == early
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12")
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
 def test_parts_of_several_symbols_are_seen_one_symbol_at_a_time(direction: str) -> None:

@@ -137,6 +137,7 @@ def test_there_are_as_many_alternatives_as_the_limit_says(opened: Open) -> None:
         assert client.post("/translate", json={"q": "one", **PAIR, "alternatives": 11}).status_code == 400
 
 
+@pytest.mark.slow
 def test_a_file_may_have_more_text_than_a_request(opened: Open) -> None:
     text = b"one two six\n" * 60
     with opened(Limits(characters=200)) as client:

@@ -225,6 +225,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes |
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
     """Killed among writes, five times over, with more than 500 writes."""
     program = (

@@ -179,6 +179,7 @@ def test_there_is_a_deadline_and_a_client_may_leave() -> None:
     run(test())
 
 
+@pytest.mark.slow
 def test_a_job_is_not_sent_again_when_the_client_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         documents, connections = DocumentProcess(), list[Connection]()
@@ -240,6 +241,7 @@ def test_an_answer_that_there_is_no_memory_for_is_a_costly_one(monkeypatch: pyte
     assert other.recv() == Answer(OUT_OF_MEMORY, last=True)
 
 
+@pytest.mark.slow
 def test_a_process_that_the_system_ends_is_replaced() -> None:
     async def test() -> None:
         documents = DocumentProcess()
@@ -253,6 +255,7 @@ def test_a_process_that_the_system_ends_is_replaced() -> None:
     run(test())
 
 
+@pytest.mark.slow
 def test_a_fault_is_in_the_log_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
         documents = DocumentProcess()

@@ -144,6 +144,7 @@ def test_a_file_that_cannot_be_written_is_told(client: TestClient, monkeypatch: 
     assert (answer.status_code, answer.json()) == (400, {"error": "Cannot translate file: a.txt: is too deep"})
 
 
+@pytest.mark.slow
 def test_a_file_and_what_it_unpacks_to_have_limits(opened: Open) -> None:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -156,6 +157,7 @@ def test_a_file_and_what_it_unpacks_to_have_limits(opened: Open) -> None:
         assert client.post("/translate", json={"q": "x" * 6_000, **PAIR}).status_code == 413
 
 
+@pytest.mark.slow
 def test_only_who_has_a_key_may_send_and_only_who_has_the_address_may_fetch(opened: Open, tmp_path: Path) -> None:
     key = Keys.make("ann", tmp_path / "keys")
     with opened(keys=Keys(tmp_path / "keys")) as client:
@@ -166,6 +168,7 @@ def test_only_who_has_a_key_may_send_and_only_who_has_the_address_may_fetch(open
             assert (answer.status_code, list(answer.json())) == (404, ["error"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("valid", [True, False])
 def test_a_key_may_stand_behind_the_file_as_browsers_send_it(opened: Open, tmp_path: Path, valid: bool) -> None:
     key = Keys.make("ann", tmp_path / "keys") if valid else "wrong"
@@ -223,6 +226,7 @@ def test_few_files_are_in_memory_at_once(opened: Open, monkeypatch: pytest.Monke
     assert reads[1] - reads[0] > 1
 
 
+@pytest.mark.slow
 def test_a_file_with_little_text_is_not_read_for_long(opened: Open) -> None:
     with opened(Limits(characters=100)) as client:
         assert sent(client, "a.yaml", b"a: one\n" + b"# " * 2_400).is_success
@@ -233,6 +237,7 @@ def test_a_file_with_little_text_is_not_read_for_long(opened: Open) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", sorted(table.FORMATS))
 def test_damaged_files_of_every_format_are_answered(client: TestClient, ending: str) -> None:
     for data in (

@@ -74,6 +74,7 @@ def check(answer: Any) -> None:
         assert list(answer.json()) == ["error"]
 
 
+@pytest.mark.slow
 @drawn(150)
 @given(path=st.sampled_from(POSTS), values=BODIES)
 def test_values_of_any_type(client: TestClient, path: str, values: dict[str, Any]) -> None:
@@ -90,6 +91,7 @@ def test_bodies_of_any_bytes(client: TestClient, path: str, kind: str, body: byt
     check(client.post(path, content=body, headers={"Content-Type": kind}))
 
 
+@pytest.mark.slow
 @drawn(150)
 @given(name=st.text(alphabet="./\\%:~a\0é", max_size=30), ending=st.sampled_from([".txt", ".html", ".md", ".docx", ""]))
 def test_paths_of_any_kind(client: TestClient, name: str, ending: str) -> None:
@@ -101,6 +103,7 @@ def test_paths_of_any_kind(client: TestClient, name: str, ending: str) -> None:
         assert ".." not in answer.json()["translatedFileUrl"]
 
 
+@pytest.mark.slow
 @drawn(60)
 @given(
     ending=st.sampled_from([".json", ".yaml", ".html", ".md", ".po", ".srt", ".tmx", ".xliff", ".txt"]),
@@ -116,6 +119,7 @@ def test_documents_of_any_text(client: TestClient, ending: str, parts: list[str]
         check(client.post("/translate_file", files=files, data={"source": "en", "target": target}))
 
 
+@pytest.mark.slow
 @drawn(60)
 @given(
     changes=st.dictionaries(st.integers(0, 2_000), st.integers(0, 255), max_size=4),
@@ -159,6 +163,7 @@ def answers(served: str) -> bool:
         return b'"ok"' in b"".join(iter(lambda: client.recv(4096), b""))
 
 
+@pytest.mark.slow
 def test_clients_that_leave_in_the_middle_or_are_slow(served: str) -> None:
     """The server, whose log must have no trace, goes on (see `served`)."""
     body = json.dumps({**USUAL, "q": "one two. " * 500}).encode()

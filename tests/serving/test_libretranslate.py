@@ -103,6 +103,7 @@ def test_lone_surrogates_and_zeros_are_no_trouble(client: TestClient) -> None:
     assert answer.status_code == 200
 
 
+@pytest.mark.slow
 def test_a_thousand_placeholders_survive(opened: Open) -> None:
     """Masked as Weblate masks them, also beside words that the model does not know."""
     generator = random.Random(1)

@@ -41,6 +41,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
+@pytest.mark.slow
 def test_a_run_keeps_them_and_does_not_measure_them_again(make_config: Make, measured: list[Any]) -> None:
     run = session.train(make_config(), quiet=True)
     before = run.mark.read_bytes()
@@ -52,6 +53,7 @@ def test_a_run_keeps_them_and_does_not_measure_them_again(make_config: Make, mea
     assert (len(measured), run.mark.read_bytes()) == (1, before)
 
 
+@pytest.mark.slow
 def test_other_development_data_are_told_and_measured(
     make_config: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,6 +72,7 @@ def test_other_development_data_are_told_and_measured(
     assert (run.proof, len(measured)) == (proof, 2)
 
 
+@pytest.mark.slow
 def test_other_training_data_are_told_and_measured(
     make_config: Make, measured: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +102,7 @@ def test_development_data_that_are_trained_on_are_told(
     assert "data.memory" not in messages
 
 
+@pytest.mark.slow
 def test_a_run_that_begins_anew_measures_them_anew(make_config: Make, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     session.train(make_config({"run": str(tmp_path / "other")}), quiet=True)
@@ -107,6 +111,7 @@ def test_a_run_that_begins_anew_measures_them_anew(make_config: Make, tmp_path: 
     assert list(kept(RunFolder(tmp_path / "run")).baselines[0].scores) == ["chrf"]
 
 
+@pytest.mark.slow
 def test_a_run_of_before_measures_them_when_it_goes_on(make_config: Make) -> None:
     run = session.train(make_config(), quiet=True)
     found = kept(run)
@@ -122,6 +127,7 @@ def test_each_direction_has_its_own(make_config: Make) -> None:
     assert "- BLEU-2, copying fr = " in run.reverse.card.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_several_language_pairs_have_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pairs = toy.languages(tmp_path)
     options = {
@@ -149,6 +155,7 @@ def test_card_and_report_show_them_beside_the_model(make_config: Make) -> None:
     assert signatures["BLEU-2"] == signatures["BLEU-2, nearest neighbour"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "memory"),
     [((1.0, 99.0), False), ((1.0, 99.0), True), ((99.0, 98.0), False), ((0.0, 0.0), False), ((-1.0, -2.0), False)],
@@ -184,6 +191,7 @@ def test_a_model_that_is_no_better_says_so(
         golden(lines[0])
 
 
+@pytest.mark.slow
 def test_the_metric_that_decides_compares(
     make_config: Make, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -110,6 +110,7 @@ def test_an_output_knows_how_often_its_symbols_occur(
     assert dragoman.load(run.folder.path).translate(["one two"])
 
 
+@pytest.mark.slow
 def test_an_embedding_knows_how_its_symbols_are_spelt(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the source alone; the target's table is the output's too."""
     monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)

@@ -111,6 +111,7 @@ def test_a_shape_that_comes_again_is_recorded_and_replayed(monkeypatch: pytest.M
     torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_gpu")
 @pytest.mark.parametrize("consistency", [RDrop(weight=3.0), TokenCutoff(rate=0.5, views=2)])
 def test_passes_that_are_compared_are_recorded_together(
@@ -148,6 +149,7 @@ def test_graphs_leave_memory_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(recorder.recorded) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_gpu")
 def test_a_model_that_cannot_be_recorded_is_trained_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were recorded before are gone too: they would draw the same random numbers in every step."""

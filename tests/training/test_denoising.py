@@ -91,6 +91,7 @@ def test_it_resumes_to_the_same_weights(make_config: Made, tmp_path: Path) -> No
     assert dragoman.load(parts.path).translate(["un deux"])[0].source_words == ["un", "deux"], "a user's text has none"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbols", [False, True])
 def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tmp_path: Path, symbols: bool) -> None:
     """From texts of both languages, each its own pair; the translator has neither marks nor masks."""

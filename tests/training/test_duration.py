@@ -99,6 +99,7 @@ def test_of_many_pairs_some_are_measured(make_config: Make, tmp_path: Path, monk
     assert part.a_pass == pytest.approx(whole.a_pass, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_steps_are_those_of_the_training(
     make_config: Make, place: Path, prepared: list[Training], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def _last(folder: Path) -> Seq2Seq:
     return Run.load(folder).model("model-last")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_run_is_touched(make_config: Make, place: Path, tmp_path: Path) -> None:
     session.train(make_config(), quiet=True)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

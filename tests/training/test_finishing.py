@@ -53,6 +53,7 @@ def test_a_finished_run_is_left_alone_and_told(
     assert capsys.readouterr().err == f"{line.removesuffix(stays)}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["training.steps", "training.average_checkpoints.count"])
 def test_a_finished_run_with_more_to_do_does_it(key: str, make_config: Made) -> None:
     more = {**SIX, key: {"training.steps": 9, "training.average_checkpoints.count": 1}[key]}
@@ -71,6 +72,7 @@ def test_says_every_limit_that_has_to_be_raised(make_config: Made) -> None:
     assert "--training.patience N --training.steps N" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("owner", "name", "call", "before"),  # a new run, or one that had been finished after fewer steps
     [

@@ -71,6 +71,7 @@ def test_in_its_place_the_module_has_the_average_and_afterwards_its_own_weights(
     assert not torch.equal(part.weight, average.tensors["weight"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["teacher_forcing", "agreement"])
 def test_what_is_validated_and_kept_is_the_average(objective: str, make_config: Made) -> None:
     folder = session.train(make_config({**MOVING, "training.objective": objective}), quiet=True)
@@ -84,6 +85,7 @@ def test_what_is_validated_and_kept_is_the_average(objective: str, make_config: 
         assert all(torch.equal(each, state[f"{AVERAGE}objective.reverse.{name}"]) for name, each in back.items())
 
 
+@pytest.mark.slow
 def test_training_itself_goes_its_way_as_without(make_config: Made, tmp_path: Path) -> None:
     states = []
     for name, options in (("with", MOVING), ("without", {"training.steps": 6})):
@@ -94,6 +96,7 @@ def test_training_itself_goes_its_way_as_without(make_config: Made, tmp_path: Pa
     assert all(torch.equal(state, states[1][key]) for key, state in states[0].items())
 
 
+@pytest.mark.slow
 def test_a_share_of_the_start_is_mixed_into_the_average(
     make_config: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def log_lines(config: Config, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [line for line in capsys.readouterr().err.splitlines() if line.startswith("training.")]
 
 
+@pytest.mark.slow
 def test_a_schedule_that_does_not_fit_is_told_at_the_start(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_schedule_that_does_not_fit_is_told_at_the_start(
     assert not log_lines(config("fits", {"steps": 4}), capsys)
 
 
+@pytest.mark.slow
 def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +73,7 @@ def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
     assert not log_lines(config(2), capsys)
 
 
+@pytest.mark.slow
 def test_a_penalty_that_began_says_so_when_it_begins_later(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,6 +116,7 @@ def test_corpora_are_mixed_as_configured(
     assert drawn(run.config.data, run.data) == expected_line
 
 
+@pytest.mark.slow
 def test_the_shares_are_told(
     two: dict[str, Any], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -159,6 +159,7 @@ def test_memory_is_that_of_the_process() -> None:
     assert peak_memory() > 1.5 * before > 20e6, len(held)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_memory_is_not_that_of_the_program_that_began_the_process() -> None:
     code = "from dragoman.training.progress import peak_memory; print(peak_memory())"

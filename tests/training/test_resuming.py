@@ -208,6 +208,7 @@ def test_killed_and_started_again_is_as_if_never_killed(
     assert result(train("run", often_saved)) == straight["plain"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [2, 11, 25])
 def test_killed_within_a_step_of_several_batches(
     loss: int, straight: dict[str, Any], train: Train, meddle: Meddle
@@ -220,6 +221,7 @@ def test_killed_within_a_step_of_several_batches(
     assert result(train("run", often_saved)) == straight["average"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("save_every", [3, 100])  # with a saved state, and without any
 @pytest.mark.parametrize("place", [(Selection, "keep"), (checkpoint, "save")])
 def test_killed_while_a_validation_is_written_down(
@@ -264,6 +266,7 @@ def test_diverged_and_started_again_diverges_again_or_ends_as_if_nothing_had_hap
     assert result(train("run", often_saved)) == straight["plain"]
 
 
+@pytest.mark.slow
 def test_stopped_while_steps_are_skipped_it_goes_on_before_them(
     straight: dict[str, Any], train: Train, meddle: Meddle
 ) -> None:
@@ -282,6 +285,7 @@ def test_stopped_before_anything_was_worth_saving(train: Train, meddle: Meddle, 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_stopped_in_the_last_validation_it_does_not_go_on_to_finish(
     straight: dict[str, Any], train: Train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -300,12 +304,14 @@ def test_stopped_in_the_last_validation_it_does_not_go_on_to_finish(
     assert result(train("run", PLAIN)) == straight["plain"]
 
 
+@pytest.mark.slow
 def test_a_finished_run_started_again_stays_as_it_is(straight: dict[str, Any], train: Train, meddle: Meddle) -> None:
     train("run", PLAIN)
     meddle({1: kill})  # no step is made
     assert result(train("run", PLAIN)) == straight["plain"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["epochs", "steps"])
 def test_a_finished_run_goes_on_when_its_limit_is_raised(limit: str, straight: dict[str, Any], train: Train) -> None:
     first = {"epochs": {"training.epochs": 2}, "steps": {"training.epochs": 3, "training.steps": 8}}[limit]
@@ -322,6 +328,7 @@ def test_a_finished_run_goes_on_when_patience_is_raised(train: Train) -> None:
     assert (short["epoch"], long["epoch"]) == (2, 4)
 
 
+@pytest.mark.slow
 def test_says_where_it_goes_on(
     corpus: Path, tmp_path: Path, meddle: Meddle, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -335,6 +342,7 @@ def test_says_where_it_goes_on(
     assert f"{config.run}: going on from step 5" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_state_of_other_sizes_is_told_before_a_model_of_these_is_made(
     corpus: Path, tmp_path: Path, train: Train, meddle: Meddle, golden: Golden
 ) -> None:
@@ -349,6 +357,7 @@ def test_a_state_of_other_sizes_is_told_before_a_model_of_these_is_made(
     golden(str(raised.value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("note", [[], {"best": 3}, {**Progress().to_json(), "best": "3"}])
 def test_a_crafted_state_is_told(note: Any, corpus: Path, tmp_path: Path, train: Train, golden: Golden) -> None:
     state = train("run", {"training.steps": 1}).last_state
@@ -361,6 +370,7 @@ def test_a_crafted_state_is_told(note: Any, corpus: Path, tmp_path: Path, train:
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_state_of_another_objective_is_told(train: Train, tmp_path: Path, golden: Golden) -> None:
     state = train("run", {"training.steps": 1}).last_state
     tensors, note = read_tensors(state)

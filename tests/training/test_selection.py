@@ -86,6 +86,7 @@ def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], m
     told_alike(folder, "the mean of the best 3")
 
 
+@pytest.mark.slow
 def test_the_model_may_be_the_mean_of_the_last(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -106,6 +107,7 @@ def test_the_model_may_be_the_mean_of_the_last(
     assert read_note(tmp_path / "two.safetensors") == {"mean of": [folder.checkpoint(step).name for step in steps[-2:]]}
 
 
+@pytest.mark.slow
 def test_the_best_is_used_where_the_mean_of_the_last_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +144,7 @@ def test_a_run_with_other_settings_averages_the_best_as_far_as_they_are_kept(
     assert read_note(finished(count=3, epochs=5).weights()) == {"mean of steps": [20], "of": "best"}
 
 
+@pytest.mark.slow
 def test_the_best_is_used_where_the_mean_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +174,7 @@ def told_alike(folder: RunFolder, weights: str) -> None:
     assert measured["BLEU-2"] == pytest.approx(row["final/bleu"])
 
 
+@pytest.mark.slow
 def test_what_is_chosen_is_what_the_last_row_and_the_card_tell(finished: Callable[..., RunFolder]) -> None:
     folder = finished(metric="loss")
     rows = [json.loads(line) for line in folder.metrics.read_text("utf-8").splitlines()]
@@ -188,6 +192,7 @@ def test_fewer_are_averaged_when_a_finished_run_is_started_with_less(finished: C
     told_alike(folder, f"the best, of step {best(folder)[0][1]}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 def test_exactly_the_best_checkpoints_stay(count: int, finished: Callable[..., RunFolder]) -> None:
     folder = finished(count=count)
@@ -212,6 +217,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
         assert all(tensors[key].equal(value) for key, value in weights(models[step]).items())
 
 
+@pytest.mark.slow
 def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFolder]) -> None:
     """A process that is killed behind a better one may have left weights of a step that the run then never reaches."""
     folder = finished(count=1)
@@ -240,6 +246,7 @@ def test_a_finished_run_has_all_its_files_and_nothing_else(finished: Callable[..
     assert {path.name for path in finished(epochs=1).path.iterdir()} == FILES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model", "model-best", "model-last"])
 def test_each_of_the_weights_can_be_used(name: str, finished: Callable[..., RunFolder]) -> None:
     folder = finished(epochs=1)
@@ -261,11 +268,13 @@ def test_the_card_tells_data_sizes_scores_and_signatures(finished: Callable[...,
     assert all(line.count("|") == 3 for line in table)
 
 
+@pytest.mark.slow
 def test_the_card_counts_an_epoch_that_ends_with_the_steps(corpus: Path, tmp_path: Path) -> None:
     config = toy.config(corpus, tmp_path / "run", {"training.epochs": None, "training.steps": 8})
     assert "| 8 steps, to epoch 2, " in session.train(config, quiet=True).card.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_configuration_in_the_folder_is_complete(corpus: Path, tmp_path: Path, assembled: Any) -> None:
     config = toy.config(corpus, tmp_path / "run", {"training.epochs": 1})
     folder = session.train(config, quiet=True)

@@ -55,6 +55,7 @@ def test_a_folder_of_other_things_is_refused(name: str, make_config: Callable[..
     assert [path.name for path in (tmp_path / "run").iterdir()] == [name]
 
 
+@pytest.mark.slow
 def test_a_configuration_may_be_named_by_its_path(make_config: Callable[..., Config], tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(document.dump(make_config()), "utf-8")
@@ -86,6 +87,7 @@ def test_a_folder_with_the_names_of_a_run_is_refused(
     assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_what_killed_saves_left_behind_goes_and_nothing_else(make_config: Callable[..., Config]) -> None:
     folder = session.train(make_config({"training.objective": "agreement"}), quiet=True)
     half = ["", "checkpoints/", "reverse/"]
@@ -100,6 +102,7 @@ def test_what_killed_saves_left_behind_goes_and_nothing_else(make_config: Callab
     assert all((folder.path / name).read_bytes() == b"half" for name in mine)
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_takes_only_what_it_made_with_it(
     make_config: Callable[..., Config], meddle: Meddle, tmp_path: Path
 ) -> None:
@@ -136,6 +139,7 @@ def test_a_run_with_another_configuration_is_refused(
     assert (folder.config.read_bytes(), folder.last_state.read_bytes()) == before
 
 
+@pytest.mark.slow
 def test_another_training_option_is_refused_with_the_way_to_train_on(make_config: Callable[..., Config]) -> None:
     folder = session.train(make_config(), quiet=True)
     way = f"(--training.init_from {folder.path} --run NEW)"
@@ -145,6 +149,7 @@ def test_another_training_option_is_refused_with_the_way_to_train_on(make_config
     assert way not in refused(make_config({"training.clip_norm": 3.0}))
 
 
+@pytest.mark.slow
 def test_a_finished_run_says_that_its_training_files_were_written_again(
     make_config: Callable[..., Config], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +172,7 @@ def test_a_finished_run_says_that_its_training_files_were_written_again(
 PAIRS = [("a b", "b a"), ("c d", "d c"), ("a\nc", "c\ta"), ("b d", "d b"), ("a d c", "c d a")] * 8
 
 
+@pytest.mark.slow
 def test_pairs_may_come_from_memory(make_config: Callable[..., Config], tmp_path: Path) -> None:
     config = make_config()
     folder = session.train(config, train=iter(PAIRS), dev=[list(pair) for pair in PAIRS[:3]], quiet=True)
@@ -214,6 +220,7 @@ FREE = {
 }
 
 
+@pytest.mark.slow
 def test_what_makes_no_other_run_may_change(make_config: Callable[..., Config]) -> None:
     before = session.train(make_config(), quiet=True).config.read_bytes()
     assert session.train(make_config(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
@@ -245,6 +252,7 @@ def test_a_folder_that_was_there_stays_after_a_failure(make_config: Callable[...
     assert (tmp_path / "run").is_dir()
 
 
+@pytest.mark.slow
 def test_a_begun_folder_without_a_state_begins_anew_with_any_configuration(
     make_config: Callable[..., Config], meddle: Meddle, tmp_path: Path
 ) -> None:

@@ -304,6 +304,7 @@ def test_weights_that_validation_finds_sound_are_saved_though_the_last_step_was_
     assert (saved.step, saved.skipped_in_a_row, saved.validated) == (4, 1, 4)
 
 
+@pytest.mark.slow
 def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], meddle: Meddle) -> None:
     meddle(dict.fromkeys((1, 2, 4, 5), not_a_number))
     training = run(steps=6, max_nonfinite_steps=3)
@@ -311,6 +312,7 @@ def test_a_good_step_between_them_counts_anew(run: Callable[..., Training], medd
     assert (training.progress.skipped, training.progress.step) == (4, 6)
 
 
+@pytest.mark.slow
 def test_random_numbers_are_those_of_seed_step_and_worker(
     run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,12 +349,14 @@ def test_every_pair_is_seen_once_in_an_epoch(run: Callable[..., Training], monke
     assert sorted(lines) == list(range(60))
 
 
+@pytest.mark.slow
 def test_validates_at_the_end_of_epochs_or_every_few_steps(run: Callable[..., Training]) -> None:
     training = run(epochs=2, steps=None)
     train(training)
     assert [(row["step"], row["epoch"]) for row in rows(training)] == [(4, 1), (8, 2)]
 
 
+@pytest.mark.slow
 def test_validates_every_few_steps_and_at_the_end(run: Callable[..., Training]) -> None:
     training = run(epochs=2, steps=None, validate_every=3)
     train(training)
@@ -367,6 +371,7 @@ def test_a_limit_of_steps_ends_training_in_an_epoch(run: Callable[..., Training]
     assert [row["step"] for row in rows(training)] == [4, 6]
 
 
+@pytest.mark.slow
 def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> None:
     training = run(
         epochs=30, steps=None, patience=2, metric="accuracy", optimizer={"kind": "adam", "learning_rate": 1e-12}
@@ -376,6 +381,7 @@ def test_stops_when_nothing_improves_any_more(run: Callable[..., Training]) -> N
     assert (training.progress.epoch, training.progress.step) == (3, 12)
 
 
+@pytest.mark.slow
 def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
     """The best weights are on the disk before the state that counts on them, and go after it no longer does."""
     training = run(epochs=6, steps=None, **{"average_checkpoints.count": 1})

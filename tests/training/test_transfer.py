@@ -121,6 +121,7 @@ def on(corpus: Path, start: Path, options: Mapping[str, Any] = {}) -> dict[str, 
     return {**places, "training.init_from": str(start), **options}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_symbols_take_every_parameter(
     case: str, parents: Callable[[str], Path], make_config: Made, assembled: Assembled
@@ -173,6 +174,7 @@ def expected_rows(table: Tensor, new: Language, old: Language) -> Tensor:
 ARRANGED = {f"output {kind}" for kind, output in OUTPUTS.items() if output.arranges}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(CASES.keys() - ARRANGED))
 def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
     case: str, parents: Callable[[str], Path], make_config: Made, assembled: Assembled, other_corpus: Path
@@ -217,6 +219,7 @@ def test_an_arrangement_of_other_symbols_is_told(
     golden(str(raised.value).replace(str(start), "PARENT"))
 
 
+@pytest.mark.slow
 def test_a_run_with_the_full_softmax_goes_on_from_one_with_noise(
     parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:
@@ -226,6 +229,7 @@ def test_a_run_with_the_full_softmax_goes_on_from_one_with_noise(
     assert all(torch.equal(tensors[name], tensor.float()) for name, tensor in expected.items())
 
 
+@pytest.mark.slow
 def test_the_mean_is_exact(parent: Callable[..., Path], make_config: Made, other_corpus: Path, tmp_path: Path) -> None:
     """In float64, to the last places."""
     start = parent(CASES["bpe, tie all"])
@@ -338,6 +342,7 @@ def test_a_started_run_that_was_stopped_goes_on_without_the_other_run(
     assert result(session.train(make_config(straight), quiet=True)) == whole
 
 
+@pytest.mark.slow
 def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_taken(
     make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
@@ -368,6 +373,7 @@ def test_a_tied_table_is_frozen_by_any_of_its_names(make_config: Made, assembled
     ]
 
 
+@pytest.mark.slow
 def test_both_directions_start_from_both(
     parent: Callable[..., Path], make_config: Made, assembled: Assembled, golden: Golden
 ) -> None:
@@ -391,6 +397,7 @@ def test_both_directions_start_from_both(
     golden(str(error.value))
 
 
+@pytest.mark.slow
 def test_other_weights_of_a_run_are_named_by_their_file(
     parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:
@@ -399,6 +406,7 @@ def test_other_weights_of_a_run_are_named_by_their_file(
     assert all(torch.equal(value, read_tensors(best)[0][name]) for name, value in weights(run.model).items())
 
 
+@pytest.mark.slow
 def test_what_a_run_descends_from_is_told(
     parent: Callable[..., Path],
     make_config: Made,
@@ -431,6 +439,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_weights_of_another_model_are_told_with_what_to_do(
     case: str, parent: Callable[..., Path], make_config: Made, golden: Golden
@@ -454,6 +463,7 @@ def test_a_run_of_fewer_sources_is_told(
     golden(str(error.value))
 
 
+@pytest.mark.slow
 def test_a_run_to_start_from_that_is_none_is_told(
     parent: Callable[..., Path], make_config: Made, tmp_path: Path, golden: Golden
 ) -> None:
@@ -511,6 +521,7 @@ def test_a_share_of_the_start_is_in_the_final_weights(
     assert not own.weights("model-start").exists()
 
 
+@pytest.mark.slow
 def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
     parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -530,6 +541,7 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
         assert Run.load(mixed.path).model(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "loss", "kept"),
     [(29.0, 2.1, False), (29.0, 2.0, True), (30.0, 2.1, False), (30.1, 2.1, True), (31.0, 1.9, True)],
@@ -552,6 +564,7 @@ def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
     assert ("worse_with_start" in note) != kept
 
 
+@pytest.mark.slow
 def test_both_directions_take_their_share(
     parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -568,6 +581,7 @@ def test_both_directions_take_their_share(
             torch.testing.assert_close(tensor, wanted.float(), rtol=0, atol=0)
 
 
+@pytest.mark.slow
 def test_a_killed_run_takes_the_same_share(
     parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -609,6 +623,7 @@ def test_a_run_may_take_the_symbols_of_another(
         assert new.target.counts != old.target.counts
 
 
+@pytest.mark.slow
 def test_symbols_that_the_other_run_has_not_are_counted(
     parent: Callable[..., Path],
     make_config: Made,
@@ -633,6 +648,7 @@ def test_symbols_that_the_other_run_has_not_are_counted(
     assert told.endswith("; ".join(expected))
 
 
+@pytest.mark.slow
 def test_symbols_that_changed_before_the_first_step_are_taken_anew(
     parent: Callable[..., Path], make_config: Made, other_corpus: Path, assembled: Assembled
 ) -> None:

@@ -100,6 +100,7 @@ def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: 
     assert [score.name for score in validation.scores] == ["BLEU-2", "chrF2"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("G3")
 def test_training_measures_loss_translations_and_scores_as_it_goes(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -116,6 +117,7 @@ def test_training_measures_loss_translations_and_scores_as_it_goes(
     assert losses == sorted(losses, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_being_trained_is_measured_as_it_will_be_used(run: Training) -> None:
     assert run.validator(run.model.train()).values == run.validator(run.model.eval()).values
 
@@ -171,6 +173,7 @@ class Scripted:
         return Validation({**values, self.metric: next(self.values)}, [], [])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("G3")
 @pytest.mark.parametrize("metric", ["bleu", "ter", "loss", "accuracy"])
 def test_any_metric_decides_which_weights_are_best(
@@ -235,6 +238,7 @@ def test_a_training_whose_bleu_stays_0_goes_on_while_the_loss_falls(
 STUCK = "has not fallen in 4 validations"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("losses", "stuck"), [([2.0, 2.5, 2.0, 2.1, 2.2], 1), ([2.0, 2.5, 2.0, 1.9, 2.2], 0)])
 def test_says_when_the_loss_has_never_fallen(
     losses: list[float],
@@ -288,6 +292,7 @@ def test_figures_are_never_long() -> None:
     assert str(Validation(values, [], [])) == "loss 1.0e+09  perplexity 1.0e+304  bleu 12.35"
 
 
+@pytest.mark.slow
 def test_writes_development_sentences_down_for_reports(run: Training) -> None:
     validation = run.validator(run.model)
     run.validator.write(validation)

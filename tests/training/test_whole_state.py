@@ -148,6 +148,7 @@ def test_a_loaded_run_has_them_in_every_engine(train: Callable[..., RunFolder], 
     assert [sentence.text for sentence in dragoman.load(folder.path, engine="onnx").translate(lines)] == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["output.leaves", "output.late"])
 def test_a_file_without_one_or_of_another_size_is_told(
     name: str, train: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch

@@ -42,6 +42,7 @@ def test_weights_that_do_not_compete_are_a_mean_over_the_symbols_of_a_word() -> 
     np.testing.assert_allclose(between, [[2.7, 0.6], [0.6, 0.4]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_no_word_has_more_than_all_attention(tmp_path: Path, several: bool) -> None:
     memory = {"data.memory": "nearest", "model.combination": "hierarchical"} if several else {}
@@ -57,6 +58,7 @@ def test_no_word_has_more_than_all_attention(tmp_path: Path, several: bool) -> N
             assert (seen.share <= 1 + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_gradients_of_symbols_add_up_whatever_the_weights(tmp_path: Path) -> None:
     options = {**toy.SUBWORDS, "model.attention.normalizer": "linear_chain", "training.steps": 1}
     config = toy.config(toy.corpus(tmp_path), tmp_path / "run", {"training.epochs": None, **options})

@@ -81,6 +81,7 @@ def test_protected_spans_of_a_translation_stay() -> None:
     assert (made.text, made.words) == ("AB %d AB", ["AB", "%d", "AB"])
 
 
+@pytest.mark.slow
 def test_a_heading_is_translated_as_a_sentence(translator: Translator) -> None:
     found, small, short = translator.translate(["ONE TWO SIX", "one two six", "ONE"], n_best=2)
     assert (found.text, found.words) == (small.text.upper(), [word.upper() for word in small.words])

@@ -71,6 +71,7 @@ def lost(translator: Translator, words: list[str], target: str) -> Any:
     return np.stack([whole - log_probs(translator, each, target) for each in shorter], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["learnt", *OTHERS])
 def test_erasure_is_what_scoring_the_shortened_sentence_loses(
     name: str, translator: Translator, others: dict[str, Translator]
@@ -110,6 +111,7 @@ def test_the_only_word_of_a_text_becomes_unknown(translator: Translator) -> None
     np.testing.assert_allclose(maps.erasure[:, 0], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     """In their places, since operations count them."""
     folder = toy.corpus(tmp_path)
@@ -168,6 +170,7 @@ def test_an_explanation_goes_into_no_translation_of_other_words(
         Result(replace(found.translation, explanation=other.translation.explain())).line()
 
 
+@pytest.mark.slow
 def test_a_contrast_that_lacks_a_protected_span(tmp_path: Path) -> None:
     """The span is one word of the source all the same."""
     folder = toy.corpus(tmp_path)
@@ -305,6 +308,7 @@ def test_nothing_is_lost_in_json(translator: Translator) -> None:
     assert str(explanation).splitlines()[0] == str(told.explanation).splitlines()[0]
 
 
+@pytest.mark.slow
 def test_confidence_is_calibrated_where_the_run_is(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was searched for and of the same if it is given, in a terminal and after reading."""
     monkeypatch.setattr(translator.processor, "transforms", (*translator.processor.transforms, Confidence(1.7)))
@@ -380,6 +384,7 @@ def test_similar_pairs_are_those_of_the_training_data(translator: Translator, tm
     assert pairs
 
 
+@pytest.mark.slow
 def test_similar_pairs_of_several_sources_come_from_a_table_without_a_header(tmp_path: Path) -> None:
     folder = toy.corpus(tmp_path)
     rows = [f"{source}\t{number}\t{target}" for number, (source, target) in enumerate(toy.pairs(40, 3))]

@@ -193,6 +193,7 @@ def test_the_best_of_a_beam_by_other_criteria(translator: Translator) -> None:
         translator.translate(TEXTS, rerank=reranker, risk=MinimumBayesRisk(METRICS["chrf"]()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 40, 4096])
 def test_other_texts_in_the_batch_change_nothing(
     size: int, translator: Translator, back: Path, monkeypatch: pytest.MonkeyPatch

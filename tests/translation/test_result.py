@@ -133,6 +133,7 @@ def same(one: Translation, other: Translation) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # as what checks types does
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(every())

@@ -386,6 +386,7 @@ def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
     assert all(best.figures["copied"][0] > 0.5 for (best,) in results)
 
 
+@pytest.mark.slow
 @each_kind
 @pytest.mark.parametrize(
     ("search", "together"), [(Greedy(), False), (Beam(size=4), True)], ids=["greedy alone", "beam with another"]

@@ -82,6 +82,7 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
     assert errors[-1] < 2e-3
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D6")
 def test_it_learns_the_distribution_and_its_normalizer() -> None:
     """Three contexts with distributions of their own: probabilities are nearly right as they are, without a sum."""

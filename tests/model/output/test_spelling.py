@@ -183,6 +183,7 @@ def test_the_path_is_what_the_paper_says() -> None:
     torch.testing.assert_close(starts, torch.tanh(context_and_state @ mix.weight.t() + mix.bias))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D15")
 @each_model
 def test_searches_spell_and_are_scored_the_same(name: str) -> None:

@@ -80,6 +80,7 @@ def test_an_unknown_word_is_never_right(metric: str) -> None:
     assert risk._error((4, UNK), (4, UNK)) > 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("G2")
 def test_the_gradient_is_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
     risk, model = objective(alpha=0.5), build_model(seed=2)
@@ -117,6 +118,7 @@ def chances(
             yield from chances(model, step.state, least, longest, (*prefix, symbol), prob)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("G2")
 def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
     """Each that should come up 50 times or more, within 4 standard errors; so do all others together."""
