@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from dragoman.configuration.components import Spec
+from dragoman.configuration import sections
+from dragoman.configuration.components import Problem, Spec
 from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.batch import Batch, Sequence, SourceBatch, pad
 from dragoman.data.language import Language
@@ -59,6 +60,11 @@ def whole(model: ModelConfig) -> Config:
     """A complete configuration around that section."""
     data = {"source": "en", "target": "de", "train": "corpus/train", "dev": "corpus/dev"}
     return Config.model_validate({"data": data, "model": model})
+
+
+def model_problems(config: Config) -> list[Problem]:
+    """Invalid options of the model's parts, or else parts that do not fit together."""
+    return sections.part_problems(config.model, build.TABLES, ("model",)) or build.problems(config)
 
 
 def build_model(

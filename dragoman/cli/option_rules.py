@@ -2,10 +2,11 @@
 `--resume` compares.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -13,20 +14,21 @@ from typer.models import OptionInfo
 from dragoman.files.reading import compute_sha256
 
 
-class Rule:
+class Rule(ABC):
     """A rule about an option, or about one `value` of it, and others: options (`--json`), values of options
     (`--by length`) or conditions ("several RUNs"), which are properties of the command's arguments (`several_runs`).
     """
 
-    verb = ""
+    verb: ClassVar[str]  # as in the message: `--json cannot be combined with --show`
 
     def __init__(self, *options: str, because: str = "", value: str = "") -> None:
         self.options = options
         self.because = because
         self.value = value
 
+    @abstractmethod
     def is_broken(self, present: Iterable[bool]) -> bool:
-        raise NotImplementedError
+        """Whether the rule is broken, given which of the other options are present."""
 
     def message(self, subject: str) -> str:
         *first, last = self.options

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, ErrorDetails
 
+from dragoman.configuration import components
 from dragoman.configuration.components import Path, Problem, Spec, complete, plain
 from dragoman.configuration.messages import explain, nearest, shown
 from dragoman.configuration.synonyms import own_name, place
@@ -207,6 +208,16 @@ def specs(section: Section, path: Path) -> dict[Path, Spec]:
     """The Specs at a path, one or a list of them, each by its own path."""
     value = at(section, path)
     return {path: value} if isinstance(value, Spec) else {(*path, n): spec for n, spec in enumerate(value)}
+
+
+def part_problems(section: Section, tables: Mapping[Path, Mapping[str, Any]], prefix: Path = ()) -> list[Problem]:
+    """Unknown kinds, unknown options and values of the wrong type; `prefix` is the path of the section."""
+    return [
+        problem
+        for path, table in tables.items()
+        for place, spec in specs(section, path).items()
+        for problem in components.problems(table, spec, (*prefix, *place))
+    ]
 
 
 def completed(section: Tree, tables: Mapping[Path, Mapping[str, Any]]) -> Tree:

@@ -78,9 +78,8 @@ def build(
     """As `build_for`, from sources and a target given as symbol tables, or as numbers of symbols. `mark` is the symbol
     that ends a sentence, for `attention.sentences`; `edited` is the edited source, for `cursor`.
     """
-    option_errors = option_problems(model)
-    if option_errors:
-        raise UserError("; ".join(map(str, option_errors)))
+    if faults := sections.part_problems(model, TABLES, ("model",)):
+        raise UserError("; ".join(map(str, faults)))
 
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         try:
@@ -94,14 +93,12 @@ def build(
 
 
 def problems(config: Config) -> list[Problem]:
-    """All problems of the model that can be found without data: invalid options first, then parts that do not fit.
+    """The parts of the model that do not fit together, as far as that can be found without data; their options are
+    valid.
 
     The model is assembled on torch's `meta` device, which allocates nothing.
     """
-    model = config.model
-    errors = option_problems(model)
-    if errors:
-        return errors
+    errors: list[Problem] = []
 
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         try:
@@ -115,7 +112,7 @@ def problems(config: Config) -> list[Problem]:
             return instead()
 
     with without_values(), contextlib.suppress(ValueError):  # already in `errors`
-        _model(model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
+        _model(config.model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
     return errors
 
 
@@ -158,16 +155,6 @@ TABLES: dict[Path, Mapping[str, Any]] = {
     ("decoder",): DECODERS,
     ("output",): OUTPUTS,
 }
-
-
-def option_problems(model: ModelConfig) -> list[Problem]:
-    """Unknown kinds, unknown options and values of the wrong type."""
-    return [
-        problem
-        for path, table in TABLES.items()
-        for place, spec in sections.specs(model, path).items()
-        for problem in components.problems(table, spec, ("model", *place))
-    ]
 
 
 def surfaces(model: ModelConfig) -> Surfaces:

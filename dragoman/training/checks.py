@@ -59,13 +59,16 @@ PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table i
 
 
 def problems(config: Config) -> list[Problem]:
-    """Problems in these parts; whether they fit the model is asked once each kind and option is known."""
+    """Invalid kinds and options of parts; parts of the model that do not fit, if their options are valid; and if all
+    options are valid, what does not fit in training.
+    """
+    invalid = sections.part_problems(config, PARTS)
+    misfits = [] if any(problem.path[0] == "model" for problem in invalid) else build.problems(config)
+    return [*misfits, *(invalid or _training_problems(config))]
+
+
+def _training_problems(config: Config) -> list[Problem]:
     faults: list[Problem] = []
-    for path, table in TABLES.items():
-        named = sections.specs(config, path)
-        faults += [problem for place, spec in named.items() for problem in components.problems(table, spec, place)]
-    if faults or build.option_problems(config.model):
-        return faults
     try:
         components.build(SCHEDULES, config.training.schedule, 1)  # with any length, which depends on the data
     except ValueError as error:
@@ -313,9 +316,6 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             )
 
 
-CHECKS = (build.problems, problems)
-
-
 def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None, *, files: bool = False) -> Config:
     """Load a configuration and check every option, and with `files` that the corpora of a new run are there. UserError
     with a line for each problem, or if the configuration is that of a run which this version cannot read.
@@ -327,7 +327,7 @@ def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None, *,
     for key in options:
         arguments.checked(key, "a key of overrides", str)
     RunFolder.check_config(arguments.path(path, "path"))
-    return document.load(path, options, checks=(*CHECKS, missing_files) if files else CHECKS)
+    return document.load(path, options, checks=(problems, missing_files) if files else (problems,))
 
 
 def schema() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import allocate, check, read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import baselines, checkpoint, own_pairs, pretrained
-from dragoman.training.checks import CHECKS, complete
+from dragoman.training.checks import complete, problems
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
@@ -56,7 +56,7 @@ def train(
     """
     arguments.checked(config, "config", Config, str, Path)
     config = own_pairs.configure(config, {"train": train, "dev": dev})
-    document.check(config, CHECKS)
+    document.check(config, (problems,))
     config = complete(config)
     folder = RunFolder(Path(config.run))
     with ExitStack() as stack:

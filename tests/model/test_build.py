@@ -22,7 +22,7 @@ from dragoman.model.output.table import OUTPUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.teacher_forcing import force
-from tests.builders import BATCH, SYMBOLS, build_model, copied, pairs, settings, whole
+from tests.builders import BATCH, SYMBOLS, build_model, copied, model_problems, pairs, settings, whole
 from tests.covering import cases, covering
 from tests.golden import Golden
 
@@ -30,7 +30,7 @@ TINY = pairs([[4]], [[6]])
 
 
 def problems(model: ModelConfig) -> list[Problem]:
-    return build.problems(whole(model))
+    return model_problems(whole(model))
 
 
 def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.limits import Limit
-from tests.builders import BATCH, SYMBOLS, noise, part, sentences, settings, shaken, whole
+from tests.builders import BATCH, SYMBOLS, model_problems, noise, part, sentences, settings, shaken, whole
 from tests.golden import Golden
 from tests.model import loops
 
@@ -222,7 +222,7 @@ def with_image(model: ModelConfig) -> Config:
 def test_what_does_not_fit_is_refused_before_there_are_data(
     options: dict[str, Any], path: tuple[str | int, ...], message: str
 ) -> None:
-    errors = build.problems(with_image(configured(**options)))
+    errors = model_problems(with_image(configured(**options)))
     assert [problem.path for problem in errors if message in problem.message] == [("model", *path)], errors
 
 
