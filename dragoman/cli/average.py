@@ -1,12 +1,13 @@
 """`dragoman average`: the mean of several weights of a run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import RunPath, Threads
+from dragoman.cli.option_rules import Conflicts
+from dragoman.cli.options import RunPath, Threads, command
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
@@ -16,27 +17,38 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
-def average(
-    run: RunPath,
-    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weights to write.")],
-    files: Annotated[list[Path] | None, typer.Argument(metavar="FILES", help="Weights to average.")] = None,
-    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Average the last N that were kept.")] = None,
-    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="Average the best N; all if not given.")] = None,
-    threads: Threads = None,
-) -> None:
+class Options(NamedTuple):
+    """Arguments and options of `dragoman average`."""
+
+    run: RunPath
+    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weights to write.")]
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILES", help="Weights to average."),
+        Conflicts("--last", "--best"),
+    ] = None
+    last: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Average the last N that were kept."),
+        Conflicts("--best"),
+    ] = None
+    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="Average the best N; all if not given.")] = None
+    threads: Threads = None
+
+
+@command(app, epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
+def average(options: Options) -> None:
     """Average weights of a run element by element."""
-    if sum(map(bool, (files, last, best))) > 1:
-        raise typer.BadParameter("FILES, --last and --best are three ways to choose: take one")
+    output = options.output
     from dragoman import devices
     from dragoman.model.weights import fill, mean, write_tensors
     from dragoman.run.run import Run
 
-    outputs.check([("--output", output)], files or (), [run])
-    loaded = Run.load(run)
+    outputs.check([("--output", output)], options.files or (), [options.run])
+    loaded = Run.load(options.run)
     devices.use_threads(loaded.config.device)
     model = loaded.model()
-    paths = files or _choose_weights(loaded, last, best)
+    paths = options.files or _choose_weights(loaded, options.last, options.best)
     tensors = mean(paths)
     fill(model, tensors, paths[0])  # fails if they belong to another run
     names = [path.name if path.parent == paths[0].parent else str(path) for path in paths]

@@ -1,12 +1,13 @@
 """`dragoman lexicon`: which target symbols translate each source symbol, from the training data of a run."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import RunPath, Threads
+from dragoman.cli.option_rules import Requires
+from dragoman.cli.options import RunPath, Threads, command
 from dragoman.cli.streams import one_stream, tell
 from dragoman.errors import UserError
 
@@ -17,18 +18,23 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(epilog="Example: dragoman lexicon runs/en-de")
-def lexicon(
-    run: RunPath,
+class Options(NamedTuple):
+    """Arguments and options of `dragoman lexicon`."""
+
+    run: RunPath
     source: Annotated[
-        Path | None, typer.Argument(metavar="SOURCE", help="Sentences, one per line, if the run's data are gone.")
-    ] = None,
-    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
-    threads: Threads = None,
-) -> None:
+        Path | None,
+        typer.Argument(metavar="SOURCE", help="Sentences, one per line, if the run's data are gone."),
+        Requires("TARGET"),
+    ] = None
+    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None
+    threads: Threads = None
+
+
+@command(app, epilog="Example: dragoman lexicon runs/en-de")
+def lexicon(options: Options) -> None:
     """Find the target symbols that translate each source symbol, for searches with `--candidates`."""
-    if (source is None) != (target is None):
-        raise typer.BadParameter("SOURCE and TARGET go together")
+    run, source, target, _ = options
     from dragoman import devices
     from dragoman.data.lexicon import estimate
     from dragoman.model.weights import read_tensors

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import typer
-from typer.models import OptionInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from dragoman.files.reading import compute_sha256
 
 
 class Rule(ABC):
-    """A rule about an option, or about one `value` of it, and others: options (`--json`), values of options
-    (`--by length`) or conditions ("several RUNs"), which are properties of the command's arguments (`several_runs`).
+    """A rule about an option or argument, or about one `value` of it, and others: options (`--json`), values of options
+    (`--by length`), arguments (`FILES`) or conditions ("several RUNs"), which are properties of all (`several_runs`).
     """
 
     verb: ClassVar[str]  # as in the message: `--json cannot be combined with --show`
@@ -69,7 +69,9 @@ class Declared(NamedTuple):
 
 @cache
 def _declarations(command: Any) -> Mapping[str, Declared]:
-    """Return the options of a command by their names, such as `--json`; `--no-x` is one of its own."""
+    """Return the options of a command by their names, such as `--json`, and its arguments by theirs, such as `FILES`;
+    `--no-x` is one of its own.
+    """
     declarations = {}
     for field, hint in get_type_hints(command, include_extras=True).items():
         marks = getattr(hint, "__metadata__", ())
@@ -81,6 +83,8 @@ def _declarations(command: Any) -> Mapping[str, Declared]:
                 positive, *negative = names.split("/")
                 declarations[positive] = Declared(field, metadata)
                 declarations |= {name: Declared(field, ()) for name in negative}
+            elif isinstance(option, ArgumentInfo):
+                declarations[option.metavar or field.upper()] = Declared(field, metadata)
     return declarations
 
 
