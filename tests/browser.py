@@ -66,7 +66,7 @@ class Browser:
     def run(self, script: str, *values: Any) -> Any:
         return self.driver.execute_script(script, *values)
 
-    def told(self, page: str, probe: str) -> Any:
+    def evaluate(self, page: str, probe: str) -> Any:
         """What a script tells, by `tell(value)`, in a page that is opened for the first time."""
         self.open(page)
         self.run("try { localStorage.clear() } catch { /* a page may have none */ }")
@@ -98,7 +98,7 @@ class Browser:
         """The addresses that the page has asked for, its own among them."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         sent = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
-        return [each["request"]["url"] for each in sent]
+        return [event["request"]["url"] for event in sent]
 
 
 def started(folder: Path) -> Iterator[Browser]:

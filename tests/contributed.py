@@ -93,16 +93,18 @@ def test_translations_slip_and_repeat_nothing(run: RunFolder) -> None:
 
 
 def test_commands_take_search_and_metric(run: RunFolder, corpus: Path) -> None:
-    def told(*words: str) -> str:
+    def run_command(*words: str) -> str:
         result = CliRunner().invoke(app, list(words))
         assert result.exit_code == 0, result.output
         return result.stdout
 
     references = str(corpus / "dev.fr")
-    assert told("translate", str(run.path), str(corpus / "dev.en"), "--search", "epsilon_greedy").count("\n") == 8
-    scores = told("evaluate", references, "-i", references, "--metrics", "length_error,chrf")
+    assert (
+        run_command("translate", str(run.path), str(corpus / "dev.en"), "--search", "epsilon_greedy").count("\n") == 8
+    )
+    scores = run_command("evaluate", references, "-i", references, "--metrics", "length_error,chrf")
     assert scores.startswith("Length error = 0.00 (nrefs:1)\nchrF2 = 100.00 (")
-    assert "length_error" in told("evaluate", "--help")
+    assert "length_error" in run_command("evaluate", "--help")
     words = ["evaluate", references, "-i", references, "--metrics=length_error", "--lowercase"]
     refused = CliRunner().invoke(app, words)
     assert refused.exit_code == 1

@@ -217,14 +217,14 @@ RENAMES = 7  # the configuration, three parts of one corpus, two of the other, t
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_a_demo_that_was_killed_at_any_rename_goes_on(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def found(folder: Path) -> dict[str, bytes]:
+    def read_files(folder: Path) -> dict[str, bytes]:
         texts = folder / "corpus"
         return {path.name: path.read_bytes() for path in texts.iterdir()} if texts.exists() else {}
 
     monkeypatch.setattr(session, "train", _untrained)
     with pytest.raises(WrittenError):
         installed_demo.main(programs / "whole", "de")
-    whole = found(programs / "whole")
+    whole = read_files(programs / "whole")
     assert len(whole) == 5
     for renames in range(1, RENAMES + 2):
         folder = programs / str(renames)
@@ -232,10 +232,10 @@ def test_a_demo_that_was_killed_at_any_rename_goes_on(programs: Path, monkeypatc
         child.start()
         child.join()
         assert (child.exitcode == -signal.SIGKILL) == (renames <= RENAMES)
-        assert found(folder) == (whole if renames > RENAMES else {})
+        assert read_files(folder) == (whole if renames > RENAMES else {})
         with pytest.raises(WrittenError):
             installed_demo.main(folder, "de")
-        assert found(folder) == whole
+        assert read_files(folder) == whole
 
 
 def test_a_corpus_that_the_demo_has_not_written_is_left_alone(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

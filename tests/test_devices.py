@@ -125,7 +125,7 @@ def test_products_are_in_the_chosen_precision_and_sums_in_float32(precision: str
 
 
 @pytest.mark.parametrize(
-    ("found", "kind"),
+    ("instructions", "kind"),
     [
         ({"avx512_bf16": True, "amx_bf16": False}, torch.bfloat16),
         ({"avx512_bf16": False, "amx_bf16": True}, torch.bfloat16),
@@ -134,9 +134,9 @@ def test_products_are_in_the_chosen_precision_and_sums_in_float32(precision: str
     ],
 )
 def test_products_are_in_bfloat16_where_the_processor_has_instructions_for_it(
-    found: dict[str, object], kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
+    instructions: dict[str, object], kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: instructions, raising=False)
     assert choose(DeviceConfig(name="cpu")).precision is kind
     assert choose(DeviceConfig(name="cpu", precision="float32")).precision is torch.float32
     assert choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16")).precision is torch.bfloat16
@@ -167,21 +167,21 @@ def test_every_kind_of_processor_has_its_switches(
 
 
 @pytest.mark.usefixtures("_gpu")
-@pytest.mark.parametrize("found", [True, False])
-def test_a_gpu_multiplies_in_float32_unless_told_otherwise(found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: found or including_emulation)
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_gpu_multiplies_in_float32_unless_told_otherwise(allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: allowed or including_emulation)
     assert choose(DeviceConfig()).precision is torch.float32
-    assert choose(DeviceConfig(precision="bfloat16")).emulated is not found
+    assert choose(DeviceConfig(precision="bfloat16")).emulated is not allowed
 
 
 @pytest.mark.usefixtures("_gpu")
 def test_what_torch_says_of_a_gpu_that_is_as_it_should_be_is_not_repeated() -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         choose(DeviceConfig())
-        for each in (*EXPECTED, "something else"):
-            warnings.warn(f"{each} of memory.", stacklevel=1)
-    assert [str(each.message) for each in told] == ["something else of memory."]
+        for warning in (*EXPECTED, "something else"):
+            warnings.warn(f"{warning} of memory.", stacklevel=1)
+    assert [str(warning.message) for warning in caught] == ["something else of memory."]
 
 
 def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +190,8 @@ def test_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_processor_is_told_by_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
-    found = {"amx_bf16": False, "avx512_bf16": True, "avx512_vnni": True}
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    instructions = {"amx_bf16": False, "avx512_bf16": True, "avx512_vnni": True}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: instructions, raising=False)
     assert devices.processor() == "AVX512 bf16 VNNI"
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
@@ -251,11 +251,12 @@ def test_the_memory_of_the_process_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "told"), [({}, "bfloat16 (slow here: precision auto is float32)"), ({"avx512_bf16": True}, "bfloat16")]
+    ("instructions", "message"),
+    [({}, "bfloat16 (slow here: precision auto is float32)"), ({"avx512_bf16": True}, "bfloat16")],
 )
 def test_bfloat16_that_a_processor_has_to_emulate_is_told(
-    monkeypatch: pytest.MonkeyPatch, known: dict[str, bool], told: str
+    monkeypatch: pytest.MonkeyPatch, instructions: dict[str, bool], message: str
 ) -> None:
-    monkeypatch.setattr(devices, "capabilities", lambda: known)
-    assert str(choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16"))).endswith(f" threads, {told}")
+    monkeypatch.setattr(devices, "capabilities", lambda: instructions)
+    assert str(choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16"))).endswith(f" threads, {message}")
     assert str(choose(DeviceConfig(name="cpu", threads=2, precision="float32"))).endswith(" threads, float32")

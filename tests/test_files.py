@@ -485,20 +485,20 @@ def test_lines_that_are_there_no_more_are_not_continued(tmp_path: Path) -> None:
 def test_parts_are_locked_until_they_have_their_name(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, told = tmp_path / "text", []
+    path, messages = tmp_path / "text", []
     owner = os if place == "fsync" else Path
     function = getattr(owner, place)
 
     def intruded(*arguments: Any) -> Any:
         with pytest.raises(UserError) as caught, write_in_parts(path):
             pass
-        told.append(str(caught.value))
+        messages.append(str(caught.value))
         return function(*arguments)
 
     monkeypatch.setattr(owner, place, intruded)
     with write_in_parts(path) as file:
         file.write("one\n")
-    assert told == [f"{partial(path)}: another process writes there"]
+    assert messages == [f"{partial(path)}: another process writes there"]
     assert path.read_text() == "one\n"
 
 

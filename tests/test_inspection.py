@@ -114,20 +114,20 @@ def test_given_sentences_are_translated_and_compared_with_gold_links(run: Run, g
 def test_a_translation_is_its_reference_in_any_form_of_unicode(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold links are shown then, and it is not asked why it is not the reference."""
     model = loading.load(run.folder.path)
-    said = replace(model.translate(["one"])[0], text="\u00e9t\u00e9")
-    asked = list[str | None]()
+    translation = replace(model.translate(["one"])[0], text="\u00e9t\u00e9")
+    contrasts = list[str | None]()
 
-    def explain(_: object, found: list[Translation], instead: list[str | None], **more: Any) -> list[None]:
-        asked.extend(instead)
-        return [None] * len(found)
+    def explain(_: object, translations: list[Translation], instead: list[str | None], **more: Any) -> list[None]:
+        contrasts.extend(instead)
+        return [None] * len(translations)
 
-    monkeypatch.setattr(type(model), "translate", lambda *_, **more: [said])
+    monkeypatch.setattr(type(model), "translate", lambda *_, **more: [translation])
     monkeypatch.setattr(type(model), "explain", explain)
     gold = read_pharaoh("0-0")
     for reference, same in (("e\u0301te\u0301", True), ("\u00e9t\u00e9", True), ("ete", False)):
         translated, _ = inspection.translated(model, [("one", reference)], [gold], explain=True)
         assert translated.examples[0].gold == ([(0, 0)] if same else None)
-    assert asked == [None, None, "ete"]
+    assert contrasts == [None, None, "ete"]
 
 
 @pytest.mark.parametrize("sentinel", [None, np.zeros(2)], ids=["no sentinel", "sentinel"])
@@ -147,7 +147,7 @@ def test_translations_are_explained_if_asked(run: Run) -> None:
     model = loading.load(run.folder.path)
     translated, _ = inspection.translated(model, [("one two", None), ("", None)], explain=True)
     (maps,) = model.translate(["one two"])[0].explain().sources
-    assert {name: np.asarray(each).tolist() for name, each in translated.examples[0].maps.items()} == {
+    assert {name: np.asarray(values).tolist() for name, values in translated.examples[0].maps.items()} == {
         "gradient": maps.gradient.tolist(),
         "erasure": maps.erasure.tolist(),
     }

@@ -124,12 +124,12 @@ def commands(repository: Path, target: str, environment: str = ".venv") -> list[
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_the_check_ends_with_the_tests_and_runs_everything_else_before(repository: Path) -> None:
     (tests,) = commands(repository, "test")
-    *others, last = commands(repository, "check")
+    *first, last = commands(repository, "check")
     assert last == tests
     assert "pytest" in tests
     for name in ("ruff format --check", "ruff check", "mypy --strict", "lint-imports", "tools.check_changelog"):
-        assert any(name in line for line in others), name
-    assert not any("pytest" in line for line in others)
+        assert any(name in line for line in first), name
+    assert not any("pytest" in line for line in first)
     (quick,) = commands(repository, "quick")
     assert quick == f'{tests} -m "not slow"'
     lowest = commands(repository, "lowest", ".venv-lowest")

@@ -80,7 +80,7 @@ def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> 
 def test_runs_with_other_references_are_judged_alone(run: Run) -> None:
     changed_lines = [line.replace("un", "une") for line in REFERENCES]
     translated = [sentences(GOOD, REFERENCES), sentences(BAD, changed_lines), sentences(BAD, REFERENCES)]
-    card = reporting.contents([Translated(run, each) for each in translated], {}).scores[0]
+    card = reporting.contents([Translated(run, sentences_) for sentences_ in translated], {}).scores[0]
     first, alone, compared = (cell for _, cell in card.runs)
     assert (first.difference, alone.difference) == (None, None)
     assert alone.p is None
@@ -135,8 +135,10 @@ def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
     """Of several sources, the longest; groups of the first run with the same references hold for the others."""
     lengths = [3, 4, 5, 6, 10, 30]
     references = [" ".join(["mot"] * length) for length in lengths]
-    said = [reference if right else "faux" for reference, right in zip(references, [1, 1, 1, 0, 0, 1], strict=True)]
-    one, other = sentences(said, references), sentences(references, references, ["a"] * 6)
+    translations = [
+        reference if right else "faux" for reference, right in zip(references, [1, 1, 1, 0, 0, 1], strict=True)
+    ]
+    one, other = sentences(translations, references), sentences(references, references, ["a"] * 6)
     report = reporting.contents([Translated(run, one), Translated(run, other)], {})
     assert [group.title for group in report.groups] == [
         *(f"{name} by length of the source" for name in ("BLEU-2", "chrF2")),
@@ -168,7 +170,7 @@ def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> No
 def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""
     few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)
-    groups = reporting.contents([Translated(run, each) for each in (few, many, few)], {"un": 2, "six": 2}).groups
+    groups = reporting.contents([Translated(run, results) for results in (few, many, few)], {"un": 2, "six": 2}).groups
     titles = ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "Edits", "Edits", "F1", "F1"]
     assert [group.title.partition(" ")[0] for group in groups] == titles
     rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in group.groups] for group in groups]
@@ -206,7 +208,7 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
     """However many other sentences there are, as in `evaluate --by frequency`."""
     references = ["le chat"] * 100 + ["le loup"] * times
     wrong = [line.replace("loup", "chat") for line in references]
-    translated = [Translated(run, sentences(said, references)) for said in (wrong, references)]
+    translated = [Translated(run, sentences(translations, references)) for translations in (wrong, references)]
     rare, frequent = reporting.contents(translated, {"le": 5, "chat": 5}).groups[-1].groups
     assert (rare.name, frequent.name) == ("0", "4-9")
     for group, expected in ((rare, judged), (frequent, True)):
@@ -218,7 +220,9 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
 @pytest.mark.spec("H12")
 def test_words_that_only_a_translation_has_are_shown(run: Run) -> None:
     references = ["le chat"] * 30
-    translated = [Translated(run, sentences(said, references)) for said in (references, ["le loup"] * 30)]
+    translated = [
+        Translated(run, sentences(translations, references)) for translations in (references, ["le loup"] * 30)
+    ]
     groups = reporting.contents(translated, {"le": 5, "chat": 5}).groups[-1]
     assert group_rows(groups.groups) == [("0", 0, [0, 0]), ("4-9", 60, [100, 67])]
 
@@ -250,14 +254,14 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
 def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run) -> None:
     translated = Translated(run, *development(run))
     specs = (Spec("bleu"), Spec("bleu", {"tokenise": "char"}))
-    every = replace(run, config=run.config.model_copy(update={"metrics": specs}))
+    with_metrics = replace(run, config=run.config.model_copy(update={"metrics": specs}))
     references = translated.sentences.with_references.references
     metrics = {2.0: Bleu(tokenise="char"), 1.0: Bleu()}
-    others = [
+    other_runs = [
         Score(f"{metric.name}, copying en", value, metric.signature(1)).against(references)
         for value, metric in metrics.items()
     ]
-    report = reporting.contents([translated._replace(run=every, more=others)])
+    report = reporting.contents([translated._replace(run=with_metrics, more=other_runs)])
     assert [score.baselines for score in report.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
 
 

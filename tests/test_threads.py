@@ -24,13 +24,13 @@ def test_workers_share_the_cores(workers: int, count: int, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("said", "count"),
+    ("value", "count"),
     [("4", 4), ("1", 1), ("4,2", 4), (" 4 , 2 ", 4), ("5000", threads.MOST_THREADS)]
     + [(wrong, 6) for wrong in ("", "0", "-2", "x", "4,", "4 2", "2.5", "\u0664")],
 )
-def test_the_environment_says_how_many(said: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_says_how_many(value: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "cores", lambda: 6)
-    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert decide(0, 1) == count
     assert decide(3, 1) == 3  # the configuration comes first
     with override_count(2):
@@ -38,12 +38,12 @@ def test_the_environment_says_how_many(said: str, count: int, monkeypatch: pytes
     assert decide(3, 1) == 3
 
 
-@pytest.mark.parametrize(("said", "count"), [("1", 3), ("2", 2)])
+@pytest.mark.parametrize(("value", "count"), [("1", 3), ("2", 2)])
 def test_of_several_workers_a_thread_each_is_torchruns_word(
-    said: str, count: int, monkeypatch: pytest.MonkeyPatch
+    value: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "cores", lambda: 6)
-    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert decide(0, 2) == count
 
 
@@ -122,7 +122,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("said", "seen"),
+    ("environment", "seen"),
     [
         ({}, threads.WAITING),
         ({"GOMP_SPINCOUNT": "7"}, {**threads.WAITING, "GOMP_SPINCOUNT": "7"}),
@@ -130,11 +130,11 @@ WAYS = {
     ],
 )
 def test_how_threads_wait_is_settled_before_torch_is_there(
-    way: str, said: dict[str, str], seen: dict[str, str]
+    way: str, environment: dict[str, str], seen: dict[str, str]
 ) -> None:
     ours = {name: text for name, text in os.environ.items() if name not in ("OMP_WAIT_POLICY", *threads.WAITING)}
     words = [sys.executable, "-c", SEEN + WAYS[way]]
-    done = subprocess.run(words, env=ours | said, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, env=ours | environment, capture_output=True, text=True, check=False)
     assert json.loads(done.stdout) == seen, done.stderr
 
 

@@ -71,10 +71,10 @@ def internals(module: ast.Module) -> Iterator[str]:
 @pytest.mark.slow
 def test_no_other_module_uses_what_torch_keeps_to_itself(repository: Path) -> None:
     home = Path(torch_internals.__file__)
-    found = {
+    private_names = {
         path: set(internals(ast.parse(path.read_text("utf-8")))) for path in (repository / "dragoman").rglob("*.py")
     }
-    assert {path: names for path, names in found.items() if names} == {home: NAMES}
+    assert {path: names for path, names in private_names.items() if names} == {home: NAMES}
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_every_backward_pass_has_a_number_of_its_own() -> None:
 
 
 def test_several_tensors_are_multiplied_and_moved_in_place() -> None:
-    tensors, others = [torch.ones(2), torch.zeros(1, 3)], [torch.full((2,), 5.0), torch.full((1, 3), 4.0)]
+    tensors, targets = [torch.ones(2), torch.zeros(1, 3)], [torch.full((2,), 5.0), torch.full((1, 3), 4.0)]
     kept = list(tensors)
-    approach(tensors, others, 0.25)
+    approach(tensors, targets, 0.25)
     multiply(tensors, 3.0)
-    assert [each.tolist() for each in kept] == [[6, 6], [[3, 3, 3]]]
+    assert [tensor.tolist() for tensor in kept] == [[6, 6], [[3, 3, 3]]]
 
 
 @pytest.mark.parametrize("width", [1, 2, 64])

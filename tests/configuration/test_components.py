@@ -107,7 +107,7 @@ def test_a_part_is_read_from_a_text_a_mapping_or_a_spec() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("hutt", "home: unknown kind 'hutt', did you mean 'hut'?"),
         (Spec("hutt"), "home: unknown kind 'hutt', did you mean 'hut'?"),
@@ -115,10 +115,10 @@ def test_a_part_is_read_from_a_text_a_mapping_or_a_spec() -> None:
         ({"roof": 3}, "home: expected a kind or a mapping with 'kind', found {\"roof\": 3}"),
     ],
 )
-def test_what_is_read_as_no_part_is_told_by_its_place(written: Any, told: str) -> None:
+def test_what_is_read_as_no_part_is_told_by_its_place(written: Any, message: str) -> None:
     with pytest.raises(UserError) as raised:
         read(TABLE, written, ("home",))
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(message)
 
 
 def test_build_of_a_faulty_spec_is_one_line(golden: Golden) -> None:

@@ -300,9 +300,9 @@ def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: p
         spinning = options.get_session_config_entry("session.intra_op.allow_spinning")
         assert (options.intra_op_num_threads, options.inter_op_num_threads, spinning) == (3, 1, "0")
         seen.append(path.stem)
-        return made(path, options, **rest)
+        return make_session(path, options, **rest)
 
-    made = runtime.InferenceSession
+    make_session = runtime.InferenceSession
     monkeypatch.setattr(runtime, "InferenceSession", session)
     translator = dragoman.load(run, engine="onnx", device=DeviceConfig(threads=3))
     assert translator.translate(["one two"])[0].text == "deux un"

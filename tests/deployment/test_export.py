@@ -145,7 +145,7 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[f
     """The largest differences over some steps of a search: one row a sentence first, then two, which change places and
     leave with their sentence. A search that looks at a few symbols gets the same of them.
     """
-    found = []
+    differing = []
     with torch.inference_mode():
         one, other = model.begin((source,)), exported.begin((source,))
         sentences = len(source.ids)
@@ -160,7 +160,7 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[f
         for step, (move, sentences_left) in enumerate(zip(moves, left, strict=True)):
             symbols = torch.arange(rows) % 5 + 3 + step % 2
             wanted, got = model.predict(symbols, one), exported.predict(symbols, other)
-            found += [
+            differing += [
                 (left - right).abs().max().item()
                 for left, right in zip(
                     (wanted.log_probs, *wanted.attention), (got.log_probs, *got.attention), strict=True
@@ -176,7 +176,7 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[f
             rows = len(move)
             sentences = sentences if sentences_left is None else len(sentences_left)
             assert all(len(part) == sentences for part in other.source_state)
-    return found
+    return differing
 
 
 @pytest.mark.slow

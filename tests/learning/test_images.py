@@ -58,7 +58,7 @@ def corpus(count: int, seed: int) -> Corpus:
     images = generator.normal(0, 0.1, (count, GRID * CELL, GRID * CELL, 3))
     sources, captions = [], []
     for image in images:
-        colour, shape, place = (chosen.choice(list(each)) for each in (COLOURS, SHAPES, PLACES))
+        colour, shape, place = (chosen.choice(list(names)) for names in (COLOURS, SHAPES, PLACES))
         top, left = (CELL * chosen.randrange(GRID) for _ in range(2))
         drawn = np.array([[pixel == "#" for pixel in row] for row in SHAPES[shape]])
         image[top : top + CELL, left : left + CELL] += drawn[..., None] * np.array(COLOURS[colour])

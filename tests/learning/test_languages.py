@@ -32,15 +32,15 @@ def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> Non
     config = checks.load_config(tmp_path / "toy.yaml", {key: toy._yaml(value) for key, value in options.items()})
     translator = dragoman.load(session.train(config, quiet=True).path)
     lines = {name: (tmp_path / f"test.{name}").read_text("utf-8").splitlines() for name in ("en", "de", "fr")}
-    words = {name: {word for line in found for word in line.split()} for name, found in lines.items()}
+    words = {name: {word for line in translate for word in line.split()} for name, translate in lines.items()}
 
-    def found(source: str, target: str) -> list[str]:
+    def translate(source: str, target: str) -> list[str]:
         return [translation.text for translation in translator.translate(lines[source], to=target)]
 
     for source, target, _ in toy.DIRECTIONS:
-        right = sum(text == line for text, line in zip(found(source, target), lines[target], strict=True))
+        right = sum(text == line for text, line in zip(translate(source, target), lines[target], strict=True))
         assert right >= 25, (source, target)
-    said = [word for text in found("de", "fr") for word in text.split()]
+    said = [word for text in translate("de", "fr") for word in text.split()]
     assert sum(word in words["fr"] for word in said) >= 0.95 * len(said)
-    pivoted = [sentence.text for sentence in translator.translate(found("de", "en"), to="fr")]
+    pivoted = [sentence.text for sentence in translator.translate(translate("de", "en"), to="fr")]
     assert sum(text == line for text, line in zip(pivoted, lines["fr"], strict=True)) >= 25

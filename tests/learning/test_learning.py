@@ -143,8 +143,8 @@ def test_with_a_coverage_penalty_a_model_that_drops_words_drops_fewer() -> None:
 
     def dropped(**options: Any) -> float:
         results = Beam(size=3, normalisation="none", **options)(model, (sentences(*sources),))
-        said = sum(len(best.symbols) for (best,) in results)
-        return 1 - said / sum(map(len, sources))
+        symbols = sum(len(best.symbols) for (best,) in results)
+        return 1 - symbols / sum(map(len, sources))
 
     assert dropped() > 0.5
     assert dropped(coverage_penalty=0.5) < 0.2

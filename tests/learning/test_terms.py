@@ -115,11 +115,11 @@ def followed(term: str) -> float:
         rows = len(ids)
         states = torch.stack([where, where**2], 1).expand(rows, -1, -1)
         attended = whole.prepare(Memory(states, torch.ones_like(ids, dtype=torch.bool), ids=ids))
-        history, found = whole.start(attended), []
+        history, weights = whole.start(attended), []
         for _ in range(steps):
             history = whole(nothing[:rows], nothing[:rows], attended, history).history
-            found.append(history.weights)
-        return torch.stack(found, 1)
+            weights.append(history.weights)
+        return torch.stack(weights, 1)
 
     def wanted(ids: Tensor) -> Tensor:
         """The position for each step (B, T), and past the last one still the last."""

@@ -119,7 +119,7 @@ def test_sums_need_equal_sizes(golden: Golden) -> None:
         {"kind": "self_attention", "size": 4, "heads": 2},
         {"kind": "convolutional", "size": 3},
     ],
-    ids=lambda each: each["kind"],
+    ids=lambda options: options["kind"],
 )
 def test_regions_are_read_by_any_encoder(features: dict[str, Any]) -> None:
     model = make(features=features, bridge="mean")

@@ -170,7 +170,7 @@ def test_a_model_that_is_no_better_says_so(
     golden: Golden,
     tmp_path: Path,
 ) -> None:
-    def found(*arguments: Any) -> Baselines:
+    def measure(*arguments: Any) -> Baselines:
         names = ("copying en", baselines.NEAREST)
         return Baselines(
             tuple(
@@ -180,7 +180,7 @@ def test_a_model_that_is_no_better_says_so(
             "",
         )
 
-    monkeypatch.setattr(baselines, "measure", found)
+    monkeypatch.setattr(baselines, "measure", measure)
     search = {"kind": "greedy", "length_ratio": 0.01, "length_margin": 1}  # of one word: a BLEU of 0
     options = {"data.memory": "nearest"} if memory else {}
     session.train(make_config({**options, "training.search": search}))

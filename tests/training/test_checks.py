@@ -175,16 +175,16 @@ def test_agreement_takes_no_penalties(make_config: Callable[..., Config], golden
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "message"),
     [
         ({"data.source": ["en", "mt"]}, "there are several sources"),
         ({"model.combination": {"kind": "flat", "sentinel": True}}, "there is a sentinel"),
     ],
 )
 def test_penalties_are_of_attention_to_one_source(
-    options: dict[str, Any], found: str, make_config: Callable[..., Config]
+    options: dict[str, Any], message: str, make_config: Callable[..., Config]
 ) -> None:
-    with pytest.raises(ConfigError, match=rf"training\.penalties: are of .*, and {found}$"):
+    with pytest.raises(ConfigError, match=rf"training\.penalties: are of .*, and {message}$"):
         make_config({"training.penalties": "coverage", **options})
 
 

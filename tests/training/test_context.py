@@ -78,8 +78,8 @@ class Rewarded(Objective):
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         features, real, total = model(batch).features, batch.target.mask, torch.zeros(())
-        for found, ids, mask in zip(features, batch.target.ids, real, strict=True):
-            readout = Readout(found[mask])
+        for row, ids, mask in zip(features, batch.target.ids, real, strict=True):
+            readout = Readout(row[mask])
             loss = model.output.loss(readout, ids[mask]).total
             texts = (self.spelt(model.output.log_probs(readout).argmax(1)), self.spelt(ids[mask]))
             score = self.metric.sentence(texts[0], texts[1:])
@@ -162,20 +162,20 @@ def test_an_objective_knows_the_target_language_and_the_metrics(
 def test_an_objective_knows_the_model_and_makes_one_in_the_other_direction(
     corpus: Path, tmp_path: Path, assembled: Callable[[Config], Training], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[ObjectiveContext] = []
+    contexts: list[ObjectiveContext] = []
 
     class Listening(TeacherForcing):  # type: ignore[misc]
         def __init__(self, context: ObjectiveContext) -> None:
             super().__init__(context)
-            told.append(context)
+            contexts.append(context)
 
     monkeypatch.setitem(OBJECTIVES, "listening", Listening)
     training = assembled(toy.config(corpus, tmp_path / "run", {"training.objective": "listening"}))
-    (context,) = told
+    (context,) = contexts
     assert context.model is training.model
     assert (context.sources, context.target) == (training.data.sources, training.data.target)
     other = context.reversed_model()
-    sizes = [len(each.vocabulary) for each in (training.data.target, *training.data.sources)]
+    sizes = [len(language.vocabulary) for language in (training.data.target, *training.data.sources)]
     assert [len(other.readers[0].embedding.get_parameter("table")), other.output.get_parameter("bias").numel()] == sizes
 
 

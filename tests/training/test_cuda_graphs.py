@@ -37,8 +37,8 @@ def gradients(
 ) -> list[Tensor]:
     """The loss, and the gradients of all parameters."""
     model.zero_grad()
-    told = context(model, forward_passes=forward_passes, consistency=consistency or NoConsistency())
-    loss: Loss = TeacherForcing(told)(model, batch)
+    objective_context = context(model, forward_passes=forward_passes, consistency=consistency or NoConsistency())
+    loss: Loss = TeacherForcing(objective_context)(model, batch)
     loss.total.backward()
     return [
         loss.total.detach(),
@@ -49,8 +49,8 @@ def gradients(
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 def test_a_rounded_batch_has_the_same_loss_and_gradients(options: dict[str, Any]) -> None:
     model = build_model(**options).train()
-    expected, found = (gradients(model, batch, Consistency.forward_passes) for batch in (BATCH, BATCH.rounded()))
-    torch.testing.assert_close(found, expected)
+    expected, computed = (gradients(model, batch, Consistency.forward_passes) for batch in (BATCH, BATCH.rounded()))
+    torch.testing.assert_close(computed, expected)
     assert BATCH.rounded().target.ids.shape != BATCH.target.ids.shape
 
 
@@ -103,12 +103,16 @@ def test_a_shape_that_comes_again_is_recorded_and_replayed(monkeypatch: pytest.M
     graphs = CudaGraphs(pytest.fail)
     for count in range(SEEN + 2):
         assert len(recorder.recorded) == (count >= SEEN)
-        expected, found = (gradients(model, BATCH, each) for each in (Consistency.forward_passes, graphs))
-        torch.testing.assert_close(found, expected)
+        expected, computed = (
+            gradients(model, BATCH, forward_passes) for forward_passes in (Consistency.forward_passes, graphs)
+        )
+        torch.testing.assert_close(computed, expected)
     gradients(model, OTHER, graphs)
     assert len(recorder.recorded) == 1
-    expected, found = (gradients(model, BATCH, each) for each in (Consistency.forward_passes, graphs))
-    torch.testing.assert_close(found, expected)
+    expected, computed = (
+        gradients(model, BATCH, forward_passes) for forward_passes in (Consistency.forward_passes, graphs)
+    )
+    torch.testing.assert_close(computed, expected)
 
 
 @pytest.mark.slow
@@ -122,18 +126,18 @@ def test_passes_that_are_compared_are_recorded_together(
     model = build_model(embedding={"dropout": 0.3}).train()
     graphs = CudaGraphs(pytest.fail)
     for count in range(SEEN):
-        found = []
+        losses = []
         for forward_passes in (Consistency.forward_passes, graphs):
             torch.manual_seed(count)
-            found.append(gradients(model, BATCH, forward_passes, consistency))
+            losses.append(gradients(model, BATCH, forward_passes, consistency))
         if count < SEEN - 1:  # the stand-in draws for its recording, too
-            torch.testing.assert_close(found[1], found[0])
+            torch.testing.assert_close(losses[1], losses[0])
     assert len(recorder.recorded) == 1
-    found = []
+    losses = []
     for forward_passes in (Consistency.forward_passes, graphs):
         torch.manual_seed(9)
-        found.append(gradients(model, BATCH, forward_passes, consistency))
-    torch.testing.assert_close(found[1], found[0])
+        losses.append(gradients(model, BATCH, forward_passes, consistency))
+    torch.testing.assert_close(losses[1], losses[0])
 
 
 @pytest.mark.usefixtures("_gpu")
@@ -144,8 +148,8 @@ def test_graphs_leave_memory_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     for batch, free in ((BATCH, 80), (OTHER, 30)):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 80))
         for _ in range(SEEN + 1):
-            (found,) = graphs(NoConsistency(), model, batch.sources, batch.target.ids)
-            assert found.unrolled.features.shape[:2] == batch.target.ids.shape
+            (loss,) = graphs(NoConsistency(), model, batch.sources, batch.target.ids)
+            assert loss.unrolled.features.shape[:2] == batch.target.ids.shape
     assert len(recorder.recorded) == 1
 
 
@@ -156,33 +160,35 @@ def test_a_model_that_cannot_be_recorded_is_trained_without(monkeypatch: pytest.
     recorder = Recorder("operation not permitted\nmore about it", after=1)
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", recorder)
     monkeypatch.setattr(torch.cuda, "default_generators", {None: (generator := Generator())})
-    told = list[str]()
+    messages = list[str]()
     model = build_model().train()
-    graphs = CudaGraphs(told.append)
+    graphs = CudaGraphs(messages.append)
     for batch in (*[BATCH] * SEEN, *[OTHER] * (SEEN + 1), BATCH):
-        expected, found = (gradients(model, batch, each) for each in (Consistency.forward_passes, graphs))
-        torch.testing.assert_close(found, expected)
-    assert told == ["without CUDA graphs: operation not permitted"]
+        expected, computed = (
+            gradients(model, batch, forward_passes) for forward_passes in (Consistency.forward_passes, graphs)
+        )
+        torch.testing.assert_close(computed, expected)
+    assert messages == ["without CUDA graphs: operation not permitted"]
     assert not graphs.possible
     assert not graphs.graphs
     assert generator.state == "fresh"
 
 
 @pytest.mark.usefixtures("_gpu")
-@pytest.mark.parametrize(("frozen", "said"), [("output", []), ("all else", ["nothing before the loss is trained"])])
+@pytest.mark.parametrize(("frozen", "reasons"), [("output", []), ("all else", ["nothing before the loss is trained"])])
 def test_a_pass_without_gradients_is_not_replayed(
-    frozen: str, said: list[str], monkeypatch: pytest.MonkeyPatch
+    frozen: str, reasons: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There would be no graph of a backward pass."""
     monkeypatch.setattr(torch.cuda, "make_graphed_callables", Recorder())
     model = build_model().train()
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name.startswith("output.") is not (frozen == "output"))
-    told = list[str]()
-    graphs = CudaGraphs(told.append)
+    messages = list[str]()
+    graphs = CudaGraphs(messages.append)
     for _ in range(SEEN):
         graphs(NoConsistency(), model, BATCH.sources, BATCH.target.ids)
-    assert told == [f"without CUDA graphs: {each}" for each in said]
+    assert messages == [f"without CUDA graphs: {reason}" for reason in reasons]
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)

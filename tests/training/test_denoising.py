@@ -42,15 +42,15 @@ def test_the_loss_is_that_of_the_text_given_the_masked_one(make_config: Made, as
     pairs = zip(places, texts, strict=True)
     noisy = [[*(mask if place is None else text[place] for place in left), EOS] for left, text in pairs]
     wanted = Batch((pad(noisy),), pad(texts), rows)
-    found = run.data.batch(rows, 2)
+    batch_of_two = run.data.batch(rows, 2)
     run.model.eval()
-    loss = run.objective(run.model, found)
+    loss = run.objective(run.model, batch_of_two)
     alone = (Batch((pad([one]),), pad([text]), rows[:1]) for one, text in zip(noisy, texts, strict=True))
-    each = [run.model.score(batch) for batch in alone]
-    by_hand = -sum(float(scored.log_probs.detach().sum()) for scored in each)
+    scored = [run.model.score(batch) for batch in alone]
+    by_hand = -sum(float(scored.log_probs.detach().sum()) for scored in scored)
     assert loss.total.item() == pytest.approx(by_hand, rel=1e-5)
     assert run.objective(run.model, wanted).total.item() == pytest.approx(by_hand, rel=1e-5)
-    gradients(run, [found])
+    gradients(run, [batch_of_two])
     embedding = run.model.readers[0].embedding
     assert embedding
     gradient = embedding.get_parameter("table").grad
@@ -104,8 +104,8 @@ def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tm
     ]
     folder = toy.corpus(tmp_path / "corpus")
     data = f"data: {{pairs: {toy._yaml(pairs)}, noise: infilling}}"
-    given = toy.CONFIG.replace("data: {source: en, target: fr}", data)
-    (folder / "both.yaml").write_text(given, "utf-8")
+    config = toy.CONFIG.replace("data: {source: en, target: fr}", data)
+    (folder / "both.yaml").write_text(config, "utf-8")
     options = {**text, "run": str(tmp_path / "both"), "training.epochs": 1}
     both = checks.load_config(folder / "both.yaml", {key: toy._yaml(value) for key, value in options.items()})
     old = Run.load(session.train(both, quiet=True).path)
@@ -114,12 +114,12 @@ def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tm
     source = run.data.sources[0]
     assert isinstance(source, Language)
     assert len(source.vocabulary) == len(old.target.vocabulary) - 3, "two languages and a mask"
-    table, known = (each.readers[0].embedding for each in (run.model, old.model()))
+    table, old_table = (each.readers[0].embedding for each in (run.model, old.model()))
     assert table
-    assert known
+    assert old_table
     for word in (*toy.WORDS, *toy.WORDS.values()):
         row, old_row = (each.vocabulary.ids([word])[0] for each in (source, old.target))
-        assert torch.equal(table.get_parameter("table")[row], known.get_parameter("table")[old_row])
+        assert torch.equal(table.get_parameter("table")[row], old_table.get_parameter("table")[old_row])
 
 
 @pytest.mark.parametrize(

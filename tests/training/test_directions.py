@@ -108,9 +108,9 @@ def test_a_reversed_data_set_has_the_same_pairs(run: RunFolder) -> None:
     other = data.reversed()
     numbers = data.train.columns["source"].lengths.argsort()[:3]
     expected = data.batch(numbers, 0).reversed()
-    found = other.batch(numbers, 0)
-    assert found.target.ids.equal(expected.target.ids)
-    assert found.sources[0].ids.equal(expected.sources[0].ids)
+    reversed_batch = other.batch(numbers, 0)
+    assert reversed_batch.target.ids.equal(expected.target.ids)
+    assert reversed_batch.sources[0].ids.equal(expected.sources[0].ids)
     assert other.dev[0] == Example((data.dev[0].target,), str(data.dev[0].sources[0]))
     assert other.report == data.report
 

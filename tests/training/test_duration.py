@@ -37,14 +37,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[Training]:
     """The trainings that are measured."""
-    found, whole = list[Training](), session.assemble
+    trainings, whole = list[Training](), session.assemble
 
     def assembled(*arguments: Any) -> Training:
-        found.append(whole(*arguments))
-        return found[-1]
+        trainings.append(whole(*arguments))
+        return trainings[-1]
 
     monkeypatch.setattr(duration, "assemble", assembled)
-    return found
+    return trainings
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def test_a_pass_takes_as_long_as_its_symbols(
     options: dict[str, Any], passes: float, make_config: Make, tmp_path: Path
 ) -> None:
     config = make_config(options)
-    found = duration.measure(config)
-    assert found.passes == passes
-    assert found.a_pass == pytest.approx(0.002 * symbols(config, tmp_path))
+    measured = duration.measure(config)
+    assert measured.passes == passes
+    assert measured.a_pass == pytest.approx(0.002 * symbols(config, tmp_path))
 
 
 @pytest.mark.usefixtures("_slow")
@@ -143,9 +143,9 @@ def test_every_training_can_be_measured(
 ) -> None:
     for name in ("PAIRS", "REMEMBERED"):
         monkeypatch.setattr(duration, name, 30)
-    found = duration.measure(make_config({**options, "training.epochs": 2, "training.steps": None}))
-    assert found.a_pass > 0
-    assert found.passes == 2
+    measured = duration.measure(make_config({**options, "training.epochs": 2, "training.steps": None}))
+    assert measured.a_pass > 0
+    assert measured.passes == 2
     assert len(prepared[0].data.train) == 30
 
 
@@ -157,12 +157,12 @@ def test_a_sample_is_looked_up_in_all_pairs(
     place = toy.corpus(tmp_path)
     keys = [f"{letter}{other}" * 6 for letter in "abcdefgh" for other in "klmno"]
     toy.write(place, "train", [(f"{key} {side}", "un deux") for key in keys for side in ("left", "right")])
-    found = duration.measure(toy.config(place, tmp_path / "run", {"data.memory": "nearest"}))
+    measured = duration.measure(toy.config(place, tmp_path / "run", {"data.memory": "nearest"}))
     train = prepared[0].data.train
     assert len(train) == 10
     assert (train.columns["source.memory"].lengths == 3).all()  # un deux </s>
-    assert found.looking_up > 0
-    assert "of looking up similar pairs" in str(found)
+    assert measured.looking_up > 0
+    assert "of looking up similar pairs" in str(measured)
 
 
 def test_weighted_corpora_are_sampled_as_one(
@@ -170,8 +170,8 @@ def test_weighted_corpora_are_sampled_as_one(
 ) -> None:
     monkeypatch.setattr(duration, "PAIRS", 30)
     (train,) = make_config().data.train
-    found = duration.measure(make_config({"data.train": [train, train], "data.weights": [1, 3]}))
-    assert found.a_pass > 0
+    measured = duration.measure(make_config({"data.train": [train, train], "data.weights": [1, 3]}))
+    assert measured.a_pass > 0
     assert 0 < len(prepared[0].data.train) <= 30
 
 
@@ -193,7 +193,7 @@ def test_a_training_that_cannot_begin_is_told(make_config: Make, place: Path, tm
 
 
 @pytest.mark.parametrize(
-    ("a_pass", "passes", "told"),
+    ("a_pass", "passes", "line"),
     [
         (
             0.0421,
@@ -212,6 +212,6 @@ def test_a_training_that_cannot_begin_is_told(make_config: Make, place: Path, tm
         (300.0, 0.25, "5 minutes a pass over the training pairs, 75 seconds for 0.25 passes, beside validations; cpu"),
     ],
 )
-def test_durations_have_the_unit_that_suits_them(a_pass: float, passes: float, told: str) -> None:
-    assert str(Duration(a_pass, passes, "cpu", False)) == told
-    assert str(Duration(a_pass, passes, "cpu", True)) == f"{told}, which other programs kept busy"
+def test_durations_have_the_unit_that_suits_them(a_pass: float, passes: float, line: str) -> None:
+    assert str(Duration(a_pass, passes, "cpu", False)) == line
+    assert str(Duration(a_pass, passes, "cpu", True)) == f"{line}, which other programs kept busy"

@@ -129,15 +129,15 @@ def test_a_model_worse_than_a_guess_is_told(make_config: Made, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("scores", "words"),
     [
         ({"metric": "bleu", "value": 0.0, "loss": 3.43124}, "(bleu 0.00, loss 3.4312)"),
         ({"metric": "perplexity", "value": 1e30, "loss": 69.07755}, "(perplexity 1.0e+30, loss 69.0776)"),
         ({"metric": "loss", "value": 3.43124, "loss": 3.43124}, "(loss 3.4312)"),
     ],
 )
-def test_a_worse_mean_is_told_with_its_metric_and_its_loss(found: dict[str, Any], words: str) -> None:
-    note = {"step": 3, "worse": [3, 6], **found}
+def test_a_worse_mean_is_told_with_its_metric_and_its_loss(scores: dict[str, Any], words: str) -> None:
+    note = {"step": 3, "worse": [3, 6], **scores}
     assert describe_weights(note) == f"the best, of step 3: the mean of the best 2 was worse {words}"
 
 

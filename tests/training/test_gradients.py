@@ -106,10 +106,10 @@ def test_an_epoch_is_read_in_steps_of_so_many_batches(accumulate: int, make_conf
 @pytest.mark.slow
 def test_sixteen_pairs_at_once_or_in_parts_train_the_same(corpus: Path, tmp_path: Path) -> None:
     """Over steps, as far as rounding allows: the first moments of the optimizer are sums of gradients."""
-    found = []
+    states = []
     for name, batch in (("whole", {"size": 60}), ("parts", {"size": 15, "accumulate": 4})):
         options = {"training.batch": batch, "training.steps": 2, "training.epochs": None}
         folder = session.train(toy.config(corpus, tmp_path / name, options), quiet=True)
-        found.append({key: tensor for key, tensor in read_tensors(folder.last_state)[0].items() if "exp_avg" in key})
-    for key, each in found[0].items():
-        torch.testing.assert_close(each, found[1][key], rtol=1e-3, atol=1e-6)
+        states.append({key: tensor for key, tensor in read_tensors(folder.last_state)[0].items() if "exp_avg" in key})
+    for key, tensor in states[0].items():
+        torch.testing.assert_close(tensor, states[1][key], rtol=1e-3, atol=1e-6)

@@ -47,12 +47,12 @@ def test_the_average_is_the_recurrence(decay: float) -> None:
             part.scale.copy_(noise(2, seed=30 + step))
             part.steps += 1
         kept = min(decay, (1 + step) / (10 + step))
-        for name, each in wanted.items():
-            each.copy_(kept * each + (1 - kept) * weights(part)[name])
+        for name, tensor in wanted.items():
+            tensor.copy_(kept * tensor + (1 - kept) * weights(part)[name])
         average.update(step)
     assert average.tensors.keys() == wanted.keys()
-    for name, each in wanted.items():
-        torch.testing.assert_close(average.tensors[name], each, rtol=0, atol=1e-12)
+    for name, tensor in wanted.items():
+        torch.testing.assert_close(average.tensors[name], tensor, rtol=0, atol=1e-12)
 
 
 def test_in_its_place_the_module_has_the_average_and_afterwards_its_own_weights() -> None:
@@ -77,12 +77,12 @@ def test_what_is_validated_and_kept_is_the_average(objective: str, make_config: 
     folder = session.train(make_config({**MOVING, "training.objective": objective}), quiet=True)
     state, _ = read_tensors(folder.last_state)
     kept, _ = read_tensors(folder.weights("model-last"))
-    for name, each in kept.items():
-        assert torch.equal(each, state[f"{AVERAGE}model.{name}"])
-    assert any(not torch.equal(each, state[f"{WEIGHTS}model.{name}"]) for name, each in kept.items())
+    for name, tensor in kept.items():
+        assert torch.equal(tensor, state[f"{AVERAGE}model.{name}"])
+    assert any(not torch.equal(tensor, state[f"{WEIGHTS}model.{name}"]) for name, tensor in kept.items())
     if objective == "agreement":
         back, _ = read_tensors(folder.reverse.weights("model-last"))
-        assert all(torch.equal(each, state[f"{AVERAGE}objective.reverse.{name}"]) for name, each in back.items())
+        assert all(torch.equal(tensor, state[f"{AVERAGE}objective.reverse.{name}"]) for name, tensor in back.items())
 
 
 @pytest.mark.slow

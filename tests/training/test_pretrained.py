@@ -37,16 +37,16 @@ def of(path: Path, side: str = "source", **options: Any) -> dict[str, Any]:
 
 
 def tables(run: Training) -> tuple[Tensor, Tensor]:
-    found = (run.model.readers[0].embedding, run.model.target_embedding)
-    source, target = (each.get_parameter("table").detach() for each in found if each)
+    embeddings = (run.model.readers[0].embedding, run.model.target_embedding)
+    source, target = (embedding.get_parameter("table").detach() for embedding in embeddings if embedding)
     return source, target
 
 
 def rows(table: Tensor, language: Language, *symbols: str) -> list[float]:
     """The first number in the row of each symbol, which has to be all of them."""
-    found = table[language.vocabulary.ids(list(symbols))]
-    assert torch.equal(found, found[:, :1].expand_as(found))
-    return found[:, 0].tolist()
+    vectors = table[language.vocabulary.ids(list(symbols))]
+    assert torch.equal(vectors, vectors[:, :1].expand_as(vectors))
+    return vectors[:, 0].tolist()
 
 
 def test_words_begin_with_their_vectors_and_the_rest_at_random_in_their_scale(
@@ -82,7 +82,7 @@ def test_the_first_of_several_spellings_counts_and_words_beyond_the_limit_do_not
 ) -> None:
     path = write(tmp_path / "words.vec")
     lower = {"text.source": {"unit": "word", "lowercase": True}}
-    for name, vectors, words, found in (
+    for name, vectors, words, expected in (
         ("later", {"one": 1.0, "One": 9.0}, 9, 1),
         ("before", {"One": 9.0, "one": 1.0}, 9, 9),
         ("beyond", {"zebra": 5.0, "One": 9.0, "one": 1.0}, 2, 9),
@@ -90,7 +90,7 @@ def test_the_first_of_several_spellings_counts_and_words_beyond_the_limit_do_not
         write(path, vectors)
         run = assembled(make_config({**of(path, pretrained_words=words), **lower, "run": str(tmp_path / name)}))
         assert isinstance(language := run.data.sources[0], Language)
-        assert rows(tables(run)[0], language, "one") == [found]
+        assert rows(tables(run)[0], language, "one") == [expected]
 
 
 def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(

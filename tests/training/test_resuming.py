@@ -109,13 +109,13 @@ def straight(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 def result(run: RunFolder) -> dict[str, Any]:
     """Every bit that training is to repeat: weights, moments, progress and metrics, but no times."""
-    found: dict[str, Any] = {"metrics": [shown(line) for line in run.metrics.read_text("utf-8").splitlines()]}
+    contents: dict[str, Any] = {"metrics": [shown(line) for line in run.metrics.read_text("utf-8").splitlines()]}
     for path in sorted(run.path.rglob("*.safetensors")):
         tensors, note = read_tensors(path)
         bits = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
         progress = {key: value for key, value in note.items() if key not in ("seconds", "updating", "memory")}
-        found[str(path.relative_to(run.path))] = bits, progress
-    return found
+        contents[str(path.relative_to(run.path))] = bits, progress
+    return contents
 
 
 def shown(line: str) -> dict[str, Any]:
@@ -252,15 +252,15 @@ def test_diverged_and_started_again_diverges_again_or_ends_as_if_nothing_had_hap
     straight: dict[str, Any], train: Train, meddle: Meddle, tmp_path: Path
 ) -> None:
     often_saved = {**PLAIN, "training.save_every": 1, "training.max_nonfinite_steps": 2}
-    told, states = [], []
+    messages, states = [], []
     for steps in ((7, 8), (2, 3)):  # the same ones, counted from the beginning and from step 5
         meddle(dict.fromkeys(steps, diverge))
         with pytest.raises(UserError) as error:
             train("run", often_saved)
-        told.append(str(error.value))
+        messages.append(str(error.value))
         states.append(RunFolder(tmp_path / "run").last_state.read_bytes())
-    assert told[0] == told[1]
-    assert "(step 8); the state of step 5 is saved" in told[0]
+    assert messages[0] == messages[1]
+    assert "(step 8); the state of step 5 is saved" in messages[0]
     assert states[0] == states[1]
     meddle({})
     assert result(train("run", often_saved)) == straight["plain"]

@@ -26,7 +26,7 @@ def test_rises_linearly_while_it_warms_up(kind: str) -> None:
 def test_is_a_function_of_its_arguments_alone(kind: str) -> None:
     schedule = make_schedule(kind, warmup=3)
     history = [True, False, False, False, True]
-    points = [(step, history[:known]) for step in (1, 2, 3, 50, 7) for known in (0, 3, 5)]
+    points = [(step, history[:count]) for step in (1, 2, 3, 50, 7) for count in (0, 3, 5)]
     first = [schedule(*point) for point in points]
     assert [schedule(*point) for point in reversed(points)] == first[::-1]
     assert all(0.0 <= factor <= 1.0 for factor in first)
@@ -49,8 +49,8 @@ def test_cosine_goes_from_one_to_its_floor_and_stays_there() -> None:
 
 
 def test_cosine_ends_with_training_unless_told_otherwise() -> None:
-    given, by_itself = Cosine(ENDLESS, steps=110, warmup=10, floor=0.2), Cosine(110, warmup=10, floor=0.2)
-    assert [given(step, []) for step in range(1, 120)] == [by_itself(step, []) for step in range(1, 120)]
+    with_steps, by_itself = Cosine(ENDLESS, steps=110, warmup=10, floor=0.2), Cosine(110, warmup=10, floor=0.2)
+    assert [with_steps(step, []) for step in range(1, 120)] == [by_itself(step, []) for step in range(1, 120)]
 
 
 def test_a_cosine_that_only_warms_up_has_no_end_to_divide_by() -> None:

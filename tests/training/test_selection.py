@@ -92,7 +92,7 @@ def test_the_model_may_be_the_mean_of_the_last(
 ) -> None:
     """Whatever their scores, which were the better the earlier."""
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
+    monkeypatch.setattr(Validated, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
     folder = finished(count=3, of="last", epochs=5, metric="loss")
     steps = [validated.step for validated in checkpoint.progress(folder.last_state).validations][-3:]
     assert steps[0] > 4
@@ -112,7 +112,7 @@ def test_the_best_is_used_where_the_mean_of_the_last_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: False)
-    monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
+    monkeypatch.setattr(Validated, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
     folder = finished(count=2, of="last")
     assert same(folder.weights(), folder.weights("model-best"))
     note = read_note(folder.weights())
@@ -137,7 +137,7 @@ def test_a_run_with_other_settings_averages_the_best_as_far_as_they_are_kept(
 ) -> None:
     """The earlier weights are the better ones here; of the last ones, none is among them."""
     monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    monkeypatch.setattr(Validated, "rank", lambda each, higher: (False, float(each.step), 0.0))
+    monkeypatch.setattr(Validated, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
     finished(count=2, of="last")
     assert read_note(finished(count=2, of="best").weights()) == {"step": 4}
     finished(count=1)

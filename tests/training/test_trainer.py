@@ -35,11 +35,11 @@ Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
 
 @pytest.fixture
 def run(corpus: Path, tmp_path: Path, assembled: Assembled) -> Callable[..., Training]:
-    def made(**options: Any) -> Training:
+    def assemble(**options: Any) -> Training:
         named = {f"training.{name}": value for name, value in {"epochs": None, "steps": 1, **options}.items()}
         return assembled(toy.config(corpus, tmp_path / "run", named))
 
-    return made
+    return assemble
 
 
 def rows(run: Training) -> list[dict[str, Any]]:
@@ -90,9 +90,9 @@ def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled
     sizes = training.data.train.notes["parts"]
     assert sizes == [200, 100]
     rows = np.concatenate(list(epoch_plan(training.config, training.data, 0).batches()))
-    found = np.bincount(np.searchsorted(np.cumsum(sizes), rows, side="right"))
+    counts = np.bincount(np.searchsorted(np.cumsum(sizes), rows, side="right"))
     shares = np.array(sizes) ** (1 / temperature)
-    assert found.tolist() == pytest.approx((300 * shares / shares.sum()).tolist(), abs=1)
+    assert counts.tolist() == pytest.approx((300 * shares / shares.sum()).tolist(), abs=1)
 
 
 @pytest.mark.spec("C14")

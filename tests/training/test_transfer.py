@@ -165,9 +165,9 @@ def expected_rows(table: Tensor, new: Language, old: Language) -> Tensor:
         elif symbol in old.text.unit.inventory:
             rows.append(table[old.text.unit.inventory.index(symbol) + len(SPECIALS)])
         else:
-            ids = [each for each in old.vocabulary.ids(segments(symbol, new, old)) if each != UNK]
+            ids = [id_ for id_ in old.vocabulary.ids(segments(symbol, new, old)) if id_ != UNK]
             ids = ids or list(range(len(SPECIALS), len(old.vocabulary)))
-            rows.append(sum((table[each] for each in ids), torch.zeros_like(table[0])) / len(ids))
+            rows.append(sum((table[id_] for id_ in ids), torch.zeros_like(table[0])) / len(ids))
     return torch.stack(rows)
 
 
@@ -355,7 +355,7 @@ def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_tak
     held = {name for name in before if torch.equal(before[name], frozen[name])}
     assert held == {name for name in before if name.startswith("readers.0.encoder.") or name == "output.weight"}
     assert all(torch.equal(free[name], frozen[name]) for name in before.keys() - held)
-    assert not any(torch.equal(before[name], each) for name, each in free.items())
+    assert not any(torch.equal(before[name], tensor) for name, tensor in free.items())
 
 
 def test_the_optimizer_gets_what_is_trained_alone(make_config: Made, assembled: Assembled) -> None:
@@ -513,8 +513,8 @@ def test_a_share_of_the_start_is_in_the_final_weights(
     begun, _ = read_tensors(RunFolder(start).weights())
     trained, note = read_tensors(own.weights())
     tensors, told_of = read_tensors(mixed.weights())
-    for name, each in trained.items():
-        wanted = 0.75 * each.double() + 0.25 * begun[name].float().double()
+    for name, tensor in trained.items():
+        wanted = 0.75 * tensor.double() + 0.25 * begun[name].float().double()
         torch.testing.assert_close(tensors[name], wanted.float(), rtol=0, atol=0)
     assert told_of == {"init_interpolation": 0.25, **note}
     assert describe_weights(told_of) == f"0.25 of those that training began with, and 0.75 of {describe_weights(note)}"
@@ -530,7 +530,7 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
     monkeypatch.setattr(Validated, "as_good_as", lambda one, other, higher: False)
     mixed = session.train(make_config({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
     trained, tensors = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
-    assert all(torch.equal(tensors[name], each) for name, each in trained.items())
+    assert all(torch.equal(tensors[name], tensor) for name, tensor in trained.items())
     words = describe_weights(read_note(mixed.weights()))
     assert words.startswith(
         f"{describe_weights(read_note(own.weights()))}; with 0.25 of those that training began with it was "
@@ -636,7 +636,7 @@ def test_symbols_that_the_other_run_has_not_are_counted(
         {**on(other_corpus, start, options), "run": str(tmp_path / "on"), "text.vocabulary_from": str(start)}
     )
     session.train(config)
-    told = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with"))
+    line = next(line for line in capsys.readouterr().err.splitlines() if line.startswith("begins with"))
     dataset = Dataset.prepare(config.data, config.text, 1, tmp_path / "on")
     languages = zip(("en", "fr"), (Run.load(start).source, Run.load(start).target), strict=True)
     expected = []
@@ -645,7 +645,7 @@ def test_symbols_that_the_other_run_has_not_are_counted(
         lacking = len([number for number in side.vocabulary.ids(words) if number == UNK])
         expected += [f"{lacking:,} of {len(words):,} symbols of {name} are unknown"] if lacking else []
     assert list(dataset.unknown) == expected != []
-    assert told.endswith("; ".join(expected))
+    assert line.endswith("; ".join(expected))
 
 
 @pytest.mark.slow

@@ -89,8 +89,8 @@ def test_perplexity_is_the_exponential_of_any_loss_and_always_a_number() -> None
 @pytest.mark.spec("G3")
 def test_scores_are_sacrebleus_of_the_translations_of_the_development_data(run: Training) -> None:
     validation = run.validator(run.model)
-    known = Processor(ModelInputs(run.data.sources), run.data.target)
-    translator = Translator(run.model, known, run.config.training.search, run.device)
+    processor = Processor(ModelInputs(run.data.sources), run.data.target)
+    translator = Translator(run.model, processor, run.config.training.search, run.device)
     texts = [translation.text for translation in translator.translate([example.sources[0] for example in run.data.dev])]
     references = [[example.target for example in run.data.dev]]
     assert [translation.text for translation in validation.translations] == texts
@@ -248,11 +248,11 @@ def test_says_when_the_loss_has_never_fallen(
     assembled: Assembled,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, said = assembled(toy.config(corpus, tmp_path / "run", {**SCRIPTED, "training.steps": 5})), list[str]()
+    run, messages = assembled(toy.config(corpus, tmp_path / "run", {**SCRIPTED, "training.steps": 5})), list[str]()
     monkeypatch.setattr(run, "validator", Scripted("bleu", [1.0, 2.0, 3.0, 4.0, 5.0], losses))
-    monkeypatch.setattr(run.journal, "say", said.append)
+    monkeypatch.setattr(run.journal, "say", messages.append)
     train(run)
-    assert sum(STUCK in line for line in said) == stuck
+    assert sum(STUCK in line for line in messages) == stuck
 
 
 def test_a_training_with_a_poor_start_is_not_refused(

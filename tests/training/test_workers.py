@@ -151,12 +151,12 @@ def test_shares_are_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nobody_gives_up_while_the_leader_prepares_validates_or_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
     """torch's own limit is half an hour."""
-    given: list[timedelta] = []
-    monkeypatch.setattr(dist, "init_process_group", lambda backend, *, timeout: given.append(timeout))
+    timeouts: list[timedelta] = []
+    monkeypatch.setattr(dist, "init_process_group", lambda backend, *, timeout: timeouts.append(timeout))
     monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with Workers():
-        assert given >= [timedelta(days=1)]
+        assert timeouts >= [timedelta(days=1)]
 
 
 def test_alone_everything_is_as_it_was() -> None:

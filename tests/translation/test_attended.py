@@ -65,10 +65,10 @@ def test_gradients_of_symbols_add_up_whatever_the_weights(tmp_path: Path) -> Non
     translator = dragoman.load(session.train(config, quiet=True).path)
     assert not translator.processor.reading.competing
     source, target = toy.pairs(1, 3)[0]
-    found = translator.score([source], [target])[0].translation.explain()
+    explanation = translator.score([source], [target])[0].translation.explain()
     translator.processor.reading = translator.processor.reading.summed
     again = translator.score([source], [target])[0].translation.explain()
-    for one, other in zip(found.sources, again.sources, strict=True):
+    for one, other in zip(explanation.sources, again.sources, strict=True):
         np.testing.assert_array_equal(one.gradient, other.gradient)
 
 
@@ -83,26 +83,27 @@ def test_attention_by_symbols_is_that_of_the_model_and_its_rows_sum_to_1(subword
         _, _, (weights,), _ = translator.model.score(batch)
     assert scored.symbol_attention is not None
     np.testing.assert_allclose(scored.symbol_attention.weights, weights[0, :-1].numpy(), atol=1e-6)
-    for found in (scored.translation, searched):
-        attention = found.symbol_attention
+    for translation in (scored.translation, searched):
+        attention = translation.symbol_attention
         assert attention is not None
         assert attention.source == [*translator.source.text.encode(source), "</s>"]
-        assert attention.target == [step.symbol for step in found.steps[:-1]]
-        assert len(attention.source) > len(found.source_words) + 1
+        assert attention.target == [step.symbol for step in translation.steps[:-1]]
+        assert len(attention.source) > len(translation.source_words) + 1
         assert attention.weights.shape == (len(attention.target), len(attention.source))
         np.testing.assert_allclose(attention.weights.sum(1), 1, atol=1e-6)
-        np.testing.assert_allclose(found.attention.sum(1) + found.end_share, 1, atol=1e-6)
+        np.testing.assert_allclose(translation.attention.sum(1) + translation.end_share, 1, atol=1e-6)
         ends = [
-            attention.weights[[number for number, step in enumerate(found.steps) if step.word == word], -1].mean()
-            for word in range(len(found.words))
+            attention.weights[[number for number, step in enumerate(translation.steps) if step.word == word], -1].mean()
+            for word in range(len(translation.words))
         ]
-        np.testing.assert_allclose(found.end_share, ends, atol=1e-6)
+        np.testing.assert_allclose(translation.end_share, ends, atol=1e-6)
 
 
 def test_an_ensemble_has_the_sum_of_its_models_by_symbols(subwords: Path) -> None:
     source, target = toy.pairs(1, 3)[0]
     one, both = (
-        dragoman.load(each).score([source], [target])[0].symbol_attention for each in (subwords, [subwords] * 2)
+        dragoman.load(translation).score([source], [target])[0].symbol_attention
+        for translation in (subwords, [subwords] * 2)
     )
     assert one is not None
     assert both is not None
@@ -115,23 +116,23 @@ def test_an_ensemble_has_the_sum_of_its_models_by_symbols(subwords: Path) -> Non
 
 def test_spans_that_no_model_reads_have_no_symbols(subwords: Path) -> None:
     translator = dragoman.load(subwords)
-    found, plain, bare = translator.translate(
+    translation, plain, bare = translator.translate(
         ["one {name} two", "one two", "{name}"],
         constraints=LexicalConstraints(protection=Protection.named(["placeholders"])),
     )
-    assert found.symbol_attention is not None
+    assert translation.symbol_attention is not None
     assert plain.symbol_attention is not None
-    assert "{name}" in found.source_words
-    assert not any("{" in symbol for symbol in found.symbol_attention.source)
-    assert len(found.symbol_attention.target) == len(found.steps) - 1
+    assert "{name}" in translation.source_words
+    assert not any("{" in symbol for symbol in translation.symbol_attention.source)
+    assert len(translation.symbol_attention.target) == len(translation.steps) - 1
     assert bare.symbol_attention is None
 
 
 def test_attention_by_symbols_is_not_in_json_and_comes_through_pickles(subwords: Path) -> None:
-    (found,) = dragoman.load(subwords).translate(["one two"])
-    assert found.symbol_attention is not None
-    again = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(again.symbol_attention.weights, found.symbol_attention.weights)
-    read = dragoman.Result.from_json(dragoman.Result(found).json()).translation
+    (translation,) = dragoman.load(subwords).translate(["one two"])
+    assert translation.symbol_attention is not None
+    again = pickle.loads(pickle.dumps(translation))
+    np.testing.assert_array_equal(again.symbol_attention.weights, translation.symbol_attention.weights)
+    read = dragoman.Result.from_json(dragoman.Result(translation).json()).translation
     assert read.symbol_attention is None
-    np.testing.assert_allclose(read.end_share, found.end_share, atol=1e-5)
+    np.testing.assert_allclose(read.end_share, translation.end_share, atol=1e-5)

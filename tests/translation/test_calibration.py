@@ -28,8 +28,8 @@ def batches(count: int = 30) -> tuple[Batch, ...]:
     drawn = random.Random(1)
     texts = [[drawn.randrange(4, SYMBOLS) for _ in range(drawn.randint(1, 4))] for _ in range(count)]
     search = build(SEARCHES, Spec("sample", {"temperature": 1.7, "length_ratio": 0, "length_margin": 5}))
-    said = [list(best.symbols) for (best,) in search(MODEL, (sentences(*texts),), seeds=range(count))]
-    return tuple(pairs(texts[first : first + 6], said[first : first + 6]) for first in range(0, count, 6))
+    symbols = [list(best.symbols) for (best,) in search(MODEL, (sentences(*texts),), seeds=range(count))]
+    return tuple(pairs(texts[first : first + 6], symbols[first : first + 6]) for first in range(0, count, 6))
 
 
 def loss(temperature: float) -> float:
@@ -50,15 +50,15 @@ def loss(temperature: float) -> float:
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
 def test_what_is_measured_is_the_loss_and_its_derivatives(temperature: float) -> None:
     """By 1 / T, as finite differences tell."""
-    found, small = measure(MODEL, batches(), temperature), 1e-4
-    assert found.loss == pytest.approx(loss(temperature))
-    low, high = (measure(MODEL, batches(), 1 / (1 / temperature + each)) for each in (-small, small))
-    assert found.slope == pytest.approx((high.loss - low.loss) / (2 * small), abs=1e-6)
-    assert found.curvature == pytest.approx((high.slope - low.slope) / (2 * small), abs=1e-5)
+    measured, small = measure(MODEL, batches(), temperature), 1e-4
+    assert measured.loss == pytest.approx(loss(temperature))
+    low, high = (measure(MODEL, batches(), 1 / (1 / temperature + change)) for change in (-small, small))
+    assert measured.slope == pytest.approx((high.loss - low.loss) / (2 * small), abs=1e-6)
+    assert measured.curvature == pytest.approx((high.slope - low.slope) / (2 * small), abs=1e-5)
 
 
 def test_confidence_is_the_largest_probability_and_right_is_what_has_it() -> None:
-    found = measure(MODEL, batches(), 2.0).reliability
+    reliability = measure(MODEL, batches(), 2.0).reliability
     confidences, right = list[float](), list[bool]()
     for batch in batches():
         state, symbols = MODEL.begin(batch.sources), torch.full_like(batch.target.ids[:, 0], MODEL.start_id)
@@ -69,25 +69,25 @@ def test_confidence_is_the_largest_probability_and_right_is_what_has_it() -> Non
             right += (best.indices == target)[mask].tolist()
             symbols, state = target, step.state
     expected = Reliability.of(np.array(confidences), np.array(right, np.float64))
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(reliability, expected, strict=True):
         np.testing.assert_allclose(one, other)
-    assert found.error == pytest.approx(expected.error)
+    assert reliability.error == pytest.approx(expected.error)
 
 
 def test_the_temperature_has_the_least_loss() -> None:
     """Its slope is 0, and no temperature beside it is better."""
-    asked = list[float]()
+    temperatures = list[float]()
 
     def measured(temperature: float) -> Measured:
-        asked.append(temperature)
+        temperatures.append(temperature)
         return measure(MODEL, batches(), temperature)
 
-    temperature, found = fit(measured, measured(1.0))
-    assert asked.count(1.0) == 1
-    assert len(asked) < 12
-    assert abs(found.slope) < 1e-6
-    assert found.loss == pytest.approx(loss(temperature))
-    assert found.loss < min(loss(0.97 * temperature), loss(1.03 * temperature), loss(1.0))
+    temperature, measurement = fit(measured, measured(1.0))
+    assert temperatures.count(1.0) == 1
+    assert len(temperatures) < 12
+    assert abs(measurement.slope) < 1e-6
+    assert measurement.loss == pytest.approx(loss(temperature))
+    assert measurement.loss < min(loss(0.97 * temperature), loss(1.03 * temperature), loss(1.0))
     assert 1.3 < temperature < 2.2
 
 
@@ -96,8 +96,8 @@ def test_the_temperature_has_the_least_loss() -> None:
 def test_it_stays_within_its_limits(slope: float, end: float, curvature: float) -> None:
     """However the loss falls there."""
     nothing = Reliability.of(np.zeros(0), np.zeros(0))
-    found = Measured(0.0, slope, curvature, nothing)
-    temperature, _ = fit(lambda temperature: found, found)
+    measurement = Measured(0.0, slope, curvature, nothing)
+    temperature, _ = fit(lambda temperature: measurement, measurement)
     assert COLDEST <= temperature <= WARMEST
     if curvature < 1:
         assert temperature == pytest.approx(end, rel=1e-4)
@@ -106,16 +106,16 @@ def test_it_stays_within_its_limits(slope: float, end: float, curvature: float) 
 @pytest.mark.parametrize("best", [0.5, 1.0, 2.0])
 def test_it_stops_where_the_slope_is_0(best: float) -> None:
     """A loss that is quadratic in 1 / T, which the first step of Newton's method solves."""
-    asked = list[float]()
+    temperatures = list[float]()
 
     def measured(temperature: float) -> Measured:
-        asked.append(temperature)
+        temperatures.append(temperature)
         slope = 1 / temperature - 1 / best
         return Measured(slope**2 / 2, slope, 1.0, Reliability.of(np.zeros(0), np.zeros(0)))
 
-    temperature, found = fit(measured, measured(1.0))
-    assert (temperature, found.slope) == (best, 0.0)
-    assert asked == [1.0, *([best] if best != 1.0 else [])]
+    temperature, measurement = fit(measured, measured(1.0))
+    assert (temperature, measurement.slope) == (best, 0.0)
+    assert temperatures == [1.0, *([best] if best != 1.0 else [])]
 
 
 def test_without_symbols_there_is_nothing_to_measure() -> None:
@@ -123,18 +123,18 @@ def test_without_symbols_there_is_nothing_to_measure() -> None:
         measure(MODEL, [], 1.0)
 
 
-def known(**changes: Any) -> Calibration:
-    found = Fit.of(measure(MODEL, batches(6), 1.0))
-    given = {"temperature": 1.25, "weights": "model.safetensors", "sha256": "00", "sentences": 3, "symbols": 9}
-    return Calibration(**{**given, "before": found, "after": found, **changes})
+def make_calibration(**changes: Any) -> Calibration:
+    fit_of_batches = Fit.of(measure(MODEL, batches(6), 1.0))
+    values = {"temperature": 1.25, "weights": "model.safetensors", "sha256": "00", "sentences": 3, "symbols": 9}
+    return Calibration(**{**values, "before": fit_of_batches, "after": fit_of_batches, **changes})
 
 
 def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "calibration.json"
-    known().write(path)
-    assert Calibration.read(path) == known()
-    assert sum(each.predictions for each in known().before.bins) == sum(
-        int(each.target.mask.sum()) for each in batches(6)
+    make_calibration().write(path)
+    assert Calibration.read(path) == make_calibration()
+    assert sum(batch.predictions for batch in make_calibration().before.bins) == sum(
+        int(batch.target.mask.sum()) for batch in batches(6)
     )
 
 

@@ -71,35 +71,39 @@ def test_the_frequencies_of_all_symbols_are_added_once(monkeypatch: pytest.Monke
 
 def test_turkish_has_two_letters_i() -> None:
     assert read_capitals(language(capitals=1, lower=100, name="tr"), "AB\u0130 BI", None) == "abi b\u0131"
-    made = write_capitals(Translation((), "i\u0131 \u00df", ["i\u0131", "\u00df"], -1.0, -1.0, ()), "tr-TR")
-    assert (made.text, made.words) == ("\u0130I \u00df", ["\u0130I", "\u00df"])
+    translation = write_capitals(Translation((), "i\u0131 \u00df", ["i\u0131", "\u00df"], -1.0, -1.0, ()), "tr-TR")
+    assert (translation.text, translation.words) == ("\u0130I \u00df", ["\u0130I", "\u00df"])
 
 
 def test_protected_spans_of_a_translation_stay() -> None:
     span = KeptSpan("%d", "en", (0, 2), (3, 5))
-    made = write_capitals(Translation((), "ab %d ab", ["ab", "%d", "ab"], -1.0, -1.0, (), spans=(span,)), "fr")
-    assert (made.text, made.words) == ("AB %d AB", ["AB", "%d", "AB"])
+    translation = write_capitals(Translation((), "ab %d ab", ["ab", "%d", "ab"], -1.0, -1.0, (), spans=(span,)), "fr")
+    assert (translation.text, translation.words) == ("AB %d AB", ["AB", "%d", "AB"])
 
 
 @pytest.mark.slow
 def test_a_heading_is_translated_as_a_sentence(translator: Translator) -> None:
-    found, small, short = translator.translate(["ONE TWO SIX", "one two six", "ONE"], n_best=2)
-    assert (found.text, found.words) == (small.text.upper(), [word.upper() for word in small.words])
-    assert [each.text for each in found.alternatives] == [each.text.upper() for each in small.alternatives]
-    assert found.alignment == small.alignment
-    assert (found.log_prob, found.attention.tolist()) == (small.log_prob, small.attention.tolist())
+    heading, small, short = translator.translate(["ONE TWO SIX", "one two six", "ONE"], n_best=2)
+    assert (heading.text, heading.words) == (small.text.upper(), [word.upper() for word in small.words])
+    assert [alternative.text for alternative in heading.alternatives] == [
+        alternative.text.upper() for alternative in small.alternatives
+    ]
+    assert heading.alignment == small.alignment
+    assert (heading.log_prob, heading.attention.tolist()) == (small.log_prob, small.attention.tolist())
     assert not short.text.isupper()
-    assert translator.translate([("ONE TWO SIX",)])[0].text == found.text
-    assert found.explain().words == found.words
+    assert translator.translate([("ONE TWO SIX",)])[0].text == heading.text
+    assert heading.explain().words == heading.words
 
 
 def test_terms_and_spans_of_a_heading_are_kept(translator: Translator) -> None:
     constraints = LexicalConstraints(Glossary([Term("two", ("trois",))]), protection=Protection.named(["placeholders"]))
-    (found,) = translator.translate(["ONE TWO {name} SIX"], constraints=constraints)
-    assert sorted(found.text.split()) == ["SIX", "TROIS", "UN", "{name}"]
-    assert [each.target for each in found.terms] == [(found.text.index("TROIS"), found.text.index("TROIS") + 5)]
+    (translation,) = translator.translate(["ONE TWO {name} SIX"], constraints=constraints)
+    assert sorted(translation.text.split()) == ["SIX", "TROIS", "UN", "{name}"]
+    assert [term.target for term in translation.terms] == [
+        (translation.text.index("TROIS"), translation.text.index("TROIS") + 5)
+    ]
 
 
 def test_a_heading_with_a_prefix_is_read_as_it_is(translator: Translator) -> None:
-    (found,) = translator.translate(["ONE TWO SIX"], prefix=["un"])
-    assert found.text.startswith("un")
+    (translation,) = translator.translate(["ONE TWO SIX"], prefix=["un"])
+    assert translation.text.startswith("un")

@@ -27,22 +27,24 @@ CASES = [
 ]
 
 
-def said(text: Detached, *, moved: bool = True) -> Translation:
+def translate_capitals(text: Detached, *, moved: bool = True) -> Translation:
     """The words of the rest in capitals and backwards, or as they are."""
-    (found,) = (backwards if moved else same)(text.source.text).sentences
-    assert found.whole
-    return found.whole
+    (sentence,) = (backwards if moved else same)(text.source.text).sentences
+    assert sentence.whole
+    return sentence.whole
 
 
 @pytest.mark.parametrize(("sentence", "text", "expected"), CASES)
 def test_spans_go_where_the_words_beside_them_went(sentence: str, text: str, expected: str) -> None:
     read = detached(sentence)
     assert (read.read, read.worded) == ((text,), True)
-    found = read.attached(said(read), 0)
-    assert found.text == expected
-    assert "".join(found.words).replace(" ", "") == expected.replace(" ", "")
-    assert all(sentence[slice(*each.place)] == each.text == expected[slice(*each.target or ())] for each in found.spans)
-    assert len(found.spans) == len(read.spans)
+    translation = read.attached(translate_capitals(read), 0)
+    assert translation.text == expected
+    assert "".join(translation.words).replace(" ", "") == expected.replace(" ", "")
+    assert all(
+        sentence[slice(*span.place)] == span.text == expected[slice(*span.target or ())] for span in translation.spans
+    )
+    assert len(translation.spans) == len(read.spans)
 
 
 @pytest.mark.parametrize(
@@ -50,45 +52,45 @@ def test_spans_go_where_the_words_beside_them_went(sentence: str, text: str, exp
 )
 def test_where_nothing_moves_spans_stay(sentence: str) -> None:
     read = detached(sentence)
-    assert read.attached(said(read, moved=False), 0).text == sentence
+    assert read.attached(translate_capitals(read, moved=False), 0).text == sentence
 
 
 def test_spans_are_words_that_attend_to_themselves() -> None:
     read = detached("one {name} two")
     whole = replace(
-        said(read),
+        translate_capitals(read),
         steps=(Step("TWO", 0, -1.0), Step("ONE", 1, -2.0), Step("</s>", None, -0.5)),
         replaced=(Replacement(1, "en", 0, dictionary=False),),
         sentinel=np.array([0.25, 0.5]),
     )
-    found = read.attached(whole, 0)
-    assert (found.words, found.source_words) == (["{name}", "TWO", "ONE"], ["one", "{name}", "two"])
-    assert found.attention.tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
-    assert found.alignment == {(1, 0), (2, 1), (0, 2)}
-    assert found.sources[0].share.tolist() == [1, 1, 1]
-    assert found.log_probs.tolist() == [0, -1, -2]
-    assert found.sentinel is not None
-    assert found.sentinel.tolist() == [0, 0.25, 0.5]
-    assert found.replaced == (Replacement(2, "en", 0, dictionary=False),)
-    assert found.spans == (KeptSpan("{name}", "en", (4, 10), (0, 6)),)
+    translation = read.attached(whole, 0)
+    assert (translation.words, translation.source_words) == (["{name}", "TWO", "ONE"], ["one", "{name}", "two"])
+    assert translation.attention.tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert translation.alignment == {(1, 0), (2, 1), (0, 2)}
+    assert translation.sources[0].share.tolist() == [1, 1, 1]
+    assert translation.log_probs.tolist() == [0, -1, -2]
+    assert translation.sentinel is not None
+    assert translation.sentinel.tolist() == [0, 0.25, 0.5]
+    assert translation.replaced == (Replacement(2, "en", 0, dictionary=False),)
+    assert translation.spans == (KeptSpan("{name}", "en", (4, 10), (0, 6)),)
 
 
 def test_a_source_without_words_gets_none() -> None:
     """It only starts the decoder."""
-    read, whole = detached("one {name} two"), said(detached("one two"))
+    read, whole = detached("one {name} two"), translate_capitals(detached("one two"))
     seen = whole.sources[0]._replace(words=[], attention=np.zeros((2, 0)))
-    found = read.attached(replace(whole, sources=(seen,)), 0)
-    assert found.sources[0].words == []
-    assert found.attention.shape == (3, 0)
+    translation = read.attached(replace(whole, sources=(seen,)), 0)
+    assert translation.sources[0].words == []
+    assert translation.attention.shape == (3, 0)
 
 
 def test_what_a_model_knows_stays_and_is_told_in_its_place() -> None:
     read = detached("one {name} https://x.y two", known_spans=Protection.named(["placeholders"]))
     assert read.read == ("one {name} two",)
-    whole = replace(said(read), spans=(KeptSpan("{name}", "en", (4, 10), (4, 10)),))
-    found = read.attached(whole, 0)
-    assert found.text == "https://x.y TWO {NAME} ONE"
-    assert found.spans == (
+    whole = replace(translate_capitals(read), spans=(KeptSpan("{name}", "en", (4, 10), (4, 10)),))
+    translation = read.attached(whole, 0)
+    assert translation.text == "https://x.y TWO {NAME} ONE"
+    assert translation.spans == (
         KeptSpan("{name}", "en", (4, 10), (16, 22)),
         KeptSpan("https://x.y", "en", (11, 22), (0, 11)),
     )
@@ -96,20 +98,20 @@ def test_what_a_model_knows_stays_and_is_told_in_its_place() -> None:
 
 def test_spans_stay_where_a_model_says_nothing() -> None:
     read = detached("one {a} two {b}")
-    nothing = said(read).sources[0]._replace(attention=np.zeros((0, 2)), share=np.zeros(0))
-    found = read.attached(replace(said(read), sources=(nothing,), text="", words=[]), 0)
-    assert (found.text, found.words) == ("{a} {b}", ["{a}", "{b}"])
+    nothing = translate_capitals(read).sources[0]._replace(attention=np.zeros((0, 2)), share=np.zeros(0))
+    translation = read.attached(replace(translate_capitals(read), sources=(nothing,), text="", words=[]), 0)
+    assert (translation.text, translation.words) == ("{a} {b}", ["{a}", "{b}"])
 
 
 @pytest.mark.parametrize("sentence", ["[X12X]", "{a} / {b}!", "..."])
 def test_a_text_without_words_is_its_own_translation(sentence: str) -> None:
     read = detached(sentence)
     assert (read.read, read.worded) == (("",), False)
-    blank = said(detached("one"))
-    found = read.attached(replace(blank, text="", words=[], steps=()))
-    assert (found.text, found.words, found.source_words) == (sentence, [sentence], [sentence])
-    assert found.alignment == {(0, 0)}
-    assert [each.place for each in found.spans] == [each.target for each in found.spans] == read.spans
+    blank = translate_capitals(detached("one"))
+    translation = read.attached(replace(blank, text="", words=[], steps=()))
+    assert (translation.text, translation.words, translation.source_words) == (sentence, [sentence], [sentence])
+    assert translation.alignment == {(0, 0)}
+    assert [span.place for span in translation.spans] == [span.target for span in translation.spans] == read.spans
 
 
 @pytest.mark.parametrize(
@@ -126,10 +128,10 @@ def test_spans_of_a_beginning_stay_in_it(prefix: str, rest: str, kept: int, expe
     read = detached("one {a} {b} two").begun(prefix)
     assert read.beginning
     assert read.beginning.text == rest
-    found = read.attached(said(read), kept)
-    assert found.text == expected
-    assert found.text.startswith(prefix.rstrip())
-    assert [(each.text, expected[slice(*each.target or ())]) for each in found.spans] == [
+    translation = read.attached(translate_capitals(read), kept)
+    assert translation.text == expected
+    assert translation.text.startswith(prefix.rstrip())
+    assert [(span.text, expected[slice(*span.target or ())]) for span in translation.spans] == [
         ("{a}", "{a}"),
         ("{b}", "{b}"),
     ]
@@ -137,7 +139,7 @@ def test_spans_of_a_beginning_stay_in_it(prefix: str, rest: str, kept: int, expe
 
 def test_what_is_left_of_a_group_comes_back_too() -> None:
     read = detached("one ({a}/{b}) two").begun("{b}: ")
-    assert read.attached(said(read, moved=False), 2).text == "{b} one {a} two"
+    assert read.attached(translate_capitals(read, moved=False), 2).text == "{b} one {a} two"
 
 
 @pytest.mark.parametrize(
@@ -146,46 +148,48 @@ def test_what_is_left_of_a_group_comes_back_too() -> None:
 def test_no_span_is_put_into_the_word_that_a_beginning_cuts(kept: int, expected: str) -> None:
     read = detached("{a} two" if kept < 5 else "one two {a}")
     read = read.begun("TWO ONE"[:kept])
-    whole = replace(said(detached("one two")), text="TWO ONE")
+    whole = replace(translate_capitals(detached("one two")), text="TWO ONE")
     assert read.attached(whole, kept).text == expected
 
 
 def test_nothing_is_put_into_terms_and_known_spans() -> None:
     read = detached("one {a} two")
-    whole = replace(said(read), sources=(said(read).sources[0]._replace(attention=np.zeros((2, 2))),))
+    whole = replace(
+        translate_capitals(read), sources=(translate_capitals(read).sources[0]._replace(attention=np.zeros((2, 2))),)
+    )
     assert read.attached(whole).text == "TWO {a} ONE"
     assert read.attached(whole, closed=[(0, 7)]).text == "TWO ONE {a}"
-    known = replace(whole, spans=(KeptSpan("two one", "en", (0, 7), (0, 7)),))
-    found = read.attached(known)
-    assert found.text == "TWO ONE {a}"
-    assert found.spans[0].target == (0, 7)
+    translation_of_span = replace(whole, spans=(KeptSpan("two one", "en", (0, 7), (0, 7)),))
+    translation = read.attached(translation_of_span)
+    assert translation.text == "TWO ONE {a}"
+    assert translation.spans[0].target == (0, 7)
 
 
 def test_spans_that_would_become_others_are_apart() -> None:
     read = detached("one,{a}")
     for mark, expected in (("$", "$ {a}"), (",", ",{a}")):  # `${a}` is another span
-        found = read.attached(replace(said(read), text=mark, words=[mark]))
-        assert found.text == expected
-        assert [expected[slice(*each.target or ())] for each in found.spans] == ["{a}"]
+        translation = read.attached(replace(translate_capitals(read), text=mark, words=[mark]))
+        assert translation.text == expected
+        assert [expected[slice(*span.target or ())] for span in translation.spans] == ["{a}"]
 
 
 @pytest.mark.parametrize(
-    ("text", "known", "read"),
+    ("text", "patterns", "read"),
     [
         ("one %1$s two {0:.2f}", ["placeholders"], "one %1$s two {0:.2f}"),
         ('<a href="https://x.y/z">two</a> 7', ["tags"], '<a href="https://x.y/z">two</a>'),
         ("https://x.y/{name} two {name}", ["placeholders"], "two {name}"),
     ],
 )
-def test_spans_within_others_are_no_spans(text: str, known: list[str], read: str) -> None:
+def test_spans_within_others_are_no_spans(text: str, patterns: list[str], read: str) -> None:
     protection = Protection.named(["placeholders", "numbers", "urls"])
-    assert detached(text, protection, Protection.named(known)).read == (read,)
+    assert detached(text, protection, Protection.named(patterns)).read == (read,)
 
 
 def test_confidence_is_of_what_the_model_said() -> None:
     read = detached("one {a} two {b} three")
     steps = (Step("TWO", 0, -1.0, {}, -0.5), Step("ONE", 1, -1.0, {}, -0.5), Step("</s>", None, -1.0, {}, -0.5))
-    whole = replace(said(detached("one two")), steps=steps)
+    whole = replace(translate_capitals(detached("one two")), steps=steps)
     before, after = whole.confidence, read.attached(whole).confidence
     assert before
     assert after
@@ -196,10 +200,10 @@ def test_confidence_is_of_what_the_model_said() -> None:
 def test_the_words_of_a_text_full_of_spans_are_limited() -> None:
     """Attention is a matrix, and a model reads so many symbols at most."""
     read = detached(" ".join(["one", *(f"{{a{number}}}" for number in range(2 * LONGEST))]))
-    found = read.attached(said(read))
-    assert found.attention.shape == (1 + LONGEST, 1 + LONGEST)
-    assert len(found.spans) == 2 * LONGEST
-    assert all(found.text[slice(*each.target or ())] == each.text for each in found.spans)
+    translation = read.attached(translate_capitals(read))
+    assert translation.attention.shape == (1 + LONGEST, 1 + LONGEST)
+    assert len(translation.spans) == 2 * LONGEST
+    assert all(translation.text[slice(*span.target or ())] == span.text for span in translation.spans)
 
 
 @pytest.mark.parametrize("prefix", ["{c}", "{a} {a}", "{a}{a}"])
@@ -220,17 +224,19 @@ def test_a_beginning_has_no_other_spans_than_its_source(prefix: str) -> None:
 def test_without_links_spans_are_placed_in_proportion(text: str, expected: str, words: list[str]) -> None:
     """Not in a word, unless there is nothing that tells where it ends: then they are a part of it."""
     read = detached("one {a} two")
-    whole = said(read)
+    whole = translate_capitals(read)
     seen = whole.sources[0]._replace(attention=np.zeros((len(text.split()), 2)), share=np.zeros(len(text.split())))
-    found = read.attached(replace(whole, sources=(seen,), text=text, words=text.split()), 0)
-    assert (found.text, found.words) == (expected, words)
+    translation = read.attached(replace(whole, sources=(seen,), text=text, words=text.split()), 0)
+    assert (translation.text, translation.words) == (expected, words)
 
 
 @pytest.mark.parametrize(("last", "expected"), [(".", "EINS {a}."), ("!?", "EINS {a} !?"), (".5", "EINS {a} .5")])
 def test_punctuation_follows_a_span_as_it_follows_a_word(last: str, expected: str) -> None:
     read = detached("one {a} two")
-    found = read.attached(replace(said(read, moved=False), text=f"EINS{last}", words=["EINS", last]), 0)
-    assert (found.text, found.words) == (expected, ["EINS", "{a}", last])
+    translation = read.attached(
+        replace(translate_capitals(read, moved=False), text=f"EINS{last}", words=["EINS", last]), 0
+    )
+    assert (translation.text, translation.words) == (expected, ["EINS", "{a}", last])
 
 
 @pytest.mark.parametrize(

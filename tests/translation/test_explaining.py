@@ -45,17 +45,17 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+def other_translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
     """Translators that have learnt nothing, of other kinds: in float64, so that sums are exact."""
     folder = tmp_path_factory.mktemp("others")
     corpus = toy.corpus(folder / "corpus")
-    found = {
+    translators = {
         name: dragoman.load(session.train(toy.config(corpus, folder / name, options), quiet=True).path)
         for name, options in OTHERS.items()
     }
-    for each in found.values():
-        each.model.double()
-    return found
+    for translation in translators.values():
+        translation.model.double()
+    return translators
 
 
 def log_probs(translator: Translator, source: str, target: str) -> Any:
@@ -68,15 +68,15 @@ def lost(translator: Translator, words: list[str], target: str) -> Any:
     """What log P of each target word loses when the sentence is scored again without each source word."""
     shorter = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
     whole = log_probs(translator, " ".join(words), target)
-    return np.stack([whole - log_probs(translator, each, target) for each in shorter], 1)
+    return np.stack([whole - log_probs(translator, shortened, target) for shortened in shorter], 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["learnt", *OTHERS])
 def test_erasure_is_what_scoring_the_shortened_sentence_loses(
-    name: str, translator: Translator, others: dict[str, Translator]
+    name: str, translator: Translator, other_translators: dict[str, Translator]
 ) -> None:
-    which = translator if name == "learnt" else others[name]
+    which = translator if name == "learnt" else other_translators[name]
     (scored,) = which.score([TEXT], ["trois un"])
     (maps,) = scored.translation.explain().sources
     np.testing.assert_allclose(maps.erasure, lost(which, TEXT.split(), "trois un"), atol=1e-4)
@@ -86,9 +86,9 @@ def test_erasure_is_what_scoring_the_shortened_sentence_loses(
 
 @pytest.mark.parametrize("name", ["learnt", *OTHERS])
 def test_gradients_are_summed_over_the_symbols_of_words(
-    name: str, translator: Translator, others: dict[str, Translator]
+    name: str, translator: Translator, other_translators: dict[str, Translator]
 ) -> None:
-    which = translator if name == "learnt" else others[name]
+    which = translator if name == "learnt" else other_translators[name]
     (scored,) = which.score([TEXT], ["trois un"])
     (maps,) = scored.translation.explain().sources
     (batch,) = which.pairs([TEXT], ["trois un"])
@@ -128,29 +128,34 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
         batch = next(iter(editor.pairs(["six un deux"], ["un trois"])))
         (other,) = editor.processor.reading.batch([[[*given.split()]]])
         with torch.no_grad():
-            log_probs = [editor.model.score(each).log_probs[0] for each in (batch, batch._replace(sources=(other,)))]
+            log_probs = [
+                editor.model.score(translation).log_probs[0]
+                for translation in (batch, batch._replace(sources=(other,)))
+            ]
         lost = (log_probs[0] - log_probs[1]).tolist()
         expected = [sum(lost[row] for row, step in enumerate(scored.steps) if step.word == word) for word in range(2)]
         np.testing.assert_allclose(maps.erasure[:, place], expected, atol=1e-5)
 
 
 def test_a_contrast_is_the_difference_of_two_maps(translator: Translator) -> None:
-    one, other = (each.translation for each in translator.score([TEXT] * 2, ["trois deux un", "trois cinq un"]))
-    found = one.explain(other.text).contrast
-    assert found is not None
-    assert found.text == other.text
-    assert found.difference == pytest.approx(one.log_prob - other.log_prob)
+    one, other = (
+        translation.translation for translation in translator.score([TEXT] * 2, ["trois deux un", "trois cinq un"])
+    )
+    contrast = one.explain(other.text).contrast
+    assert contrast is not None
+    assert contrast.text == other.text
+    assert contrast.difference == pytest.approx(one.log_prob - other.log_prob)
     (mine,), (theirs,) = one.explain().sources, other.explain().sources
-    (place,) = found.places
+    (place,) = contrast.places
     assert (place.words, place.other) == ((1, 2), (1, 2))
     assert place.difference == pytest.approx(one.log_probs[1] - other.log_probs[1])
     (there,) = place.sources
     np.testing.assert_allclose(there.gradient, mine.gradient[1] - theirs.gradient[1], atol=1e-5)
     np.testing.assert_allclose(there.erasure, mine.erasure[1] - theirs.erasure[1], atol=1e-5)
     np.testing.assert_allclose(there.attention, one.attention[1] - other.attention[1], atol=1e-5)
-    (whole,) = found.sources
+    (whole,) = contrast.sources
     expected = [
-        (found.difference - (a.log_prob - b.log_prob))
+        (contrast.difference - (a.log_prob - b.log_prob))
         for text in ("two three", "one three", "one two")
         for a, b in [translator.score([text] * 2, [one.text, other.text])]
     ]
@@ -165,9 +170,9 @@ def test_an_explanation_goes_into_no_translation_of_other_words(
     translator: Translator, source: str, target: str
 ) -> None:
     """Those of the source, or those of the target."""
-    (found, other) = translator.score(["three two one", source], ["un deux", target])
+    (scored, other) = translator.score(["three two one", source], ["un deux", target])
     with pytest.raises(UserError, match="the explanation has other words than the translation"):
-        Result(replace(found.translation, explanation=other.translation.explain())).line()
+        Result(replace(scored.translation, explanation=other.translation.explain())).line()
 
 
 @pytest.mark.slow
@@ -176,9 +181,9 @@ def test_a_contrast_that_lacks_a_protected_span(tmp_path: Path) -> None:
     folder = toy.corpus(tmp_path)
     options = {"text.protect": ["placeholders"], **ONE_STEP}
     translator = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
-    (found,) = translator.translate(["one {name} two"])
-    for other in ("un", "un {name}", found.text):
-        explanation = found.explain(other)
+    (translation,) = translator.translate(["one {name} two"])
+    for other in ("un", "un {name}", translation.text):
+        explanation = translation.explain(other)
         assert explanation.attended[0].words == ["one", "{name}", "two"]
         assert explanation.contrast is not None
         assert explanation.contrast.text == other
@@ -200,12 +205,12 @@ def test_a_contrast_of_other_lengths_and_of_nothing(translator: Translator) -> N
 
 def test_the_end_counts_in_the_sum_over_all_steps(translator: Translator) -> None:
     """The whole gradient of a translation less that of the empty one, whose only step is the end."""
-    (one, nothing) = (each.translation for each in translator.score([TEXT] * 2, ["trois deux un", ""]))
-    found = one.explain("").contrast
-    assert found is not None
-    batches = [next(iter(translator.pairs([TEXT], [each.text]))) for each in (one, nothing)]
+    (one, nothing) = (translation.translation for translation in translator.score([TEXT] * 2, ["trois deux un", ""]))
+    contrast = one.explain("").contrast
+    assert contrast is not None
+    batches = [next(iter(translator.pairs([TEXT], [translation.text]))) for translation in (one, nothing)]
     maps = [saliency(translator.model, translator.model.readers, batch).maps[0][0].sum(0) for batch in batches]
-    np.testing.assert_allclose(found.sources[0].gradient, (maps[0] - maps[1])[:-1].tolist(), atol=1e-5)
+    np.testing.assert_allclose(contrast.sources[0].gradient, (maps[0] - maps[1])[:-1].tolist(), atol=1e-5)
 
 
 @pytest.mark.parametrize("together", [5, 256])
@@ -214,28 +219,30 @@ def test_many_at_once_are_explained_as_each_alone(
 ) -> None:
     monkeypatch.setattr(explaining, "PAIRS", together)
     texts = [source for source, _ in toy.pairs(12, 5)]
-    found = translator.translate(texts)
-    every = translator.explain(found, [None, "six", *[None] * 10])
-    assert [each.contrast is None for each in every] == [True, False, *[True] * 10]
-    for each, explanation in zip(found, every, strict=True):
-        assert explanation.words == each.words
-        (alone,) = each.explain().sources
+    translations = translator.translate(texts)
+    explanations = translator.explain(translations, [None, "six", *[None] * 10])
+    assert [translation.contrast is None for translation in explanations] == [True, False, *[True] * 10]
+    for translation, explanation in zip(translations, explanations, strict=True):
+        assert explanation.words == translation.words
+        (alone,) = translation.explain().sources
         np.testing.assert_allclose(explanation.sources[0].gradient, alone.gradient, atol=1e-5)
         np.testing.assert_allclose(explanation.sources[0].erasure, alone.erasure, atol=1e-4)
 
 
 def test_the_tree_ends_in_the_n_best_list(translator: Translator) -> None:
-    (found,) = translator.translate([TEXT], n_best=3)
-    tree = found.explain().beam
+    (translation,) = translator.translate([TEXT], n_best=3)
+    tree = translation.explain().beam
     finished = [node for node in tree if node.fate == "finished"]
-    assert [node.score for node in finished][:3] == pytest.approx([each.score for each in found.n_best])
-    for node, each in zip(finished, found.n_best, strict=False):
+    assert [node.score for node in finished][:3] == pytest.approx(
+        [alternative.score for alternative in translation.n_best]
+    )
+    for node, alternative in zip(finished, translation.n_best, strict=False):
         text, parent = "", node.parent
         while parent is not None:
             text, parent = tree[parent].text + text, tree[parent].parent
-        assert text.strip() == each.text
+        assert text.strip() == alternative.text
         assert node.symbol == "</s>"
-    assert found.alternatives[0].explain().words == found.alternatives[0].words
+    assert translation.alternatives[0].explain().words == translation.alternatives[0].words
     (scored,) = translator.score([TEXT], ["un"])
     assert scored.translation.explain().beam == ()
 
@@ -245,9 +252,9 @@ def test_the_search_is_done_again_once_and_only_for_the_tree(
 ) -> None:
     generate, searches = translator.generator.generate, list[int]()
 
-    def searching(task: Any, given: Sequence[Any]) -> Any:
-        searches.append(len(given))
-        return generate(task, given)
+    def searching(task: Any, sentences: Sequence[Any]) -> Any:
+        searches.append(len(sentences))
+        return generate(task, sentences)
 
     monkeypatch.setattr(translator.generator, "generate", searching)
     first, second = translator.explain(translator.translate([TEXT, "four five"]))
@@ -259,18 +266,18 @@ def test_the_search_is_done_again_once_and_only_for_the_tree(
 
 
 def test_a_blank_text_has_an_empty_explanation(translator: Translator) -> None:
-    (found,) = translator.translate([" "])
-    explanation = found.explain()
+    (translation,) = translator.translate([" "])
+    explanation = translation.explain()
     assert explanation.words == []
     assert explanation.sources[0].gradient.shape == (0, 0)
     assert str(explanation)
-    (back,) = results([Result(replace(found, explanation=explanation)).line()])
+    (back,) = results([Result(replace(translation, explanation=explanation)).line()])
     assert back.translation.explanation is not None
 
 
 def test_a_translation_from_a_file_has_no_model(translator: Translator, golden: Golden) -> None:
-    (found,) = translator.translate([TEXT])
-    back = Result.from_line(Result(found).line()).translation
+    (translation,) = translator.translate([TEXT])
+    back = Result.from_line(Result(translation).line()).translation
     for attempt in (back.explain, lambda: translator.explain([back])):
         with pytest.raises(UserError) as refused:
             attempt()
@@ -278,69 +285,83 @@ def test_a_translation_from_a_file_has_no_model(translator: Translator, golden: 
 
 
 def test_translations_may_come_one_by_one(translator: Translator) -> None:
-    found = translator.translate([TEXT, "one two"])
-    assert [each.text for each in translator.explain(iter(found))] == [each.text for each in found]
+    translations = translator.translate([TEXT, "one two"])
+    assert [translation.text for translation in translator.explain(iter(translations))] == [
+        translation.text for translation in translations
+    ]
 
 
 def test_it_prints_itself(translator: Translator) -> None:
-    (found,) = translator.translate([TEXT])
-    explanation = found.explain("trois cinq un", nearest=2)
+    (translation,) = translator.translate([TEXT])
+    explanation = translation.explain("trois cinq un", nearest=2)
     shown = str(explanation)
-    for text in (*found.words, *METHODS, "and not: trois cinq un", "deux / cinq", "in all", "search:", "similar"):
+    for text in (*translation.words, *METHODS, "and not: trois cinq un", "deux / cinq", "in all", "search:", "similar"):
         assert text in shown, text
     console = Console(width=100, color_system=None)
-    with console.capture() as told:
+    with console.capture() as printed:
         console.print(explanation)
-    assert "and not" in told.get()
+    assert "and not" in printed.get()
     assert explanation._repr_html_().count("<svg") == 3
     assert repr(explanation) == "Explanation('trois deux un', source='one two three')"
 
 
 def test_nothing_is_lost_in_json(translator: Translator) -> None:
-    (found,) = translator.translate([TEXT])
-    told = replace(found, explanation=found.explain("trois cinq un", nearest=2))
-    (back,) = results([Result(told).line()])
+    (translation,) = translator.translate([TEXT])
+    explained = replace(translation, explanation=translation.explain("trois cinq un", nearest=2))
+    (back,) = results([Result(explained).line()])
     explanation = back.translation.explanation
     assert isinstance(explanation, Explanation)
-    assert explanation.json() == told.explanation.json() == json.loads(Result(told).line())["explanation"]
-    assert explanation.nearest[0].source == told.explanation.nearest[0].source
+    assert explanation.json() == explained.explanation.json() == json.loads(Result(explained).line())["explanation"]
+    assert explanation.nearest[0].source == explained.explanation.nearest[0].source
     assert len(explanation.nearest) == 2
-    assert str(explanation).splitlines()[0] == str(told.explanation).splitlines()[0]
+    assert str(explanation).splitlines()[0] == str(explained.explanation).splitlines()[0]
 
 
 @pytest.mark.slow
 def test_confidence_is_calibrated_where_the_run_is(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was searched for and of the same if it is given, in a terminal and after reading."""
     monkeypatch.setattr(translator.processor, "transforms", (*translator.processor.transforms, Confidence(1.7)))
-    (found,) = translator.translate([TEXT])
-    (given,) = translator.score([TEXT], [found.text], confidence=True)
-    sure = [each.calibrated for each in found.steps]
+    (translation,) = translator.translate([TEXT])
+    (scored,) = translator.score([TEXT], [translation.text], confidence=True)
+    sure = [calibrated.calibrated for calibrated in translation.steps]
     assert None not in sure
-    assert [each.calibrated for each in given.steps] == pytest.approx(sure, abs=1e-4)
-    for each in (found, given.translation):
-        explanation = each.explain()
-        assert each.confidence is not None
+    assert [calibrated.calibrated for calibrated in scored.steps] == pytest.approx(sure, abs=1e-4)
+    for calibrated in (translation, scored.translation):
+        explanation = calibrated.explain()
+        assert calibrated.confidence is not None
         assert explanation.confidence is not None
-        assert explanation.confidence.tolist() == each.confidence.words.tolist() != np.exp(each.log_probs).tolist()
+        assert (
+            explanation.confidence.tolist()
+            == calibrated.confidence.words.tolist()
+            != np.exp(calibrated.log_probs).tolist()
+        )
         heading, *rows = str(explanation).splitlines()
         assert heading.split()[:3] == ["word", "confidence", "attention"]
-        assert [row.split()[1] for row in rows[:3]] == [f"{word:.2f}" for word in each.confidence.words]
-        (back,) = results([Result(replace(each, explanation=explanation)).line()])
+        assert [row.split()[1] for row in rows[:3]] == [f"{word:.2f}" for word in calibrated.confidence.words]
+        (back,) = results([Result(replace(calibrated, explanation=explanation)).line()])
         assert back.translation.explanation is not None
-        assert back.translation.explanation.confidence == pytest.approx(each.confidence.words, abs=1e-5)
-    (plain,) = translator.score([TEXT], [found.text])
+        assert back.translation.explanation.confidence == pytest.approx(calibrated.confidence.words, abs=1e-5)
+    (plain,) = translator.score([TEXT], [translation.text])
     assert plain.translation.explain().confidence is None
     assert str(plain.translation.explain()).splitlines()[0].split()[:2] == ["word", "p"]
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_at_temperature_1_confidence_is_the_probability(
-    name: str, others: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+    name: str, other_translators: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(others[name].processor, "transforms", (*others[name].processor.transforms, Confidence(1.0)))
-    for each in others[name].score(["one two three", "six", ""], ["deux un", "trois deux un", "un"], confidence=True):
-        assert [step.calibrated for step in each.steps] == pytest.approx([step.log_prob for step in each.steps])
-        assert "normalizer" not in each.steps[0].figures
+    monkeypatch.setattr(
+        other_translators[name].processor,
+        "transforms",
+        (*other_translators[name].processor.transforms, Confidence(1.0)),
+    )
+    for translation in other_translators[name].score(
+        ["one two three", "six", ""], ["deux un", "trois deux un", "un"], confidence=True
+    ):
+        assert [step.calibrated for step in translation.steps] == pytest.approx(
+            [step.log_prob for step in translation.steps]
+        )
+        assert "normalizer" not in translation.steps[0].figures
 
 
 @pytest.mark.parametrize(
@@ -362,25 +383,27 @@ def test_at_temperature_1_confidence_is_the_probability(
 def test_what_is_no_explanation_is_told(
     keys: tuple[Any, ...], value: object, translator: Translator, golden: Golden
 ) -> None:
-    (found,) = translator.translate([TEXT])
-    told = Result(replace(found, explanation=found.explain("trois cinq un", nearest=1))).json()
+    (translation,) = translator.translate([TEXT])
+    line = Result(replace(translation, explanation=translation.explain("trois cinq un", nearest=1))).json()
     *before, last = keys
-    place = told["explanation"]
+    place = line["explanation"]
     for key in before:
         place = place[key]
     place[last] = value
     with pytest.raises(UserError) as refused:
-        Result.from_json(told)
+        Result.from_json(line)
     golden(str(refused.value))
 
 
 def test_similar_pairs_are_those_of_the_training_data(translator: Translator, tmp_path: Path) -> None:
-    (found,) = translator.translate([TEXT])
-    near = found.explain(nearest=3).nearest
+    (translation,) = translator.translate([TEXT])
+    near = translation.explain(nearest=3).nearest
     assert len(near) == 3
-    assert [each.score for each in near] == sorted((each.score for each in near), reverse=True)
+    assert [match.score for match in near] == sorted((match.score for match in near), reverse=True)
     pairs = {(source, target) for source, target in toy.pairs(2000, 1)}
-    assert all(" ".join(toy.WORDS[word] for word in reversed(each.source.split())) == each.translation for each in near)
+    assert all(
+        " ".join(toy.WORDS[word] for word in reversed(match.source.split())) == match.translation for match in near
+    )
     assert pairs
 
 
@@ -394,5 +417,5 @@ def test_similar_pairs_of_several_sources_come_from_a_table_without_a_header(tmp
     options = {**ONE_STEP, **files, "data.source": ["en", "digits"], "model.combination": "hierarchical"}
     translator = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
     source, target = toy.pairs(40, 3)[0]
-    (found,) = translator.explain(translator.translate([(source, "0")]), nearest=1)
-    assert [(each.source, each.translation, each.score) for each in found.nearest] == [(source, target, 1)]
+    (translation,) = translator.explain(translator.translate([(source, "0")]), nearest=1)
+    assert [(match.source, match.translation, match.score) for match in translation.nearest] == [(source, target, 1)]

@@ -25,7 +25,7 @@ from tests.golden import Golden
 TEXT = "one two three"
 ONE_STEP = {"training.epochs": None, "training.steps": 1}
 Again = Callable[[Any], Any]
-again = pytest.mark.parametrize("again", [lambda each: pickle.loads(pickle.dumps(each)), copy.copy, copy.deepcopy])
+again = pytest.mark.parametrize("again", [lambda value: pickle.loads(pickle.dumps(value)), copy.copy, copy.deepcopy])
 
 
 @pytest.fixture(scope="module")
@@ -41,54 +41,56 @@ def translator(run: Path) -> Translator:
 def plain(value: Any) -> Any:
     """All that a value consists of, without what explains a translation and what searches again."""
     if isinstance(value, Translation | Explanation):
-        return {name: plain(each) for name, each in vars(value).items() if name not in ("explainer", "search", "beam")}
+        return {
+            name: plain(field) for name, field in vars(value).items() if name not in ("explainer", "search", "beam")
+        }
     if isinstance(value, Scored):
         return plain(value[:-1])
     if isinstance(value, np.ndarray):
         return [value.shape, value.tolist()]
     if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(field) for name, field in value.items()}
     return [type(value), *map(plain, value)] if isinstance(value, tuple | list) else value
 
 
-def explainers(found: Translation) -> list[Any]:
-    return [each.explainer for each in found.n_best]
+def explainers(translation: Translation) -> list[Any]:
+    return [alternative.explainer for alternative in translation.n_best]
 
 
 @again
 def test_a_translation_has_all_but_its_model(translator: Translator, again: Again) -> None:
     lexical = LexicalConstraints(Glossary([Term("one", ("Xylo",))]), protection=Protection.named(["numbers"]))
-    (found,) = translator.translate([f"{TEXT} 45"], n_best=3, beam_size=4, constraints=lexical)
-    assert len(found.alternatives) == 2
-    assert found.spans
-    assert found.terms
-    back = again(found)
-    assert plain(back) == plain(found)
+    (translation,) = translator.translate([f"{TEXT} 45"], n_best=3, beam_size=4, constraints=lexical)
+    assert len(translation.alternatives) == 2
+    assert translation.spans
+    assert translation.terms
+    back = again(translation)
+    assert plain(back) == plain(translation)
     assert back.explainer is None
-    assert None not in explainers(found), "the translation itself keeps its model"
-    assert dragoman.Result(back).line() == dragoman.Result(found).line()
+    assert None not in explainers(translation), "the translation itself keeps its model"
+    assert dragoman.Result(back).line() == dragoman.Result(translation).line()
 
 
 def test_alternatives_lose_their_model_too(translator: Translator) -> None:
-    (found,) = translator.translate([TEXT], n_best=3)
-    for back in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-        assert explainers(back) == [None] * len(found.n_best)
+    (translation,) = translator.translate([TEXT], n_best=3)
+    for back in (pickle.loads(pickle.dumps(translation)), copy.deepcopy(translation)):
+        assert explainers(back) == [None] * len(translation.n_best)
 
 
 @again
 def test_a_scored_pair_has_all_but_its_model(translator: Translator, again: Again) -> None:
-    (found,) = translator.score([TEXT], ["trois deux un"])
-    back = again(found)
+    (translation,) = translator.score([TEXT], ["trois deux un"])
+    back = again(translation)
     assert isinstance(back, Scored)
-    assert plain(back) == plain(found)
+    assert plain(back) == plain(translation)
     assert back.explainer is None
-    assert found.explainer is not None
+    assert translation.explainer is not None
 
 
 @again
 def test_an_explanation_has_its_search_and_no_model(translator: Translator, again: Again) -> None:
-    (found,) = translator.translate([TEXT])
-    explanation = found.explain("trois cinq un", nearest=2)
+    (translation,) = translator.translate([TEXT])
+    explanation = translation.explain("trois cinq un", nearest=2)
     back = again(explanation)
     assert plain(back) == plain(explanation)
     assert back.beam == explanation.beam
@@ -101,10 +103,14 @@ def test_a_text_from_a_memory_is_pickled_with_its_match(tmp_path: Path) -> None:
     options = {"data.memory": "nearest", **ONE_STEP}
     model = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     source = (corpus / "train.en").read_text("utf-8").splitlines()[0]
-    (found,) = model.translate([source])
-    assert found.sources[1].match is not None
-    assert plain(pickle.loads(pickle.dumps(found))) == plain(found)
-    (recalled,) = (each for each in model.processor.reading.complete_inputs(source) if isinstance(each, Recalled))
+    (translation,) = model.translate([source])
+    assert translation.sources[1].match is not None
+    assert plain(pickle.loads(pickle.dumps(translation))) == plain(translation)
+    (recalled,) = (
+        source_input
+        for source_input in model.processor.reading.complete_inputs(source)
+        if isinstance(source_input, Recalled)
+    )
     for back in (pickle.loads(pickle.dumps(recalled)), copy.deepcopy(recalled)):
         assert (str(back), back.match) == (str(recalled), recalled.match)
 
@@ -117,9 +123,9 @@ def test_words_of_a_stream_are_pickled(translator: Translator) -> None:
 def test_a_translator_is_pickled_with_its_model(translator: Translator) -> None:
     """For processes that are started anew."""
     back = pickle.loads(pickle.dumps(translator))
-    ((found,), (expected,)) = (each.translate([TEXT]) for each in (back, translator))
-    assert plain(found) == plain(expected)
-    assert found.explain(nearest=1).nearest == expected.explain(nearest=1).nearest
+    ((translation,), (expected,)) = (loaded.translate([TEXT]) for loaded in (back, translator))
+    assert plain(translation) == plain(expected)
+    assert translation.explain(nearest=1).nearest == expected.explain(nearest=1).nearest
 
 
 @again

@@ -71,19 +71,19 @@ def test_criteria_by_hand() -> None:
     """Two words and the end; 0.5 and 1.2 of attention, of which no more than 1 counts; 5 characters where 1.5 x 3 are
     expected.
     """
-    found = translation("xx yy", -6.0, [[0.25, 0.6], [0.25, 0.6]])
-    assert Model().of(found).normalised(1.0) == pytest.approx(-2.0)
-    assert Model().of(found).normalised(0.0) == pytest.approx(-6.0)
-    assert OWN["length"]().of(found) == Figure(3)
-    assert Coverage().of(found).normalised(2.0) == pytest.approx(math.log(0.5), abs=1e-4)
-    assert LengthModel(1.5, 2.0).of(found).value == pytest.approx(-((5 - 4.5) ** 2) / (2 * 2.0 * 3))
+    best = translation("xx yy", -6.0, [[0.25, 0.6], [0.25, 0.6]])
+    assert Model().of(best).normalised(1.0) == pytest.approx(-2.0)
+    assert Model().of(best).normalised(0.0) == pytest.approx(-6.0)
+    assert OWN["length"]().of(best) == Figure(3)
+    assert Coverage().of(best).normalised(2.0) == pytest.approx(math.log(0.5), abs=1e-4)
+    assert LengthModel(1.5, 2.0).of(best).value == pytest.approx(-((5 - 4.5) ** 2) / (2 * 2.0 * 3))
     assert Coverage().of(translation("x", 0.0)).value == pytest.approx(2 * math.log(LEAST))
 
 
 def test_the_length_model_of_pairs() -> None:
     """6 of 4 characters: 1.5 for each; (2 - 3)^2 / 2 and (4 - 3)^2 / 2."""
-    found = LengthModel.fitted([("ab", "xy"), ("ab", "wxyz")])
-    assert (found.ratio, found.variance) == (1.5, 0.5)
+    model = LengthModel.fitted([("ab", "xy"), ("ab", "wxyz")])
+    assert (model.ratio, model.variance) == (1.5, 0.5)
 
 
 def test_what_is_not_finite_ranks_last() -> None:
@@ -91,11 +91,14 @@ def test_what_is_not_finite_ranks_last() -> None:
     assert str(Figure(-0.00001).normalised(0.0)) == "0.0"
 
 
-def scorer(given: Sequence[tuple[Any, ...]], targets: Sequence[str]) -> list[Scored]:
+def scorer(sources: Sequence[tuple[Any, ...]], targets: Sequence[str]) -> list[Scored]:
     """-1 for each character of the target, and -100 for each of the source; a step for each word and the end."""
-    every = zip(given, targets, strict=True)
+    pairs = zip(sources, targets, strict=True)
     steps = [(Step("x", 0, -1.0),) * (len(target.split()) + 1) for target in targets]
-    return [Scored(-len(b) - 100.0 * len(a[0]), (), b, [], said) for (a, b), said in zip(every, steps, strict=True)]
+    return [
+        Scored(-len(b) - 100.0 * len(a[0]), (), b, [], steps_of_pair)
+        for (a, b), steps_of_pair in zip(pairs, steps, strict=True)
+    ]
 
 
 CANDIDATES = [
@@ -116,14 +119,14 @@ def test_other_runs_score_each_pair_in_its_place() -> None:
 def test_scores_are_those_of_a_plain_loop() -> None:
     weights = {"model": 1.0, "reverse": 0.001, "length": -0.25}
     criteria = [Model(), Reverse(scorer), OWN["length"]()]
-    for each, ranked in zip(CANDIDATES, Reranker(criteria, weights, 0.5).ranked(CANDIDATES), strict=True):
+    for candidates, ranked in zip(CANDIDATES, Reranker(criteria, weights, 0.5).ranked(CANDIDATES), strict=True):
         totals = []
-        for one in each.translations:
+        for one in candidates.translations:
             length = len(one.text.split()) + 1
-            reverse = -len("".join(map(str, each.inputs))) - 100 * len(one.text)
+            reverse = -len("".join(map(str, candidates.inputs))) - 100 * len(one.text)
             totals.append(round(one.log_prob / length**0.5, 4) + 0.001 * reverse - 0.25 * length)
         order = sorted(range(len(totals)), key=lambda number: -totals[number])
-        assert [one.text for one in ranked] == [each.translations[number].text for number in order]
+        assert [one.text for one in ranked] == [candidates.translations[number].text for number in order]
         assert [one.score for one in ranked] == pytest.approx([totals[number] for number in order])
         for one in ranked:
             assert one.score == pytest.approx(sum(weights[name] * one.criteria[name] for name in weights))
@@ -133,7 +136,7 @@ def test_of_equal_ones_the_search_decides() -> None:
     """As it does without any criterion."""
     for reranker in (Reranker((), {}), Reranker([Model()], {"model": 0.0})):
         (first, _) = reranker.ranked(CANDIDATES)
-        assert [each.text for each in first] == ["xx yy", "xx", "x y z"]
+        assert [translation_.text for translation_ in first] == ["xx yy", "xx", "x y z"]
 
 
 def test_terms_come_before_criteria(translator: Translator) -> None:
@@ -142,8 +145,8 @@ def test_terms_come_before_criteria(translator: Translator) -> None:
     lexical = LexicalConstraints(Glossary(Term(source, (target,)) for source, target in pairs.items()))
     reranker = Reranker([Model()], {"model": -1.0}, candidates=20)
     (best,) = translator.translate(["two four"], constraints=lexical, n_best=20, rerank=reranker)
-    lacking = [sum(term.target is None for term in each.terms) for each in best.n_best]
-    scores = [each.score for each in best.n_best]
+    lacking = [sum(term.target is None for term in alternative.terms) for alternative in best.n_best]
+    scores = [alternative.score for alternative in best.n_best]
     assert lacking == sorted(lacking)
     assert len(set(lacking)) > 1
     assert scores != sorted(scores, reverse=True)
@@ -152,11 +155,11 @@ def test_terms_come_before_criteria(translator: Translator) -> None:
 def test_terms_that_are_favoured_do_not_come_before_criteria(translator: Translator) -> None:
     lexical = LexicalConstraints(Glossary([Term("two", ("cinq",))]), weight=1e-6)
     reranker = Reranker([Model()], {"model": 1.0}, candidates=20)
-    found = translator.translate(["one two three", "two four"], constraints=lexical, n_best=20, rerank=reranker)
-    for best in found:
-        scores = [each.score for each in best.n_best]
+    translations = translator.translate(["one two three", "two four"], constraints=lexical, n_best=20, rerank=reranker)
+    for best in translations:
+        scores = [alternative.score for alternative in best.n_best]
         assert scores == sorted(scores, reverse=True)
-        assert [each.terms[0].target is None for each in best.n_best[:2]] == [True, True]
+        assert [alternative.terms[0].target is None for alternative in best.n_best[:2]] == [True, True]
 
 
 def test_no_more_are_written_than_are_compared(translator: Translator, golden: Golden) -> None:
@@ -178,16 +181,18 @@ def test_the_beam_is_as_wide_as_need_be() -> None:
 def test_the_best_of_a_beam_by_other_criteria(translator: Translator) -> None:
     """Those of a beam as wide, in the order of a plain sort; `n_best` of them."""
     reranker = WEIGHTED.reranker(translator)
-    found = translator.translate(TEXTS, rerank=reranker, n_best=3)
+    translations = translator.translate(TEXTS, rerank=reranker, n_best=3)
     lists = translator.translate(TEXTS, n_best=6, search=Spec("beam", {"size": 6}))
     changed = 0
-    for number, (best, beside) in enumerate(zip(found, lists, strict=True)):
+    for number, (best, beside) in enumerate(zip(translations, lists, strict=True)):
         (ranked,) = reranker.ranked([Candidates(number, (TEXTS[number],), beside.n_best)])
-        assert [each.text for each in best.n_best] == [each.text for each in ranked][:3]
-        assert [each.score for each in best.n_best] == pytest.approx([each.score for each in ranked][:3], abs=1e-3)
+        assert [alternative.text for alternative in best.n_best] == [alternative.text for alternative in ranked][:3]
+        assert [alternative.score for alternative in best.n_best] == pytest.approx(
+            [alternative.score for alternative in ranked][:3], abs=1e-3
+        )
         assert set(best.criteria) == set(WEIGHTS)
         changed += best.text != beside.text
-    assert all(not each.alternatives for best in found for each in best.alternatives)
+    assert all(not alternative.alternatives for best in translations for alternative in best.alternatives)
     assert translator.translate([" "], rerank=reranker)[0].text == ""
     with pytest.raises(ValueError, match="leave out one"):
         translator.translate(TEXTS, rerank=reranker, risk=MinimumBayesRisk(METRICS["chrf"]()))
@@ -205,7 +210,7 @@ def test_other_texts_in_the_batch_change_nothing(
     for module in (generator, codec):
         monkeypatch.setattr(module, "BATCH", size)
     for one, other in zip(translator.translate(TEXTS, rerank=reranker, n_best=4), alone, strict=True):
-        assert [each.text for each in one.n_best] == [each.text for each in other.n_best]
+        assert [alternative.text for alternative in one.n_best] == [alternative.text for alternative in other.n_best]
         for a, b in zip(one.n_best, other.n_best, strict=True):
             assert dict(a.criteria) == pytest.approx(dict(b.criteria), abs=2e-4)
 
@@ -301,7 +306,10 @@ def test_runs_that_do_not_fit_are_told(translator: Translator, back: Path, golde
             WEIGHTED.model_copy(update=changes).reranker(translator)
         golden(str(error.value).replace(str(back), "BACK").replace(here, "HERE"), case)
     fits = {"weights": {"reverse": 1.0, "more": 1.0}, "reverse": str(back), "runs": {"more": here}}
-    assert [each.name for each in WEIGHTED.model_copy(update=fits).reranker(translator).criteria] == ["reverse", "more"]
+    assert [criterion.name for criterion in WEIGHTED.model_copy(update=fits).reranker(translator).criteria] == [
+        "reverse",
+        "more",
+    ]
 
 
 @pytest.mark.parametrize("name", ["chrf", "wer"])
@@ -311,27 +319,27 @@ def test_what_is_tuned_scores_so(name: str, translator: Translator, tmp_path: Pa
     sources, references = [source for source, _ in pairs], [[target for _, target in pairs]]
     begun = WEIGHTED.model_copy(update={"weights": {**dict.fromkeys(WEIGHTS, 0.0), "model": 1.0}, "alpha": 1.0})
     candidates = listed(translator, sources, 6)
-    assert [each.translations[0].text for each in candidates] == [
-        each.text for each in translator.translate(sources, search=Spec("beam", {"size": 6}))
+    assert [sentence.translations[0].text for sentence in candidates] == [
+        sentence.text for sentence in translator.translate(sources, search=Spec("beam", {"size": 6}))
     ]
-    found = tune(begun, candidates, references, metric, begun.reranker(translator).criteria)
+    tuned = tune(begun, candidates, references, metric, begun.reranker(translator).criteria)
     path = tmp_path / "w.yaml"
-    path.write_text(found.weighted.text(), encoding="utf-8")
+    path.write_text(tuned.weighted.text(), encoding="utf-8")
     reranked = translator.translate(sources, rerank=Weighted.read(path).reranker(translator))
-    assert metric.corpus([each.text for each in reranked], references).value == pytest.approx(found.after)
-    assert metric.corpus([each.translations[0].text for each in candidates], references).value == found.before
-    assert (found.after >= found.before) if metric.higher_is_better else (found.after <= found.before)
-    assert sum(map(abs, found.weighted.weights.values())) == pytest.approx(1, abs=1e-5)
+    assert metric.corpus([sentence.text for sentence in reranked], references).value == pytest.approx(tuned.after)
+    assert metric.corpus([sentence.translations[0].text for sentence in candidates], references).value == tuned.before
+    assert (tuned.after >= tuned.before) if metric.higher_is_better else (tuned.after <= tuned.before)
+    assert sum(map(abs, tuned.weighted.weights.values())) == pytest.approx(1, abs=1e-5)
 
 
 def test_alpha_alone_is_tuned() -> None:
     """Of two lists, both have the longer translation best, which only a larger alpha ranks first."""
     lists = [Candidates(number, ("a",), [translation("x", -1.0), translation("x y z", -1.5)]) for number in range(2)]
     begun = Weighted(candidates=2, alpha=0.0, weights={"model": 1.0})
-    found = tune(begun, lists, [["x y z"] * 2], METRICS["wer"](), [Model()])
-    assert -1.0 / 2**found.weighted.alpha < -1.5 / 4**found.weighted.alpha
-    assert found.weighted.weights == {"model": 1.0}
-    assert (found.before, found.after) == (pytest.approx(200 / 3), 0.0)
+    tuned = tune(begun, lists, [["x y z"] * 2], METRICS["wer"](), [Model()])
+    assert -1.0 / 2**tuned.weighted.alpha < -1.5 / 4**tuned.weighted.alpha
+    assert tuned.weighted.weights == {"model": 1.0}
+    assert (tuned.before, tuned.after) == (pytest.approx(200 / 3), 0.0)
 
 
 def test_alpha_begins_with_that_of_the_run(translator: Translator) -> None:
@@ -340,7 +348,7 @@ def test_alpha_begins_with_that_of_the_run(translator: Translator) -> None:
         return own_alpha(other)
 
     specs = [Spec("beam", {"alpha": 0.5}), Spec("beam", {"normalisation": "none"}), Spec("greedy")]
-    assert [of(each) for each in specs] == [0.5, 1.0, 1.0]
+    assert [of(spec) for spec in specs] == [0.5, 1.0, 1.0]
 
 
 def test_a_translation_keeps_what_it_was_ranked_by(translator: Translator) -> None:

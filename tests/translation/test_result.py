@@ -51,11 +51,11 @@ def sources(words: int) -> st.SearchStrategy[SourceAttention]:
 def found_in_memory(source: SourceAttention) -> st.SearchStrategy[SourceAttention]:
     """The source, or the same as a text from a memory."""
     match = st.builds(Match, st.just(source.text), st.floats(0, 1), TEXTS)
-    return (st.none() | match).map(lambda each: source._replace(match=each))
+    return (st.none() | match).map(lambda value: source._replace(match=value))
 
 
-def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrategy[Translation]:
-    """One of up to three words, with `others` beside."""
+def translations(other_translators: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrategy[Translation]:
+    """One of up to three words, with `other_translators` beside."""
 
     def of(tokens: list[str]) -> st.SearchStrategy[Translation]:
         words = st.none() | st.sampled_from(range(len(tokens))) if tokens else st.none()
@@ -73,7 +73,7 @@ def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrateg
                 max_size=4,
             ).map(tuple),
             st.none() | weights(len(tokens)),
-            others,
+            other_translators,
             st.integers(0, 9),
             proved=st.none() | st.booleans(),
             withheld=st.none() | TEXTS,
@@ -84,7 +84,7 @@ def translations(others: st.SearchStrategy[Any] = NO_OTHERS) -> st.SearchStrateg
 
 
 @st.composite
-def every(draw: st.DrawFn) -> Result:
+def results_with_all_keys(draw: st.DrawFn) -> Result:
     translation = draw(translations(st.lists(translations(), max_size=1).map(tuple)))
     names = [source.name for source in translation.sources]
     return Result(translation, draw(st.none() | TEXTS), draw(st.none() | TEXTS), draw(st.sampled_from([None, *names])))
@@ -136,13 +136,13 @@ def same(one: Translation, other: Translation) -> bool:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # as what checks types does
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(every())
+@given(results_with_all_keys())
 def test_nothing_is_lost(given: Result) -> None:
-    (found,) = results([given.line()])
-    assert found[1:] == given[1:]
-    assert same(given.translation, found.translation)
+    (read_back,) = results([given.line()])
+    assert read_back[1:] == given[1:]
+    assert same(given.translation, read_back.translation)
     assert json.loads(given.line()) == given.json()
-    assert found.json() == given.json()
+    assert read_back.json() == given.json()
 
 
 def example(**options: Any) -> Translation:
@@ -156,14 +156,14 @@ def example(**options: Any) -> Translation:
 
 def test_each_key_tells_what_it_says() -> None:
     other = example()
-    found = Result(example(alternatives=(other,), left_out=3), "x y", "en-fr", "en").json()
-    assert found["version"] == 2
-    assert (found["text"], found["words"]) == ("x yz", ["x", "yz"])
-    assert (found["score"], found["log_prob"]) == (-0.9, -1.975)
-    assert found["log_probs"] == [-0.5, -1.25]
-    assert found["steps"][1] == {"symbol": "<delete>", "word": None, "log_prob": -0.1}
-    assert sum(step["log_prob"] for step in found["steps"]) == pytest.approx(found["log_prob"])
-    assert found["sources"] == [
+    fields = Result(example(alternatives=(other,), left_out=3), "x y", "en-fr", "en").json()
+    assert fields["version"] == 2
+    assert (fields["text"], fields["words"]) == ("x yz", ["x", "yz"])
+    assert (fields["score"], fields["log_prob"]) == (-0.9, -1.975)
+    assert fields["log_probs"] == [-0.5, -1.25]
+    assert fields["steps"][1] == {"symbol": "<delete>", "word": None, "log_prob": -0.1}
+    assert sum(step["log_prob"] for step in fields["steps"]) == pytest.approx(fields["log_prob"])
+    assert fields["sources"] == [
         {
             "name": "en",
             "text": "a b c",
@@ -173,10 +173,10 @@ def test_each_key_tells_what_it_says() -> None:
             "alignment": [[0, 0], [2, 1]],
         }
     ]
-    assert (found["left_out"], found["reference"], found["pair"]) == (3, "x y", "en-fr")
+    assert (fields["left_out"], fields["reference"], fields["pair"]) == (3, "x y", "en-fr")
     changes = [("a", "deleted"), ("b", "deleted"), ("c", "deleted"), ("x", "inserted"), ("yz", "inserted")]
-    assert found["edits"] == {"source": "en", "words": [{"word": word, "change": what} for word, what in changes]}
-    assert found["alternatives"] == [Result(other).json()]
+    assert fields["edits"] == {"source": "en", "words": [{"word": word, "change": what} for word, what in changes]}
+    assert fields["alternatives"] == [Result(other).json()]
 
 
 def test_what_is_empty_is_left_out() -> None:
@@ -194,11 +194,13 @@ def test_links_follow_from_the_weights_as_written() -> None:
 
 def test_the_figure_of_a_word_is_the_mean_over_its_symbols() -> None:
     """As written; the end and what is part of no word do not count."""
-    given = example()
+    original = example()
     values = [0.25, 0.9, 0.1, 0.5, 0.75]
-    steps = tuple(each._replace(figures={"copied": value}) for each, value in zip(given.steps, values, strict=True))
-    translation = replace(given, steps=steps)
-    assert {name: each.tolist() for name, each in translation.figures.items()} == {"copied": [0.25, 0.3]}
+    steps = tuple(
+        means._replace(figures={"copied": value}) for means, value in zip(original.steps, values, strict=True)
+    )
+    translation = replace(original, steps=steps)
+    assert {name: means.tolist() for name, means in translation.figures.items()} == {"copied": [0.25, 0.3]}
     written = Result(translation).json()
     assert [step["figures"]["copied"] for step in written["steps"]] == values
     assert written["figures"] == {"copied": [0.25, 0.3]}
@@ -212,11 +214,11 @@ def test_the_figure_of_a_word_is_the_mean_over_its_symbols() -> None:
 
 def test_the_confidence_of_a_word_is_a_product_and_that_of_all_the_mean_of_words_and_end() -> None:
     """What is part of no word does not count. Without one step's there is none."""
-    given = example()
+    original = example()
     chances = [0.5, 0.8, 0.9, 0.25, 0.75]
-    every = zip(given.steps, chances, strict=True)
+    every = zip(original.steps, chances, strict=True)
     steps = tuple(each._replace(calibrated=math.log(chance)) for each, chance in every)
-    translation = replace(given, steps=steps)
+    translation = replace(original, steps=steps)
     confidence = translation.confidence
     assert confidence is not None
     assert confidence.words.tolist() == pytest.approx([0.5, 0.225])
@@ -224,7 +226,7 @@ def test_the_confidence_of_a_word_is_a_product_and_that_of_all_the_mean_of_words
     written = Result(translation).json()
     assert written["confidence"] == {"sentence": pytest.approx(0.491667, abs=1e-6), "words": [0.5, 0.225]}
     assert [step["calibrated"] for step in written["steps"]] == [round(math.log(each), 6) for each in chances]
-    assert replace(translation, steps=(*steps[:-1], given.steps[-1])).confidence is None
+    assert replace(translation, steps=(*steps[:-1], original.steps[-1])).confidence is None
     assert replace(translation, steps=()).confidence is None
     alone = replace(translation, words=[], steps=steps[-1:]).confidence
     assert alone is not None
@@ -233,11 +235,11 @@ def test_the_confidence_of_a_word_is_a_product_and_that_of_all_the_mean_of_words
 
 def test_what_is_not_trusted_is_withheld() -> None:
     """At the least confidence itself it still is; what is not known is trusted."""
-    given = example()
-    sure = replace(given, steps=tuple(each._replace(calibrated=math.log(0.5)) for each in given.steps))
+    original = example()
+    sure = replace(original, steps=tuple(step._replace(calibrated=math.log(0.5)) for step in original.steps))
     least = sure.confidence.sentence if sure.confidence else 0.0
     assert sure.trusted(least) is sure
-    assert given.trusted(1.0) is given
+    assert original.trusted(1.0) is original
     withheld = sure.trusted(0.51)
     assert (withheld.text, withheld.withheld, withheld.words) == ("", "x yz", ["x", "yz"])
     assert Result(withheld).json()["withheld"] == "x yz"
@@ -266,13 +268,13 @@ def without(key: str) -> dict[str, Any]:
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """The example with another value at a dotted path."""
-    found = Result(example(sentinel=np.zeros(2), alternatives=(example(),)), edited="en").json()
+    fields = Result(example(sentinel=np.zeros(2), alternatives=(example(),)), edited="en").json()
     *above, last = (int(key) if key.isdigit() else key for key in path.split("."))
-    holder: Any = found
+    holder: Any = fields
     for key in above:
         holder = holder[key]
     holder[last] = value
-    return found
+    return fields
 
 
 BY = "written by {} version of dragoman (in form {}; this one reads form 2)"
@@ -280,7 +282,7 @@ OTHER = f"expected a translation of version 2, found one {BY}"
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ([], "expected a translation as a JSON object, found []"),
         (without("version"), "expected a translation of version 2, found one of no version"),
@@ -308,16 +310,16 @@ OTHER = f"expected a translation of version 2, found one {BY}"
         (changed("edits.source", "de"), 'edits.source: expected one of en, found "de"'),
     ],
 )
-def test_what_is_no_translation_is_told_by_file_line_and_key(value: Any, told: str, tmp_path: Path) -> None:
+def test_what_is_no_translation_is_told_by_file_line_and_key(value: Any, message: str, tmp_path: Path) -> None:
     path = tmp_path / "found.jsonl"
     path.write_text(f"{Result(example()).line()}\n{json.dumps(value)}\n", encoding="utf-8")
     if math.inf != (value["score"] if isinstance(value, dict) else 0):  # which is no JSON either
         with pytest.raises(UserError) as error:
             list(result.read(path))
-        assert str(error.value).startswith(f"{path}:2: {told}")
+        assert str(error.value).startswith(f"{path}:2: {message}")
     with pytest.raises(UserError) as error:
         Result.from_json(value)
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
@@ -347,9 +349,9 @@ def test_the_documented_example_is_one() -> None:
 
 
 def test_every_key_is_documented_with_the_words_of_the_schema() -> None:
-    told = "".join(path.read_text(encoding="utf-8") for path in (DOCUMENT, DOCUMENT.with_name("explain.md")))
+    documents = "".join(path.read_text(encoding="utf-8") for path in (DOCUMENT, DOCUMENT.with_name("explain.md")))
     schema = json.loads(json_form.schema())
     for form in schema["$defs"].values():
         for key, value in form["properties"].items():
-            assert f"| `{key}` |" in told
-            assert value["description"] in told, key
+            assert f"| `{key}` |" in documents
+            assert value["description"] in documents, key

@@ -22,8 +22,8 @@ def plain(metric: Metric, texts: list[str]) -> tuple[str, float]:
     """The text with the best mean score beside all others: O(n^2) calls of `sentence`."""
     best = ("", float("-inf"))
     for number, text in enumerate(texts):
-        others = texts[:number] + texts[number + 1 :]
-        scores = [metric.sentence(text, [other]).value for other in others]
+        other_translators = texts[:number] + texts[number + 1 :]
+        scores = [metric.sentence(text, [other]).value for other in other_translators]
         mean = sum(scores) / len(scores) * (1 if metric.higher_is_better else -1)
         if mean > best[1] + 1e-9:
             best = (text, mean)
@@ -67,8 +67,8 @@ class Given(Metric):
 @pytest.mark.spec("F6")
 def test_three_samples_by_hand() -> None:
     """AN's pairs 12, 13, 23: a has (0.5 + 0.1) / 2, b (0.5 + 0.4) / 2, c (0.1 + 0.4) / 2."""
-    found = MinimumBayesRisk(Given()).expected(["a", "b", "c"])
-    assert found == {"a": pytest.approx(0.3), "b": pytest.approx(0.45), "c": pytest.approx(0.25)}
+    utilities = MinimumBayesRisk(Given()).expected(["a", "b", "c"])
+    assert utilities == {"a": pytest.approx(0.3), "b": pytest.approx(0.45), "c": pytest.approx(0.25)}
     twice = MinimumBayesRisk(Given()).expected(["a", "b", "c", "a"])  # the second a is beside the first
     assert twice == {"a": pytest.approx(1.6 / 3), "b": pytest.approx(1.4 / 3), "c": pytest.approx(0.2)}
     assert MinimumBayesRisk(Given()).expected(["a"]) == {"a": 0.0}

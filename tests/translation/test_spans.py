@@ -52,7 +52,7 @@ FOUND = Protection.of(list(map(Spec.parse, KINDS)))
 DRAWN = [kind() for name, kind in protection.KINDS.items() if name not in ("pattern", "whitespace")]
 NESTING = ["<a b='{}'>", "{{{}}}", "<!--{}-->", "$t({})", "https://{}/"]
 KNOWN = st.sampled_from([*INVENTORY, *BREAKS])
-ANY = st.one_of(KNOWN, *(st.from_regex(each, fullmatch=True) for each in DRAWN))
+ANY = st.one_of(KNOWN, *(st.from_regex(pattern, fullmatch=True) for pattern in DRAWN))
 
 
 def lines(spans: st.SearchStrategy[str], count: int) -> list[str]:
@@ -60,15 +60,15 @@ def lines(spans: st.SearchStrategy[str], count: int) -> list[str]:
     nested = st.builds(str.format, st.sampled_from(NESTING), spans)
     part = st.one_of(spans, nested, st.sampled_from(WORDS))
     spaced = st.tuples(part, st.sampled_from(["", " ", "  "])).map("".join)
-    found = list[str]()
+    texts = list[str]()
 
     @settings(max_examples=count, phases=[Phase.generate])
     @given(st.lists(spaced, min_size=1, max_size=6))
     def draw(parts: list[str]) -> None:
-        found.append("".join(parts))
+        texts.append("".join(parts))
 
     draw()
-    return found
+    return texts
 
 
 def sentence(draw: random.Random, spans: list[str]) -> str:
@@ -122,8 +122,8 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 def trained(folder: Path, name: str, options: dict[str, Any]) -> Path:
     units = {"text.source.unit": UNITS[name], "text.target.unit": UNITS[name], "text.target.lowercase": name == "word"}
-    every = {"training.epochs": None, "training.steps": 3, **options, **units}
-    return session.train(toy.config(folder, folder / name, every), quiet=True).path
+    changes = {"training.epochs": None, "training.steps": 3, **options, **units}
+    return session.train(toy.config(folder, folder / name, changes), quiet=True).path
 
 
 @pytest.fixture(scope="module")
@@ -135,11 +135,13 @@ def few() -> list[str]:
 def test_each_span_stands_in_the_translation_once_and_no_other(
     runs: dict[str, Translator], few: list[str], unit: str, search: Spec
 ) -> None:
-    for text, found in zip(few, runs[unit].translate(few, search=search), strict=True):
-        assert spans_of(found.text) == spans_of(text), (text, found.text)
-        assert [found.text[slice(*each.target or ())] for each in found.spans] == [each.text for each in found.spans]
-        assert Counter(each.text for each in found.spans if not each.text.isspace()) == spans_of(text)
-        assert [text[slice(*each.place)] for each in found.spans] == [each.text for each in found.spans]
+    for text, translation in zip(few, runs[unit].translate(few, search=search), strict=True):
+        assert spans_of(translation.text) == spans_of(text), (text, translation.text)
+        assert [translation.text[slice(*span.target or ())] for span in translation.spans] == [
+            span.text for span in translation.spans
+        ]
+        assert Counter(span.text for span in translation.spans if not span.text.isspace()) == spans_of(text)
+        assert [text[slice(*span.place)] for span in translation.spans] == [span.text for span in translation.spans]
 
 
 def test_spaces_beside_protected_white_space_are_left_out() -> None:
@@ -171,8 +173,12 @@ def test_of_2500_translations_all_have_each_span_once(
     """500 by greedy search and 125 by beam search, which takes far longer, in each unit."""
     mine = many[list(UNITS).index(unit) :: len(UNITS)]
     texts = mine[:500] if search.kind == "greedy" else mine[500:]
-    found = runs[unit].translate(texts, search=search)
-    assert [text for text, each in zip(texts, found, strict=True) if spans_of(text) != spans_of(each.text)] == []
+    translations = runs[unit].translate(texts, search=search)
+    assert [
+        text
+        for text, translation in zip(texts, translations, strict=True)
+        if spans_of(text) != spans_of(translation.text)
+    ] == []
 
 
 class Random(Predictor[Any]):
@@ -222,19 +228,24 @@ def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
     draw = random.Random(5)
     texts, more = ([sentence(draw, INVENTORY) for _ in range(200)] for _ in range(2))
     read = texts if len(sources) == 1 else list(zip(texts, more, strict=True))
-    every = model.translate(read, search=Spec("greedy"))
-    assert sum(len(found.replaced) for found in every) > 200
-    for text, found in zip(texts, every, strict=True):
-        assert Counter(each.text for each in found.spans) == spans_of(text), (text, found.text)
-        assert not spans_of(found.text) - spans_of(text), (text, found.text)  # `%sthree` is none behind a number
-        assert [found.text[slice(*each.target or ())] for each in found.spans] == [each.text for each in found.spans]
+    translations = model.translate(read, search=Spec("greedy"))
+    assert sum(len(translation.replaced) for translation in translations) > 200
+    for text, translation in zip(texts, translations, strict=True):
+        assert Counter(span.text for span in translation.spans) == spans_of(text), (text, translation.text)
+        assert not spans_of(translation.text) - spans_of(text), (
+            text,
+            translation.text,
+        )  # `%sthree` is none behind a number
+        assert [translation.text[slice(*span.target or ())] for span in translation.spans] == [
+            span.text for span in translation.spans
+        ]
 
 
 def test_a_text_of_spans_alone_has_no_words_that_could_be_copied(runs: dict[str, Translator]) -> None:
     for translator in runs.values():
-        (found,) = translator.translate(["{a}{b}"])
-        assert found.replaced == ()
-        assert Counter(each.text for each in found.spans) == Counter(["{a}", "{b}"])
+        (translation,) = translator.translate(["{a}{b}"])
+        assert translation.replaced == ()
+        assert Counter(span.text for span in translation.spans) == Counter(["{a}", "{b}"])
 
 
 def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
@@ -251,8 +262,8 @@ def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
     }
     translator = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
     for search in (Spec("greedy"), Spec("beam", {"size": 3})):
-        for text, found in zip(TEXTS, translator.translate(TEXTS, search=search), strict=True):
-            assert spans_of(found.text) == spans_of(text), found.text
+        for text, translation in zip(TEXTS, translator.translate(TEXTS, search=search), strict=True):
+            assert spans_of(translation.text) == spans_of(text), translation.text
 
 
 def test_what_is_between_spans_and_around_them_is_written_as_the_model_says(runs: dict[str, Translator]) -> None:
@@ -267,23 +278,23 @@ def test_what_is_between_spans_and_around_them_is_written_as_the_model_says(runs
 
 
 def test_letter_case_is_changed_around_spans_alone(runs: dict[str, Translator]) -> None:
-    (found,) = runs["word"].translate(["ONE %D {NAME} <A HREF='X'>"])
-    assert all(span in found.text for span in ("%D", "{NAME}", "<A HREF='X'>"))
+    (translation,) = runs["word"].translate(["ONE %D {NAME} <A HREF='X'>"])
+    assert all(span in translation.text for span in ("%D", "{NAME}", "<A HREF='X'>"))
 
 
 def test_every_one_of_the_n_best_has_the_spans(runs: dict[str, Translator]) -> None:
     text = "one %d of {name} <b>two</b>"
     for translator in runs.values():
-        (found,) = translator.translate([text], n_best=3, beam_size=6)
-        assert len({each.text for each in found.n_best}) == len(found.n_best) > 1
-        assert all(spans_of(each.text) == spans_of(text) for each in found.n_best)
+        (translation,) = translator.translate([text], n_best=3, beam_size=6)
+        assert len({alternative.text for alternative in translation.n_best}) == len(translation.n_best) > 1
+        assert all(spans_of(alternative.text) == spans_of(text) for alternative in translation.n_best)
 
 
 def test_a_forced_beginning_may_have_spans_of_the_source_and_no_others(runs: dict[str, Translator]) -> None:
     for translator in runs.values():
-        (found,) = translator.translate(["one %d of {name}"], prefix=["{name}"])
-        assert found.text.startswith("{name}")
-        assert spans_of(found.text) == Counter(["%d", "{name}"])
+        (translation,) = translator.translate(["one %d of {name}"], prefix=["{name}"])
+        assert translation.text.startswith("{name}")
+        assert spans_of(translation.text) == Counter(["%d", "{name}"])
         for prefix in ("%s", "{name} {name}"):
             with pytest.raises(UserError, match="prefix"):
                 translator.translate(["one %d of {name}"], prefix=[prefix])
@@ -301,9 +312,9 @@ def test_spans_are_whole_so_no_text_is_translated_while_it_arrives(runs: dict[st
 
 
 def test_a_translation_in_json_tells_where_the_spans_are(runs: dict[str, Translator]) -> None:
-    (found,) = runs["bpe"].translate(["one %d"])
-    read = dragoman.Result.from_line(dragoman.Result(found).line()).translation
-    assert read.spans == found.spans
+    (translation,) = runs["bpe"].translate(["one %d"])
+    read = dragoman.Result.from_line(dragoman.Result(translation).line()).translation
+    assert read.spans == translation.spans
     assert [(span.text, span.source, span.place) for span in read.spans] == [("%d", "en", (4, 6))]
 
 
@@ -314,51 +325,53 @@ def test_without_marks_spans_come_through_and_no_model_reads_them(free: dict[str
         draw = random.Random(name)
         texts = [*(sentence(draw, INVENTORY) for _ in range(12)), *TEXTS]
         for search, n_best in zip(SEARCHES, (1, 2), strict=True):
-            every = translator.translate(texts, search=search, n_best=n_best, constraints=lexical)
-            for text, found in ((text, each) for text, best in zip(texts, every, strict=True) for each in best.n_best):
-                assert spans_of(found.text) == spans_of(text), (name, text, found.text)
-                assert Counter(each.text for each in found.spans) == spans_of(text)
-                for each in found.spans:
-                    assert each.target
-                    assert text[slice(*each.place)] == found.text[slice(*each.target)] == each.text
-                assert found.attention.shape == (len(found.words), len(found.source_words))
-                read = dragoman.Result.from_line(dragoman.Result(found).line()).translation
-                assert (read.text, read.words, read.spans) == (found.text, found.words, found.spans)
+            translations = translator.translate(texts, search=search, n_best=n_best, constraints=lexical)
+            for text, translation in (
+                (text, span) for text, best in zip(texts, translations, strict=True) for span in best.n_best
+            ):
+                assert spans_of(translation.text) == spans_of(text), (name, text, translation.text)
+                assert Counter(span.text for span in translation.spans) == spans_of(text)
+                for span in translation.spans:
+                    assert span.target
+                    assert text[slice(*span.place)] == translation.text[slice(*span.target)] == span.text
+                assert translation.attention.shape == (len(translation.words), len(translation.source_words))
+                read = dragoman.Result.from_line(dragoman.Result(translation).line()).translation
+                assert (read.text, read.words, read.spans) == (translation.text, translation.words, translation.spans)
 
 
 def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_path: Path) -> None:
     model = dragoman.load(trained(corpus(tmp_path), "bpe", {"text.protect": ["placeholders"]}))
     texts = ["one %d https://example.org {name} two", "{name} a.b@example.org", "one {0:.2f} two", "one two"]
-    for text, found in zip(
+    for text, translation in zip(
         texts, model.translate(texts, constraints=LexicalConstraints(protection=FOUND)), strict=True
     ):
-        assert spans_of(found.text) == spans_of(text)
-        for each in found.spans:
-            assert each.target
-            assert text[slice(*each.place)] == found.text[slice(*each.target)] == each.text
+        assert spans_of(translation.text) == spans_of(text)
+        for span in translation.spans:
+            assert span.target
+            assert text[slice(*span.place)] == translation.text[slice(*span.target)] == span.text
 
 
 def test_a_beginning_may_have_spans_that_no_model_reads(free: dict[str, Translator]) -> None:
     lexical = LexicalConstraints(protection=FOUND)
     for translator in free.values():
         for prefix in ("{name}", "({name}) trois", "trois {name} ", "trois ({name})", ""):
-            (found,) = translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
-            assert found.text.startswith(prefix.rstrip())
-            assert spans_of(found.text) == Counter(["%d", "{name}"])
+            (translation,) = translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
+            assert translation.text.startswith(prefix.rstrip())
+            assert spans_of(translation.text) == Counter(["%d", "{name}"])
         for prefix in ("%s", "{name} {name}"):
             with pytest.raises(UserError, match="prefix"):
                 translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
 
 
 def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(free: dict[str, Translator]) -> None:
-    (found,) = free["bpe"].translate(["one {name} two three"], constraints=LexicalConstraints(protection=FOUND))
-    told = found.explain("{name} un")
-    assert "{name}" in found.text
-    assert told.text.split() == found.text.replace("{name}", " ").split()
-    assert told.contrast
-    assert "{name}" not in told.contrast.text
+    (translation,) = free["bpe"].translate(["one {name} two three"], constraints=LexicalConstraints(protection=FOUND))
+    explanation = translation.explain("{name} un")
+    assert "{name}" in translation.text
+    assert explanation.text.split() == translation.text.replace("{name}", " ").split()
+    assert explanation.contrast
+    assert "{name}" not in explanation.contrast.text
     with pytest.raises(UserError, match="other words than the translation"):
-        dragoman.Result(replace(found, explanation=told)).line()
+        dragoman.Result(replace(translation, explanation=explanation)).line()
     (stays,) = free["bpe"].translate(["{name}"], constraints=LexicalConstraints(protection=FOUND))
     assert (stays.text, stays.explain().text) == ("{name}", "")
 
@@ -377,10 +390,10 @@ def test_without_marks_no_translation_has_a_span_of_its_own(free: dict[str, Tran
 def test_a_term_is_no_term_across_a_span_that_no_model_reads(free: dict[str, Translator]) -> None:
     lexical = LexicalConstraints(Glossary([Term("two three", ("cinq",)), Term("one", ("six",))]), protection=FOUND)
     text = "{a} one two {name} three"
-    (found,) = free["bpe"].translate([text], constraints=lexical)
-    assert [(each.text, text[slice(*each.place)]) for each in found.terms] == [("one", "one")]
-    assert found.terms[0].target
-    assert found.text[slice(*found.terms[0].target)] in ("six", "Six")
+    (translation,) = free["bpe"].translate([text], constraints=lexical)
+    assert [(term.text, text[slice(*term.place)]) for term in translation.terms] == [("one", "one")]
+    assert translation.terms[0].target
+    assert translation.text[slice(*translation.terms[0].target)] in ("six", "Six")
 
 
 def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
@@ -397,13 +410,17 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
     for name, translator in free.items():
         if name in ("character", "word"):  # has no capital letters, or none of these words
             continue
-        every = translator.translate(list(wanted), constraints=LexicalConstraints(Glossary(terms)))
-        for found, forms in zip(every, wanted.values(), strict=True):
-            assert all(re.search(rf"\b(?:{form})\b", found.text) for form in forms), (name, found.text, forms)
-            there = [(term.forms, *term.target) for term in found.terms if term.target]
-            assert {forms for forms, *_ in there} == {term.forms for term in found.terms}
+        translations = translator.translate(list(wanted), constraints=LexicalConstraints(Glossary(terms)))
+        for translation, forms in zip(translations, wanted.values(), strict=True):
+            assert all(re.search(rf"\b(?:{form})\b", translation.text) for form in forms), (
+                name,
+                translation.text,
+                forms,
+            )
+            there = [(term.forms, *term.target) for term in translation.terms if term.target]
+            assert {forms for forms, *_ in there} == {term.forms for term in translation.terms}
             for allowed, begin, end in there:
-                form = found.text[begin:end]
+                form = translation.text[begin:end]
                 assert form in allowed or (form[0].lower() + form[1:] in allowed and begin == 0)
 
 
@@ -415,15 +432,15 @@ def test_a_term_that_a_span_cuts_is_told_as_not_applied(
     text = "<b>one</b> {name} two 365 5"
     numbers = Protection.named(["placeholders", "tags", "numbers"])
     for translator, required in ((runs["bpe"], None), (free["bpe"], numbers)):
-        (found,) = translator.translate([text], constraints=LexicalConstraints(glossary, protection=required))
-        assert [(each.text, text[slice(*each.place)]) for each in found.terms] == [
+        (translation,) = translator.translate([text], constraints=LexicalConstraints(glossary, protection=required))
+        assert [(term.text, text[slice(*term.place)]) for term in translation.terms] == [
             *[("one", "one"), ("two 365", "two 365"), ("5", "5")]
         ]
-        assert [each.target is not None for each in found.terms] == [True, "two 365" in found.text, False]
+        assert [term.target is not None for term in translation.terms] == [True, "two 365" in translation.text, False]
     (read,) = runs["bpe"].translate(
         ["one 365"], prefix=["one 365"], constraints=LexicalConstraints(Glossary([Term("one 365")]))
     )
-    assert [each.target for each in read.terms] == [(0, 7)]
+    assert [term.target for term in read.terms] == [(0, 7)]
 
 
 @pytest.mark.parametrize("span", ["{cinq}", "cinq@two.fr", "https://two.fr/cinq/six"])
@@ -435,12 +452,12 @@ def test_a_term_in_a_protected_span_is_not_said(
     texts = [f"one two three {span}", f"{span} two", f"two {span} one"]
     ways = (runs["word"], None), (runs["bpe"], None), (free["bpe"], FOUND), (translator, FOUND)
     for model, protected in ways:
-        for found in model.translate(texts, constraints=lexical._replace(protection=protected)):
-            (kept,) = [each.target for each in found.spans]
-            (place,) = [each.target for each in found.terms]
+        for translation in model.translate(texts, constraints=lexical._replace(protection=protected)):
+            (kept,) = [term.target for term in translation.spans]
+            (place,) = [term.target for term in translation.terms]
             assert kept
-            assert place, found.text
-            assert found.text[slice(*place)].lower() == "cinq"
+            assert place, translation.text
+            assert translation.text[slice(*place)].lower() == "cinq"
             assert place[1] <= kept[0] or kept[1] <= place[0]
     (favoured,) = translator.translate(["two {cinq}"], constraints=LexicalConstraints(lexical.glossary, 1e-6, FOUND))
     assert (favoured.text, favoured.terms[0].target) == ("deux {cinq}", None)
@@ -450,11 +467,11 @@ def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translato
     glossary = Glossary([Term("two", ("cinq",))])
     free, *_ = translator.translate(["one two three"])
     for weight, there in ((0.01, False), (20.0, True)):
-        (found,) = translator.translate(["one two three"], constraints=LexicalConstraints(glossary, weight))
-        assert ("cinq" in found.text) is there
-        assert (found.terms[0].target is not None) is there
-        (scored,) = translator.score(["one two three"], [found.text])
-        assert found.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
+        (translation,) = translator.translate(["one two three"], constraints=LexicalConstraints(glossary, weight))
+        assert ("cinq" in translation.text) is there
+        assert (translation.terms[0].target is not None) is there
+        (scored,) = translator.score(["one two three"], [translation.text])
+        assert translation.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
     assert free.text == "trois deux un"
 
 
@@ -476,8 +493,8 @@ def test_a_memory_has_the_marks_of_its_sentence(tmp_path: Path) -> None:
     options = {"text.protect": KINDS, "data.memory": {"kind": "nearest", "threshold": 0.1}}
     model = dragoman.load(trained(corpus(tmp_path), "bpe", options))
     text = "one two %d three"
-    (found,) = model.translate([text])
-    assert spans_of(found.text) == Counter(["%d"])
+    (translation,) = model.translate([text])
+    assert spans_of(translation.text) == Counter(["%d"])
     (again,) = model.translate([(text, "%d deux %s")])
     assert again.sources[1].text == "%d deux %s"
     assert "%d" in again.sources[1].words

@@ -133,8 +133,8 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
     source = Language(
         "en", TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word")), Vocabulary(()), (1,) * 4
     )
-    found = read(source, "bed and " * 300, [term("bed", "lit")] * 300)
-    assert found == [range(place, place + 1) for place in range(0, 500, 2)] + [range(0)] * 50
+    ranges = read(source, "bed and " * 300, [term("bed", "lit")] * 300)
+    assert ranges == [range(place, place + 1) for place in range(0, 500, 2)] + [range(0)] * 50
     assert locate_terms("lit et " * 300, [term("bed", "lit"), term("and", "et")] * 300) == [
         span for place in range(0, 2100, 7) for span in ((place, place + 3), (place + 4, place + 6))
     ]
@@ -169,8 +169,8 @@ def test_what_is_around_a_word_stays(text: str, forms: list[str], expected: str)
     words = words_of(text)
     wardrobe = np.argmax([len(word) for word in words.words])
     rows = [[0.0, 1.0] if place == wardrobe else [1.0, 0.0] for place in range(len(words.words))]
-    found = placed(text, words, seen(rows, "a wardrobe"), [term("wardrobe", *forms)], [range(1, 2)])
-    assert " ".join(found.get(number, word) for number, word in enumerate(words.words)) == expected
+    replacements = placed(text, words, seen(rows, "a wardrobe"), [term("wardrobe", *forms)], [range(1, 2)])
+    assert " ".join(replacements.get(number, word) for number, word in enumerate(words.words)) == expected
 
 
 def test_places_of_terms_do_not_overlap() -> None:
@@ -199,10 +199,10 @@ def test_words_of_terms_are_those_that_overlap(
     pipeline = TextPipeline(lowercase=True, pretokenizer=pretokenizer, unit=Spec("word"))
     source = Language("fr", pipeline, Vocabulary(()), (1,) * 4)
     words, found, begin = pipeline.words(pipeline.encode(text)).words, list[FoundTerm](), 0
-    for each in terms:
-        begin = text.index(each, begin)
-        found.append(FoundTerm(each, begin, begin + len(each), ("x",)))
-    assert [[words[number] for number in each] for each in read(source, text, found)] == expected
+    for numbers in terms:
+        begin = text.index(numbers, begin)
+        found.append(FoundTerm(numbers, begin, begin + len(numbers), ("x",)))
+    assert [[words[number] for number in numbers] for numbers in read(source, text, found)] == expected
 
 
 def test_a_term_in_capitals_is_not_a_word_that_a_lower_case_model_reads_alike() -> None:
@@ -223,11 +223,11 @@ def test_terms_that_the_model_cannot_write_stay_in_their_places(translator: Tran
     (plain,) = translator.translate(["one two three"])
     assert plain.text == "trois deux un"
     terms = Glossary([Term("one", ("Alpha",)), Term("three", ("quatre",))])
-    (found,) = translator.translate(["one two three"], prefix=["trois"], constraints=LexicalConstraints(terms))
-    assert found.text.startswith("trois deux")
-    assert "Alpha" in found.words
-    assert "quatre" in found.words
-    assert [each.target is None for each in found.terms] == [False, False]
+    (translation,) = translator.translate(["one two three"], prefix=["trois"], constraints=LexicalConstraints(terms))
+    assert translation.text.startswith("trois deux")
+    assert "Alpha" in translation.words
+    assert "quatre" in translation.words
+    assert [each.target is None for each in translation.terms] == [False, False]
 
 
 def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
@@ -235,9 +235,9 @@ def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
     options = {"text.source.lowercase": True, "text.target.lowercase": True, "training.epochs": 1}
     run = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path
     lexical = LexicalConstraints(Glossary([Term("Two", ("CINQ",)), Term("one", ("Xylo",))]))
-    (found,) = dragoman.load(run).translate(["one TWO three"], constraints=lexical)
-    assert [(each.text, each.forms) for each in found.terms] == [("one", ("xylo",)), ("TWO", ("cinq",))]
-    assert found.terms[1].target is not None
+    (translation,) = dragoman.load(run).translate(["one TWO three"], constraints=lexical)
+    assert [(each.text, each.forms) for each in translation.terms] == [("one", ("xylo",)), ("TWO", ("cinq",))]
+    assert translation.terms[1].target is not None
 
 
 def test_what_a_memory_has_is_exact_beside_terms(tmp_path: Path) -> None:
@@ -247,9 +247,9 @@ def test_what_a_memory_has_is_exact_beside_terms(tmp_path: Path) -> None:
     source = (corpus / "train.en").read_text("utf-8").splitlines()[0]
     target = (corpus / "train.fr").read_text("utf-8").splitlines()[0]
     lexical = LexicalConstraints(Glossary([Term(source.split()[0], ("ailleurs",))]))
-    (found,) = model.translate([source], exact=True, constraints=lexical)
-    assert found.text == target
-    assert found.terms[0].target is None
+    (translation,) = model.translate([source], exact=True, constraints=lexical)
+    assert translation.text == target
+    assert translation.terms[0].target is None
 
 
 @pytest.fixture(scope="module")
@@ -269,34 +269,36 @@ def terms_of(sentence: Sentence) -> SentenceConstraints:
 def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator) -> None:
     """Its symbols are those of German, which no translation to French has; another term is searched for."""
     lexical = LexicalConstraints(Glossary([Term("one", ("drei",)), Term("two", ("six un",))]))
-    (found,) = of_languages.translate(["three four"], to="fr")
+    (translation,) = of_languages.translate(["three four"], to="fr")
     for target, wanted in (("fr", 1), ("de", 1)):
         (sentence,) = of_languages.prepare(["one two"], to=target, constraints=lexical)
-        searched = terms_of(sentence).searching(found)
+        searched = terms_of(sentence).searching(translation)
         assert searched
         assert len(searched.required.wanted) == wanted
     texts = [source for source, _ in toy.pairs(12, 4) if "one" in source or "two" in source]
     for search in (Spec("greedy"), Spec("beam", {"size": 3})):
-        every = of_languages.translate(texts, to="fr", search=search, constraints=lexical)
-        assert [each for each in every if each.log_prob < -100] == []
+        translations = of_languages.translate(texts, to="fr", search=search, constraints=lexical)
+        assert [each for each in translations if each.log_prob < -100] == []
 
 
 def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: Translator) -> None:
-    (found,) = translator.translate(["one two"], constraints=LexicalConstraints(Glossary([Term("one", ("Xylo",))])))
+    (translation,) = translator.translate(
+        ["one two"], constraints=LexicalConstraints(Glossary([Term("one", ("Xylo",))]))
+    )
     lexical = LexicalConstraints(Glossary([Term("one", ("Xylo",))]))
     (sentence,) = translator.prepare(["one two"], constraints=lexical)
-    lacking = replace(found, text="deux")
-    assert worse(sentence, found) < worse(sentence, lacking)
-    assert worse(sentence, lacking) < worse(sentence, replace(found, log_prob=10 * FORCED))
+    lacking = replace(translation, text="deux")
+    assert worse(sentence, translation) < worse(sentence, lacking)
+    assert worse(sentence, lacking) < worse(sentence, replace(translation, log_prob=10 * FORCED))
 
 
 def test_symbols_of_a_sentences_own_are_words() -> None:
     """Whatever symbol is the last of the vocabulary."""
     language = Language("fr", OF_WORDS, Vocabulary(["un", "\uffed+"]))
     sayable = Sayable(Pieces(language), ExtendedVocabulary(language.vocabulary, [["GNU"]]))
-    (known, own) = sayable.numbering.ids(["un", "GNU"])
-    assert (sayable.first(known), sayable.first(own)) == (" ", " ")
-    assert sayable.class_of(known) == sayable.class_of(own)
+    (in_vocabulary, own) = sayable.numbering.ids(["un", "GNU"])
+    assert (sayable.first(in_vocabulary), sayable.first(own)) == (" ", " ")
+    assert sayable.class_of(in_vocabulary) == sayable.class_of(own)
 
 
 @pytest.mark.parametrize(("symbol", "clings"), [("un", True), ("का", True), ("\u2764\ufe0f", False), (".", True)])
@@ -314,11 +316,11 @@ def test_a_form_with_a_protected_span_is_not_searched_for(translator: Translator
     assert [*sayable.spellings("un 5")]
     assert not [*sayable._replace(protection=Protection.named(["numbers"])).spellings("un 5")]
     assert not [*sayable._replace(forbidden=frozenset(language.vocabulary.ids(["5"]))).spellings("un 5")]
-    (found,) = translator.translate(["three four"])
+    (translation,) = translator.translate(["three four"])
     for protection, searched in ((None, True), (Protection.named(["pattern=six"]), False)):
         lexical = LexicalConstraints(Glossary([Term("one", ("un six",))]), protection=protection)
         (sentence,) = translator.prepare(["one two"], constraints=lexical)
-        assert (terms_of(sentence).searching(found) is not None) == searched
+        assert (terms_of(sentence).searching(translation) is not None) == searched
 
 
 @pytest.mark.parametrize(
@@ -337,7 +339,7 @@ def test_a_sentence_with_too_many_terms_is_refused_in_one_line(
         translator.translate(["two", text], constraints=LexicalConstraints(Glossary(terms)))
     golden(str(raised.value))
     fewer = Glossary([*(term._replace(forms=term.forms[:500]) for term in terms[:50]), *terms[50:]])
-    (found,) = translator.translate(
+    (translation,) = translator.translate(
         [text.rpartition(" ")[0] if len(terms) > 1 else text], constraints=LexicalConstraints(fewer)
     )
-    assert len(found.terms) == min(50, len(terms))
+    assert len(translation.terms) == min(50, len(terms))

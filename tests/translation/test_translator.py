@@ -75,7 +75,7 @@ def translator(run: Path) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+def other_translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
     """Translators that have learnt nothing, of other kinds."""
     folder = tmp_path_factory.mktemp("others")
     corpus = toy.corpus(folder / "corpus")
@@ -123,10 +123,10 @@ def test_what_a_deleted_word_was_looked_at_with_is_no_words_attention(
 
 
 def test_translates_each_text_in_its_place(translator: Translator) -> None:
-    found = translator.translate(TEXTS)
-    assert [each.source for each in found] == TEXTS
+    translations = translator.translate(TEXTS)
+    assert [translation.source for translation in translations] == TEXTS
     wanted = [target for _, target in toy.pairs(12, 5)]
-    assert sum(each.text == target for each, target in zip(found, wanted, strict=True)) >= 10
+    assert sum(translation.text == target for translation, target in zip(translations, wanted, strict=True)) >= 10
     assert translator.translate([]) == []
 
 
@@ -136,37 +136,41 @@ def test_the_samples_of_a_text_are_the_same_whatever_else_is_translated(translat
     search = Spec("sample", {"temperature": 2.0})
 
     def drawn(texts: list[str]) -> list[list[str]]:
-        found = translator.translate(texts, n_best=4, search=search)
-        return [[each.text for each in translation.n_best] for translation in found]
+        translations = translator.translate(texts, n_best=4, search=search)
+        return [[alternative.text for alternative in translation.n_best] for translation in translations]
 
     together = drawn([*TEXTS, TEXTS[0]])
     assert [drawn([text])[0] for text in TEXTS] == together[:-1]
     assert drawn(TEXTS[::-1]) == together[:-1][::-1]
     assert together[-1] == together[0]
     assert any(len(texts) > 1 for texts in together)
-    others = translator.translate(TEXTS, search=Spec("sample", {"temperature": 2.0, "seed": 1}))
-    assert [each.text for each in others] != [texts[0] for texts in together[:-1]]
+    other_samples = translator.translate(TEXTS, search=Spec("sample", {"temperature": 2.0, "seed": 1}))
+    assert [translation.text for translation in other_samples] != [texts[0] for texts in together[:-1]]
 
 
 @pytest.mark.spec("F6")
-@pytest.mark.parametrize("asked", [{}, {"search": Spec("beam", {"size": 8})}, {"beam_size": 6}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"search": Spec("beam", {"size": 8})}, {"beam_size": 6}], ids=str)
 def test_the_translation_of_minimum_risk_is_one_of_those_that_are_searched(
-    asked: dict[str, Any], translator: Translator
+    options: dict[str, Any], translator: Translator
 ) -> None:
     """Of 100 samples, or of all that a beam has; ranked by their utility, of which `score` tells."""
     risk = MinimumBayesRisk(METRICS["chrf"]())
-    spec = asked.get("search") or (Spec("beam", {"size": 6}) if asked else Spec("sample"))
+    spec = options.get("search") or (Spec("beam", {"size": 6}) if options else Spec("sample"))
     count = int(spec.options.get("size", 100))
-    found = translator.translate(TEXTS[:4], n_best=3, risk=risk, **asked)
+    translations = translator.translate(TEXTS[:4], n_best=3, risk=risk, **options)
     task = Task(components.build(SEARCHES, spec), count)
     sentences = [translator.processor.sentence(number, (text,)) for number, text in enumerate(TEXTS[:4])]
     for number, hypotheses in translator.generator.generate(task, sentences).items():
-        drawn = [translator.processor.draft(sentences[number], each) for each in hypotheses]
+        drawn = [translator.processor.draft(sentences[number], alternative) for alternative in hypotheses]
         best = risk.ranked(drawn)[:3]
         assert len(hypotheses) == count
-        assert [each.text for each in found[number].n_best] == [each.text for each in best]
-        assert [each.score for each in found[number].n_best] == pytest.approx([each.score for each in best])
-        assert found[number].log_prob == pytest.approx(best[0].log_prob)
+        assert [alternative.text for alternative in translations[number].n_best] == [
+            alternative.text for alternative in best
+        ]
+        assert [alternative.score for alternative in translations[number].n_best] == pytest.approx(
+            [alternative.score for alternative in best]
+        )
+        assert translations[number].log_prob == pytest.approx(best[0].log_prob)
     with pytest.raises(UserError, match="gives 8 translations, fewer than 9"):
         translator.translate(TEXTS[:1], risk=MinimumBayesRisk(METRICS["bleu"](), 9), beam_size=8)
 
@@ -193,9 +197,9 @@ def test_other_texts_in_the_batch_change_nothing(
     ids=["none in the source", "some in the source", "some that a user began with"],
 )
 def test_subwords_write_two_spaces_only_for_a_source_that_has_them(
-    source: str, prefix: str, text: str, others: dict[str, Translator]
+    source: str, prefix: str, text: str, other_translators: dict[str, Translator]
 ) -> None:
-    codec = others["subwords"].processor
+    codec = other_translators["subwords"].processor
     symbols = codec.target.text.encode("  un  deux   trois")
     ids = tuple(codec.target.vocabulary.ids(symbols))
     begun = ids[: len(codec.target.text.encode(prefix))]
@@ -203,12 +207,12 @@ def test_subwords_write_two_spaces_only_for_a_source_that_has_them(
     vars(sentence)["prefix"] = begun
     attention = np.ones((len(ids) + 1, len(sentence.encoded[0]) + 1), np.float32)
     hypothesis = Hypothesis(ids, 0.0, (0.0,) * (len(ids) + 1), (attention,), (None,) * len(ids))
-    found = codec.draft(sentence, hypothesis)
-    assert found.text == text
-    assert found.words == ["un", "deux", "trois"]
-    assert [step.symbol for step in found.steps] == [*symbols, "</s>"]
+    draft = codec.draft(sentence, hypothesis)
+    assert draft.text == text
+    assert draft.words == ["un", "deux", "trois"]
+    assert [step.symbol for step in draft.steps] == [*symbols, "</s>"]
     words = codec.target.text.words(symbols).word_of
-    assert [step.word for step in found.steps[:-1]] == words
+    assert [step.word for step in draft.steps[:-1]] == words
 
 
 @pytest.mark.parametrize("text", ["", " ", "   ", "\t", "\x00", "\ufeff", "\u2028", " \x07 \u0085"])
@@ -218,7 +222,7 @@ def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -
     assert (empty.source, empty.text, empty.words, empty.source_words, empty.log_prob) == (text, "", [], [], 0.0)
     assert empty.attention.shape == (0, 0)
     assert empty.alignment == frozenset()
-    assert [each.text for each in empty.n_best] == [""]
+    assert [alternative.text for alternative in empty.n_best] == [""]
     assert "<svg" in empty._repr_html_()
 
 
@@ -226,16 +230,18 @@ def test_nothing_to_translate_gives_nothing(text: str, translator: Translator) -
     "text", ["one\x00 two", "one\u2028two", "one\ttwo", "\ufeffone two", "one\x85two", "o\x1bne two\x7f"]
 )
 def test_control_characters_are_not_translated(text: str, translator: Translator) -> None:
-    found = translator.translate([text])[0]
-    assert (found.source, found.text, found.source_words) == (text, "deux un", ["one", "two"])
+    translation = translator.translate([text])[0]
+    assert (translation.source, translation.text, translation.source_words) == (text, "deux un", ["one", "two"])
 
 
 @pytest.mark.parametrize("text", ["\ud800", "<s> </s> <pad>", "\U0001f600 ‏שלום one", "a" * 300, "one\n\ntwo"])
-def test_any_text_gets_a_translation(text: str, translator: Translator, others: dict[str, Translator]) -> None:
-    for each in (translator, *others.values()):
-        (found,) = each.translate([text], search=Spec("greedy", {"length_ratio": 0.01}))
-        assert found.source == text
-        assert found.attention.shape == (len(found.words), len(found.source_words))
+def test_any_text_gets_a_translation(
+    text: str, translator: Translator, other_translators: dict[str, Translator]
+) -> None:
+    for loaded in (translator, *other_translators.values()):
+        (translation,) = loaded.translate([text], search=Spec("greedy", {"length_ratio": 0.01}))
+        assert translation.source == text
+        assert translation.attention.shape == (len(translation.words), len(translation.source_words))
 
 
 def test_what_is_left_out_of_an_overlong_text_is_counted(
@@ -257,22 +263,22 @@ def test_what_is_left_out_counts_once_for_all_models(run: Path, monkeypatch: pyt
 
 
 def test_a_megabyte_of_text_is_read_to_its_limit(translator: Translator) -> None:
-    (found,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
-    assert found.left_out > 249_000
-    assert len(found.source_words) == inputs.LONGEST
+    (translation,) = translator.translate(["one " * 250_000], search=Spec("greedy", {"length_ratio": 0.01}))
+    assert translation.left_out > 249_000
+    assert len(translation.source_words) == inputs.LONGEST
 
 
 def test_lists_alternatives_the_best_first(translator: Translator) -> None:
-    (found,) = translator.translate(["one two three"], n_best=3)
-    assert found.n_best[0].text == found.text == "trois deux un"
-    assert len({each.text for each in found.n_best}) == 3
-    scores = [each.score for each in found.n_best]
+    (translation,) = translator.translate(["one two three"], n_best=3)
+    assert translation.n_best[0].text == translation.text == "trois deux un"
+    assert len({alternative.text for alternative in translation.n_best}) == 3
+    scores = [alternative.score for alternative in translation.n_best]
     assert scores == sorted(scores, reverse=True)
-    assert scores[0] == found.score
-    for each in found.n_best:
-        assert each.attention.shape == (len(each.words), 3)
-        assert each.score == pytest.approx(each.log_prob / (len(each.words) + 1))
-    assert [each.text for each in translator.translate(["one two three"])[0].n_best] == [found.text]
+    assert scores[0] == translation.score
+    for alternative in translation.n_best:
+        assert alternative.attention.shape == (len(alternative.words), 3)
+        assert alternative.score == pytest.approx(alternative.log_prob / (len(alternative.words) + 1))
+    assert [alternative.text for alternative in translator.translate(["one two three"])[0].n_best] == [translation.text]
 
 
 def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
@@ -281,18 +287,24 @@ def test_a_list_of_one_text_alone_is_shorter_than_asked_for(
     real = translator.generator.hypotheses
 
     def repeated(*rest: Any, **options: Any) -> list[list[Hypothesis]]:
-        return [[found[0], *found] for found in real(*rest, **options)]
+        return [[hypotheses[0], *hypotheses] for hypotheses in real(*rest, **options)]
 
-    wanted = [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)]
+    wanted = [
+        [alternative.text for alternative in translation.n_best]
+        for translation in translator.translate(TEXTS[:3], n_best=2)
+    ]
     monkeypatch.setattr(translator.generator, "hypotheses", repeated)
-    assert [[each.text for each in found.n_best] for found in translator.translate(TEXTS[:3], n_best=2)] == wanted
+    assert [
+        [alternative.text for alternative in translation.n_best]
+        for translation in translator.translate(TEXTS[:3], n_best=2)
+    ] == wanted
 
     def four_times(*rest: Any, **options: Any) -> list[list[Hypothesis]]:
-        return [[found[0]] * 4 for found in repeated(*rest, **options)]
+        return [[hypotheses[0]] * 4 for hypotheses in repeated(*rest, **options)]
 
     monkeypatch.setattr(translator.generator, "hypotheses", four_times)
-    (found,) = translator.translate(["one two"], n_best=2)
-    assert [each.text for each in found.n_best] == [found.text] == ["deux un"]
+    (translation,) = translator.translate(["one two"], n_best=2)
+    assert [alternative.text for alternative in translation.n_best] == [translation.text] == ["deux un"]
 
 
 def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translator: Translator) -> None:
@@ -301,9 +313,13 @@ def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translat
     greedy = translator.translate(TEXTS, search=Spec("greedy"))
     plain = Spec("beam", {"normalisation": "none"})
     narrow = translator.translate(TEXTS, beam_size=1, search=plain)
-    assert [each.text for each in greedy] == [each.text for each in narrow]
-    assert [each.score for each in greedy] == pytest.approx([each.log_prob for each in greedy])
-    assert [each.score for each in narrow] == pytest.approx([each.log_prob for each in narrow])
+    assert [translation.text for translation in greedy] == [translation.text for translation in narrow]
+    assert [translation.score for translation in greedy] == pytest.approx(
+        [translation.log_prob for translation in greedy]
+    )
+    assert [translation.score for translation in narrow] == pytest.approx(
+        [translation.log_prob for translation in narrow]
+    )
 
 
 def test_a_search_in_the_place_of_the_runs_own_keeps_its_lengths(
@@ -311,45 +327,49 @@ def test_a_search_in_the_place_of_the_runs_own_keeps_its_lengths(
 ) -> None:
     monkeypatch.setattr(translator, "search", Spec("greedy", {"length_ratio": 0, "length_margin": 2}))
     risk, rerank = MinimumBayesRisk(METRICS["chrf"](), 20), Reranker((), {}, candidates=4)
-    every: list[dict[str, Any]] = [{"beam_size": 4}, {"risk": risk}, {"rerank": rerank}]
-    for asked in every:
-        (found,) = translator.translate(["one two three four five"], **asked)
-        assert len(found.words) <= 2, asked
-    (found,) = translator.translate(["one two three four five"], search=Spec("greedy"))
-    assert len(found.words) == 5
+    calls: list[dict[str, Any]] = [{"beam_size": 4}, {"risk": risk}, {"rerank": rerank}]
+    for options in calls:
+        (translation,) = translator.translate(["one two three four five"], **options)
+        assert len(translation.words) <= 2, options
+    (translation,) = translator.translate(["one two three four five"], search=Spec("greedy"))
+    assert len(translation.words) == 5
 
 
 @pytest.mark.parametrize("kind", ["words", *OTHERS])
-def test_attention_is_between_words(kind: str, translator: Translator, others: dict[str, Translator]) -> None:
-    each = {"words": translator, **others}[kind]
-    for found in each.translate(["one two three", "six"]):
-        assert found.source_words == found.source.split()
-        assert found.attention.shape == (len(found.words), len(found.source_words))
-        assert (found.attention >= 0).all()
-        assert (found.attention.sum(1) <= 1 + 1e-6).all()
-        assert " ".join(found.words).split() == found.text.split() or kind != "words"
+def test_attention_is_between_words(
+    kind: str, translator: Translator, other_translators: dict[str, Translator]
+) -> None:
+    loaded = {"words": translator, **other_translators}[kind]
+    for translation in loaded.translate(["one two three", "six"]):
+        assert translation.source_words == translation.source.split()
+        assert translation.attention.shape == (len(translation.words), len(translation.source_words))
+        assert (translation.attention >= 0).all()
+        assert (translation.attention.sum(1) <= 1 + 1e-6).all()
+        assert " ".join(translation.words).split() == translation.text.split() or kind != "words"
 
 
 def test_alignments_are_where_attention_is_strongest(translator: Translator) -> None:
-    (found,) = translator.translate(["one two three four five"])
-    assert found.words == ["cinq", "quatre", "trois", "deux", "un"]
-    assert {(1, 3), (2, 2), (3, 1), (4, 0)} <= found.alignment
-    assert found.attention.argmax(1).tolist() == [source for _, source in sorted((t, s) for s, t in found.alignment)]
+    (translation,) = translator.translate(["one two three four five"])
+    assert translation.words == ["cinq", "quatre", "trois", "deux", "un"]
+    assert {(1, 3), (2, 2), (3, 1), (4, 0)} <= translation.alignment
+    assert translation.attention.argmax(1).tolist() == [
+        source for _, source in sorted((t, s) for s, t in translation.alignment)
+    ]
 
 
-def test_without_attention_there_are_no_alignments(others: dict[str, Translator]) -> None:
-    (found,) = others["no attention"].translate(["one two three"])
-    assert found.alignment == frozenset()
-    assert not found.attention.any()
-    (scored,) = others["no attention"].score(["one two"], ["un deux"])
+def test_without_attention_there_are_no_alignments(other_translators: dict[str, Translator]) -> None:
+    (translation,) = other_translators["no attention"].translate(["one two three"])
+    assert translation.alignment == frozenset()
+    assert not translation.attention.any()
+    (scored,) = other_translators["no attention"].score(["one two"], ["un deux"])
     assert scored.alignment == frozenset()
     assert scored.log_prob < 0
 
 
 def test_a_translation_shows_itself(translator: Translator) -> None:
-    found = translator.translate(["one two"])[0]
-    assert str(found) == found.text == "deux un"
-    page = found._repr_html_()
+    translation = translator.translate(["one two"])[0]
+    assert str(translation) == translation.text == "deux un"
+    page = translation._repr_html_()
     assert "<svg" in page
     assert all(word in page for word in ("one", "two", "deux", "un"))
 
@@ -363,8 +383,8 @@ def test_translations_can_be_compared_and_kept_in_sets(translator: Translator) -
 @pytest.mark.spec("A13")
 def test_scores_are_the_models_log_probabilities_and_forced_attention(translator: Translator) -> None:
     pairs = toy.pairs(5, 8)
-    found = translator.score([source for source, _ in pairs], [target for _, target in pairs])
-    for (source, target), scored in zip(pairs, found, strict=True):
+    scored_pairs = translator.score([source for source, _ in pairs], [target for _, target in pairs])
+    for (source, target), scored in zip(pairs, scored_pairs, strict=True):
         batch = Batch(
             (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
         )
@@ -380,8 +400,8 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
 @pytest.mark.spec("B13")
 def test_words_that_look_at_the_end_have_no_link_where_the_model_was_taught_so(run: Path, tmp_path: Path) -> None:
     text, translator = "one two three", dragoman.load(run)
-    (plain,), (given,) = translator.translate([text]), translator.score([text], ["un deux trois"])
-    assert plain.end_attention is given.end_attention is None
+    (plain,), (scored_plain,) = translator.translate([text]), translator.score([text], ["un deux trois"])
+    assert plain.end_attention is scored_plain.end_attention is None
     assert len(plain.alignment) == len(plain.words)
     end = plain.attention.max(1) + np.array([1.0, *(-1.0 for _ in plain.words[1:])])
     taught = replace(plain, sources=(plain.sources[0]._replace(end_attention=end),))
@@ -392,18 +412,18 @@ def test_words_that_look_at_the_end_have_no_link_where_the_model_was_taught_so(r
     penalties = "penalties: [{kind: supervised, unlinked: end}]"
     (taught_run / "config.yaml").write_text(config.replace("penalties: []", penalties), "utf-8")
     translator = dragoman.load(taught_run)
-    (found,), (scored,) = translator.translate([text]), translator.score([text], ["un deux trois"])
-    assert found.end_attention is not None
+    (translation,), (scored,) = translator.translate([text]), translator.score([text], ["un deux trois"])
+    assert translation.end_attention is not None
     assert scored.end_attention is not None
-    np.testing.assert_allclose(found.end_attention + found.attention.sum(1), 1.0, atol=1e-4)
+    np.testing.assert_allclose(translation.end_attention + translation.attention.sum(1), 1.0, atol=1e-4)
     np.testing.assert_allclose(scored.end_attention + scored.attention.sum(1), 1.0, atol=1e-4)
 
 
 def test_the_score_of_a_translation_is_that_of_its_search(translator: Translator) -> None:
-    for found in translator.translate(TEXTS[:4]):
-        (scored,) = translator.score([found.source], [found.text])
-        assert scored.log_prob == pytest.approx(found.log_prob, abs=1e-4)
-        np.testing.assert_allclose(scored.attention, found.attention, atol=1e-4)
+    for translation in translator.translate(TEXTS[:4]):
+        (scored,) = translator.score([translation.source], [translation.text])
+        assert scored.log_prob == pytest.approx(translation.log_prob, abs=1e-4)
+        np.testing.assert_allclose(scored.attention, translation.attention, atol=1e-4)
 
 
 def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
@@ -418,10 +438,10 @@ def test_scores_keep_the_order_and_do_not_depend_on_the_batch(
 
 
 def test_empty_sides_have_scores_too(translator: Translator) -> None:
-    found = translator.score(["", "one", ""], ["un", "", ""])
-    assert [scored.symbols for scored in found] == [2, 1, 1]
-    assert [scored.attention.shape for scored in found] == [(1, 0), (0, 1), (0, 0)]
-    assert all(isinstance(scored, Scored) and scored.log_prob <= 0 for scored in found)
+    scored_pairs = translator.score(["", "one", ""], ["un", "", ""])
+    assert [scored.symbols for scored in scored_pairs] == [2, 1, 1]
+    assert [scored.attention.shape for scored in scored_pairs] == [(1, 0), (0, 1), (0, 0)]
+    assert all(isinstance(scored, Scored) and scored.log_prob <= 0 for scored in scored_pairs)
     assert translator.score([], []) == []
 
 
@@ -468,33 +488,33 @@ def test_no_more_rows_are_searched_at_once_than_allowed(
 @pytest.mark.parametrize("kind", ["words", "subwords", "characters"])
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})], ids=["greedy", "beam"])
 def test_a_translation_begins_with_its_prefix(
-    kind: str, search: Spec, translator: Translator, others: dict[str, Translator]
+    kind: str, search: Spec, translator: Translator, other_translators: dict[str, Translator]
 ) -> None:
     """In any batch; where there is none, it is what it is without."""
-    each = {"words": translator, **others}[kind]
+    loaded = {"words": translator, **other_translators}[kind]
     texts, prefix = ["one two three", "six", "four one"], ["trois deux", "", "cinq un"]
-    found = each.translate(texts, search=search, prefix=prefix)
-    for text, start, translation in zip(texts, prefix, found, strict=True):
+    translations = loaded.translate(texts, search=search, prefix=prefix)
+    for text, start, translation in zip(texts, prefix, translations, strict=True):
         assert translation.text.startswith(start)
-        (alone,) = each.translate([text], search=search, prefix=[start])
+        (alone,) = loaded.translate([text], search=search, prefix=[start])
         assert alone.text == translation.text
-    assert found[1].text == each.translate(["six"], search=search)[0].text
+    assert translations[1].text == loaded.translate(["six"], search=search)[0].text
 
 
 def test_a_prefix_has_its_own_probability(translator: Translator) -> None:
     """What is forced is scored as a reference is."""
-    (found,) = translator.translate(["one two"], prefix=["six six six six"], search=Spec("greedy"))
-    (scored,) = translator.score(["one two"], [found.text])
-    assert found.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
+    (translation,) = translator.translate(["one two"], prefix=["six six six six"], search=Spec("greedy"))
+    (scored,) = translator.score(["one two"], [translation.text])
+    assert translation.log_prob == pytest.approx(scored.log_prob, abs=1e-4)
 
 
 def test_a_prefix_may_end_in_a_space(translator: Translator) -> None:
     """Words have no symbol for it; the next one begins there. One that is unknown is refused as it is without."""
     for prefix in ("six ", "six  ", "un deux\t", " "):
-        (found,) = translator.translate(["one two"], prefix=[prefix], search=Spec("greedy"))
+        (translation,) = translator.translate(["one two"], prefix=[prefix], search=Spec("greedy"))
         (bare,) = translator.translate(["one two"], prefix=[prefix.rstrip()], search=Spec("greedy"))
-        assert found.text == bare.text
-        assert found.text.split()[: len(prefix.split())] == prefix.split()
+        assert translation.text == bare.text
+        assert translation.text.split()[: len(prefix.split())] == prefix.split()
     with pytest.raises(UserError, match="sept"):
         translator.translate(["one two"], prefix=["sept "])
 
@@ -552,12 +572,12 @@ def test_groups_are_of_the_sentences_asked_for() -> None:
 def test_integers_translate_nearly_alike(run: Path, search: Spec) -> None:
     texts = [source for source, _ in toy.pairs(12, 5)]
     plain, rounded = (dragoman.load(run, engine=engine).translate(texts, search=search) for engine in ("torch", "int8"))
-    assert [each.text for each in rounded] == [each.text for each in plain]
+    assert [pair.text for pair in rounded] == [pair.text for pair in plain]
     differences = [abs(one.score - other.score) for one, other in zip(plain, rounded, strict=True)]
     assert 0 < max(differences) < 0.05
-    pairs = texts[:2], [each.text for each in plain[:2]]
+    pairs = texts[:2], [pair.text for pair in plain[:2]]
     scored = [dragoman.load(run, engine=engine).score(*pairs) for engine in ("torch", "int8")]
-    assert [each.log_prob for each in scored[0]] == [each.log_prob for each in scored[1]]
+    assert [pair.log_prob for pair in scored[0]] == [pair.log_prob for pair in scored[1]]
 
 
 def test_integers_are_refused_where_they_do_not_know_the_output(run: Path, tmp_path: Path, golden: Golden) -> None:
@@ -575,16 +595,16 @@ def test_integers_are_refused_where_they_do_not_know_the_output(run: Path, tmp_p
 
 
 def test_loads_on_a_chosen_device(run: Path) -> None:
-    found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
-    assert found.device.precision is torch.bfloat16
-    assert found.translate(["one two"])[0].text == "deux un"
+    loaded = dragoman.load(run, device=DeviceConfig(name="cpu", threads=1, precision="bfloat16"))
+    assert loaded.device.precision is torch.bfloat16
+    assert loaded.translate(["one two"])[0].text == "deux un"
 
 
 def test_a_few_rows_are_done_by_one_thread(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = torch.get_num_threads()
-    found = dragoman.load(run, device=DeviceConfig(name="cpu", threads=2))
+    loaded = dragoman.load(run, device=DeviceConfig(name="cpu", threads=2))
     together = dragoman.load([run, run], device=DeviceConfig(name="cpu", threads=2))
-    weights, threads = sum(part.numel() for part in found.model.parameters()), list[int]()
+    weights, threads = sum(part.numel() for part in loaded.model.parameters()), list[int]()
 
     def spied(name: str) -> Any:
         method = getattr(Seq2Seq, name)
@@ -598,10 +618,10 @@ def test_a_few_rows_are_done_by_one_thread(run: Path, monkeypatch: pytest.Monkey
     for name in ("begin", "score", "predict"):
         monkeypatch.setattr(Seq2Seq, name, spied(name))
     works: list[tuple[int, Callable[[], Any]]] = [
-        (2 * 3 * weights, lambda: found.translate(TEXTS[:2], beam_size=3)),
-        (2 * weights, lambda: found.score(TEXTS[:2], TEXTS[:2])),
+        (2 * 3 * weights, lambda: loaded.translate(TEXTS[:2], beam_size=3)),
+        (2 * weights, lambda: loaded.score(TEXTS[:2], TEXTS[:2])),
         (2 * weights, lambda: together.translate(TEXTS[:1], search=Spec("greedy"))),
-        (weights, lambda: list(found.simultaneous(TEXTS[0].split(), wait=1))),
+        (weights, lambda: list(loaded.simultaneous(TEXTS[0].split(), wait=1))),
     ]
     for multiplications, work in works:
         for small, count in ((multiplications, 2), (multiplications + 1, 1)):
@@ -615,9 +635,9 @@ def test_a_few_rows_are_done_by_one_thread(run: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.spec("B12")
 @pytest.mark.parametrize("name", ["subwords", "characters", "no attention"])
-def test_words_are_written_while_a_text_arrives(name: str, others: dict[str, Translator]) -> None:
+def test_words_are_written_while_a_text_arrives(name: str, other_translators: dict[str, Translator]) -> None:
     """With a wait that sees all, they are those of greedy search; what is written early knows no later word."""
-    translator, texts = others[name], ["one two three four", "five one six two"]
+    translator, texts = other_translators[name], ["one two three four", "five one six two"]
     for text, whole in zip(texts, translator.translate(texts, search=Spec("greedy")), strict=True):
         spoken = list(translator.simultaneous(text.split(), wait=1000))
         assert [word.text for word in spoken] == whole.text.split()
@@ -652,15 +672,15 @@ def test_translations_keep_to_the_constraints_of_the_configuration(
     config = folder / "config.yaml"
     written = config.read_text("utf-8").replace("constraints: []", "constraints: no_unknown")
     config.write_text(written, encoding="utf-8")
-    wanted = [found.text for found in translator.translate(TEXTS, search=greedy)]
+    wanted = [translation.text for translation in translator.translate(TEXTS, search=greedy)]
     one, both = dragoman.load(folder), dragoman.load([folder, folder])
     assert isinstance(both.scorer, Ensemble)
     for model in (one.model, *both.scorer.models):
         assert isinstance(model, Seq2Seq)
         with torch.no_grad():
             model.output.get_parameter("bias")[UNK] += 100
-    for each in (one, both):
-        assert [found.text for found in each.translate(TEXTS, search=greedy)] == wanted
+    for constrained in (one, both):
+        assert [translation.text for translation in constrained.translate(TEXTS, search=greedy)] == wanted
     spoken = one.simultaneous(TEXTS[0].split(), wait=1000)
     assert [word.text for word in spoken] == wanted[0].split()
     one.generator.constraints, one.processor.transforms = (), ()
@@ -684,10 +704,12 @@ def test_no_other_engine_translates_what_is_arriving(run: Path) -> None:
 
 
 @pytest.mark.spec("B12")
-def test_a_model_that_decides_when_to_read_writes_what_greedy_search_writes(others: dict[str, Translator]) -> None:
+def test_a_model_that_decides_when_to_read_writes_what_greedy_search_writes(
+    other_translators: dict[str, Translator],
+) -> None:
     text = "one two three four"
-    spoken = list(others["shift"].simultaneous(text.split()))
-    (whole,) = others["shift"].translate([text], search=Spec("greedy"))
+    spoken = list(other_translators["shift"].simultaneous(text.split()))
+    (whole,) = other_translators["shift"].translate([text], search=Spec("greedy"))
     assert [word.text for word in spoken] == whole.text.split()
 
 
@@ -739,20 +761,20 @@ def test_a_beam_size_goes_with_a_search_that_has_a_beam(translator: Translator) 
 
 def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -> None:
     """In a process of its own: here, wrong types do not come as far as the code."""
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", MISUSED, str(run)], cwd=repository, capture_output=True, text=True, check=True
     )
     uneven = "ValueError: 1 sources and 2 targets: every source needs its target"
     folder = "load takes the folder of a run, or several in a list, found"
-    assert told.stdout.splitlines() == [
+    assert process.stdout.splitlines() == [
         *[uneven] * 3,
         "TypeError: expected a list of texts, as in score([source], [target]), found str",
         "TypeError: expected a list of texts, as in score([source], [target]), found NoneType",
         "TypeError: en: expected a text, found int",
         "TypeError: fr: expected a text, found bytes",
         *(
-            f"TypeError: expected a list of texts, as in translate([text]), found {each}"
-            for each in ("str", "bytes", "int")
+            f"TypeError: expected a list of texts, as in translate([text]), found {name}"
+            for name in ("str", "bytes", "int")
         ),
         "TypeError: en: expected a text, found int",
         "ValueError: n_best: expected at least 1, found 0",
@@ -764,18 +786,20 @@ def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -
 
 
 def test_objects_show_themselves_in_one_short_line(run: Path, translator: Translator) -> None:
-    (found,), (long,) = translator.translate(["one two"]), translator.translate(["\x1b one " * 100], beam_size=1)
+    (translation,), (long,) = translator.translate(["one two"]), translator.translate(["\x1b one " * 100], beam_size=1)
     (scored,) = translator.score(["one two"], ["deux un " * 100])
-    told = [*map(repr, (translator, found, long, scored, *long.sources, Run.load(run)))]
-    assert all(len(each) < 200 and each.isprintable() for each in told)
-    assert told[0] == "Translator('en' to 'fr', search='beam', device='cpu')"
-    assert told[1] == f"Translation('deux un', source='one two', score={found.score:.4f})"
-    assert told[-1].startswith("Run('")
-    assert told[-1].endswith("run', en to fr)")
+    lines = [*map(repr, (translator, translation, long, scored, *long.sources, Run.load(run)))]
+    assert all(len(line) < 200 and line.isprintable() for line in lines)
+    assert lines[0] == "Translator('en' to 'fr', search='beam', device='cpu')"
+    assert lines[1] == f"Translation('deux un', source='one two', score={translation.score:.4f})"
+    assert lines[-1].startswith("Run('")
+    assert lines[-1].endswith("run', en to fr)")
     assert repr(scored).startswith("Scored('deux un ")
 
 
 def test_links_of_given_pairs_are_those_of_their_scores(translator: Translator) -> None:
     sources, targets = zip(*toy.pairs(5, 8), strict=True)
-    assert translator.align(sources, targets) == [each.alignment for each in translator.score(sources, targets)]
+    assert translator.align(sources, targets) == [
+        translation.alignment for translation in translator.score(sources, targets)
+    ]
     assert translator.align(["one two"], ["deux un"])[0] == {(1, 0), (0, 1)}

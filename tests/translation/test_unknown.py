@@ -133,7 +133,7 @@ def run(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def others(folder: Path) -> dict[str, Path]:
+def other_runs(folder: Path) -> dict[str, Path]:
     """Runs of other kinds that have learnt nothing; made when they are asked for."""
 
     class Runs(dict[str, Path]):
@@ -152,8 +152,8 @@ def craving(*runs: Path, **options: Any) -> Translator:
     return translator
 
 
-def texts(found: Iterable[Translation]) -> list[str]:
-    return [each.text for each in found]
+def texts(translations: Iterable[Translation]) -> list[str]:
+    return [translation.text for translation in translations]
 
 
 def source(name: str, words: str, attention: list[list[float]], regions: bool = False) -> SourceAttention:
@@ -185,9 +185,9 @@ def test_a_dictionary_brings_no_spans_of_its_own(run: Path) -> None:
     unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("one", "1"), Entry("two", "deux")])})
     seen = source("en", "one two", [[0.9, 0.1], [0.1, 0.9]])
     for protection, first in ((Protection.named(["numbers"]), "one"), (None, "1")):
-        found = unknown.replaced([0, 1], [seen], protection)
-        assert [text for text, _ in found.values()] == [first, "deux"]
-        assert [each.dictionary for _, each in found.values()] == [first == "1", True]
+        replaced = unknown.replaced([0, 1], [seen], protection)
+        assert [text for text, _ in replaced.values()] == [first, "deux"]
+        assert [translation.dictionary for _, translation in replaced.values()] == [first == "1", True]
 
 
 def test_marks_of_protected_spans_are_not_copied(run: Path) -> None:
@@ -200,14 +200,14 @@ def test_marks_of_protected_spans_are_not_copied(run: Path) -> None:
 def test_a_word_is_copied_as_its_text_has_it_though_it_is_read_in_lower_case(run: Path) -> None:
     unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("dog", "chien"), Entry("us", "nous")])})
     seen = source("en", "the dog of mr o'hara , us", np.eye(7)[[1, 4, 6]].tolist())
-    for text, said in {
+    for text, words in {
         "The Dog  of\tMr O'Hara, us": ["Chien", "O'Hara", "nous"],
         "the dog of mr o'hara, US": ["chien", "o'hara", "NOUS"],
         "The \u0130 Dog of Mr O'Hara": ["chien", "o'hara", "nous"],  # longer in lower case
         "": ["chien", "o'hara", "nous"],
     }.items():
-        found = unknown.replaced([0, 1, 2], [seen], texts={"en": text})
-        assert [word for word, _ in found.values()] == said
+        replaced = unknown.replaced([0, 1, 2], [seen], texts={"en": text})
+        assert [word for word, _ in replaced.values()] == words
 
 
 @pytest.mark.spec("D2")
@@ -215,13 +215,13 @@ def test_a_run_that_reads_lower_case_copies_words_in_their_own(folder: Path) -> 
     options = {**LEARNT, "text.source.lowercase": True}
     translator = dragoman.load(session.train(toy.config(folder, folder / "lower", options), quiet=True).path)
     sources = [text.title() for text in TEXTS]
-    found = [
-        (each.words[replaced.word], text.split()[replaced.source_word])
-        for text, each in zip(sources, translator.translate(sources), strict=True)
-        for replaced in each.replaced
+    copied = [
+        (translation.words[replaced.word], text.split()[replaced.source_word])
+        for text, translation in zip(sources, translator.translate(sources), strict=True)
+        for replaced in translation.replaced
     ]
-    assert found
-    assert all(word == copied for word, copied in found)
+    assert copied
+    assert all(word == copied for word, copied in copied)
 
 
 @pytest.mark.spec("D2")
@@ -231,9 +231,9 @@ def test_of_several_sources_it_is_the_word_of_highest_weight_in_any_text(run: Pa
     picture = source("image", "1 2", [[0.9, 0.0], [0.9, 0.0], [0.0, 0.0]], regions=True)
     en = source("en", "a b", [[0.01, 0.02], [0.03, 0.02], [0.2, 0.3]])
     cs = source("cs", "b", [[0.01], [0.04], [0.3]])
-    found = unknown.replaced([0, 1, 2], [picture, en, cs])
-    assert [text for text, _ in found.values()] == ["z", "b", "z"]
-    assert [each for _, each in found.values()] == [
+    replaced = unknown.replaced([0, 1, 2], [picture, en, cs])
+    assert [text for text, _ in replaced.values()] == ["z", "b", "z"]
+    assert [translation for _, translation in replaced.values()] == [
         Replacement(0, "en", 1, dictionary=True),
         Replacement(1, "cs", 0, dictionary=False),  # the dictionary is of English
         Replacement(2, "en", 1, dictionary=True),
@@ -285,19 +285,21 @@ def test_it_is_the_most_attended_source_word_in_every_search(search: Spec, way: 
     plain = dragoman.load(runs, replace_unk=False, **options)
     copies = dragoman.load(runs, **options)
     wanted = plain.translate(TEXTS, search=search)
-    assert sum("<unk>" in each.text for each in wanted) > 6
-    for one, found in zip(wanted, copies.translate(TEXTS, search=search), strict=True):
+    assert sum("<unk>" in alternative.text for alternative in wanted) > 6
+    for one, translation in zip(wanted, copies.translate(TEXTS, search=search), strict=True):
         best = one.attention.argmax(1)
         unknown = [number for number, word in enumerate(one.words) if word == "<unk>"]
         words = [one.source_words[best[n]] if n in unknown else word for n, word in enumerate(one.words)]
-        assert (found.words, found.text) == (words, " ".join(words))
-        assert found.replaced == tuple(Replacement(n, "en", best[n], dictionary=False) for n in unknown)
-        assert [step.symbol for step in found.steps] == [step.symbol for step in one.steps]  # they say what was found
-        assert found.log_prob == one.log_prob
+        assert (translation.words, translation.text) == (words, " ".join(words))
+        assert translation.replaced == tuple(Replacement(n, "en", best[n], dictionary=False) for n in unknown)
+        assert [step.symbol for step in translation.steps] == [
+            step.symbol for step in one.steps
+        ]  # they say what was found
+        assert translation.log_prob == one.log_prob
     if search.kind == "beam":
         (several,) = copies.translate(TEXTS[2:3], search=search, n_best=3)
-        assert len({each.text for each in several.n_best}) == len(several.n_best) == 3
-        assert not any("<unk>" in each.text for each in several.n_best)
+        assert len({alternative.text for alternative in several.n_best}) == len(several.n_best) == 3
+        assert not any("<unk>" in alternative.text for alternative in several.n_best)
     (begun,) = copies.translate(["four six one"], search=search, prefix=["six"])
     assert begun.text.split()[0] == "six"
     assert "<unk>" not in begun.text
@@ -308,10 +310,10 @@ def test_it_is_the_most_attended_source_word_in_every_search(search: Spec, way: 
 def test_a_dictionary_translates_it(name: str, run: Path, folder: Path) -> None:
     """So a model that knows three words is right about six."""
     runs = [run, run] if name == "ensemble" else [run]
-    found = dragoman.load(runs, dictionary=folder / "words.tsv").translate(TEXTS)
+    translations = dragoman.load(runs, dictionary=folder / "words.tsv").translate(TEXTS)
     wanted = [target for _, target in toy.pairs(12, 5)]
-    assert sum(one == other for one, other in zip(texts(found), wanted, strict=True)) >= 8
-    assert all(each.dictionary for one in found for each in one.replaced)
+    assert sum(one == other for one, other in zip(texts(translations), wanted, strict=True)) >= 8
+    assert all(replacement.dictionary for one in translations for replacement in one.replaced)
 
 
 @pytest.mark.spec("D3")
@@ -329,9 +331,11 @@ def test_the_best_of_all_dictionaries_is_taken_and_the_last_overrides(run: Path,
         (["one", "two"], {"one": "EINS", "five": "cinq"}),
         (["two"], {"one": "EINS", "five": "five"}),
     ):
-        (found,) = dragoman.load(run, dictionary=[tmp_path / f"{name}.tsv" for name in files]).translate([text])
-        assert found.words == [words[word] for word in plain.words]
-        assert [each.dictionary for each in found.replaced] == [words[word] != word for word in plain.words]
+        (translation,) = dragoman.load(run, dictionary=[tmp_path / f"{name}.tsv" for name in files]).translate([text])
+        assert translation.words == [words[word] for word in plain.words]
+        assert [replacement.dictionary for replacement in translation.replaced] == [
+            words[word] != word for word in plain.words
+        ]
 
 
 @pytest.mark.spec("D3")
@@ -340,9 +344,9 @@ def test_a_dictionary_in_the_run_folder_needs_no_option(run: Path, folder: Path,
     own.write_text((folder / "words.tsv").read_text("utf-8"), "utf-8")
     (tmp_path / "mine.tsv").write_text("four\tVIER\n", "utf-8")
     try:
-        (found,) = dragoman.load(run).translate(["four"])
+        (translation,) = dragoman.load(run).translate(["four"])
         (other,) = dragoman.load(run, dictionary=[f"en={tmp_path / 'mine.tsv'}"]).translate(["four"])
-        assert (set(found.words), set(other.words)) == ({"quatre"}, {"VIER"})
+        assert (set(translation.words), set(other.words)) == ({"quatre"}, {"VIER"})
     finally:
         own.unlink()
 
@@ -352,9 +356,9 @@ def test_the_name_of_a_dictionary_may_have_an_equals_sign(run: Path, tmp_path: P
     for name in ("en=words/mine.tsv", "en=mine.tsv"):
         (tmp_path / name).write_text("four\tVIER\n", "utf-8")
         with chdir(tmp_path):
-            (found,) = dragoman.load(run, dictionary=name).translate(["four"])
+            (translation,) = dragoman.load(run, dictionary=name).translate(["four"])
             assert dictionary_files([name]) == [Path(name)]
-        assert set(found.words) == {"VIER"}
+        assert set(translation.words) == {"VIER"}
 
 
 def test_a_dictionary_of_nothing_is_refused(run: Path, folder: Path, golden: Golden) -> None:
@@ -375,9 +379,9 @@ def test_while_the_source_arrives_it_is_the_most_attended_word_so_far(wait: int,
         assert [word.read for word in copied] == [word.read for word in raw]
         for one, other in zip(raw, copied, strict=True):
             assert other.text == one.text if one.text != "<unk>" else other.text in read[: other.read]
-        said = [word.text for word in translator.simultaneous(read, wait=wait)]
-        known = [word.text if raw[n].text != "<unk>" else toy.WORDS[word.text] for n, word in enumerate(copied)]
-        assert said == known
+        written = [word.text for word in translator.simultaneous(read, wait=wait)]
+        translated = [word.text if raw[n].text != "<unk>" else toy.WORDS[word.text] for n, word in enumerate(copied)]
+        assert written == translated
         if wait == 1000:
             (whole,) = copies.translate([text], search=Spec("greedy"))
             assert [word.text for word in copied] == whole.words
@@ -405,61 +409,63 @@ def test_given_targets_and_prefixes_are_not_replaced(run: Path) -> None:
 
 @pytest.mark.spec("D2")
 @pytest.mark.parametrize("name", OTHERS)
-def test_no_model_writes_unk(name: str, others: dict[str, Path]) -> None:
+def test_no_model_writes_unk(name: str, other_runs: dict[str, Path]) -> None:
     """Whatever it reads, though nothing is more probable; and in the places where it writes `<unk>` if it may."""
-    translator, plain = craving(others[name]), craving(others[name], replace_unk=False)
+    translator, plain = craving(other_runs[name]), craving(other_runs[name], replace_unk=False)
     given: list[Any] = [*HOSTILE, *TEXTS[:2]]
     if len(translator.sources) > 1:
         given = [*((text, TEXTS[n % 12]) for n, text in enumerate(given)), ("one", ""), ("", "")]
     for search in (Spec("greedy"), Spec("beam", {"size": 2})):
         written = plain.translate(given, search=search)
-        found = translator.translate(given, search=search)
+        translations = translator.translate(given, search=search)
         assert any("<unk>" in text for text in texts(written)) == (name != SPELLS)
-        assert not any("<unk>" in text for text in texts(found))
-        for one in found:
+        assert not any("<unk>" in text for text in texts(translations))
+        for one in translations:
             assert not any("<unk>" in word for word in one.words)
-            for each in one.replaced:
-                seen = next(source for source in one.sources if source.name == each.source)
-                assert seen.words[each.source_word] in one.words[each.word]
+            for replacement in one.replaced:
+                seen = next(source for source in one.sources if source.name == replacement.source)
+                assert seen.words[replacement.source_word] in one.words[replacement.word]
             assert Result.from_line(Result(one).line()).translation.replaced == one.replaced
-        assert any(one.replaced for one in found) == (name not in ("no attention", SPELLS))
+        assert any(one.replaced for one in translations) == (name not in ("no attention", SPELLS))
         assert [one.replaced for one in written] == [()] * len(given)
 
 
 @pytest.mark.spec("D2")
 @pytest.mark.parametrize("search", ["sample", "diverse", "exhaustive"])
 @pytest.mark.parametrize("name", ["words", "characters", "output pointer", SPELLS])
-def test_no_search_writes_unk(name: str, search: str, others: dict[str, Path]) -> None:
+def test_no_search_writes_unk(name: str, search: str, other_runs: dict[str, Path]) -> None:
     longest = {"length_ratio": 0.0, "length_margin": 3} if search == "exhaustive" else {}
     load = dragoman.load if search == "exhaustive" else craving  # which proves nothing of what is no probability
-    for each in load(others[name]).translate([*HOSTILE, *TEXTS[:2]], search=Spec(search, longest)):
-        for one in (each, *each.alternatives):
+    for translation in load(other_runs[name]).translate([*HOSTILE, *TEXTS[:2]], search=Spec(search, longest)):
+        for one in (translation, *translation.alternatives):
             assert "<unk>" not in one.text
             assert "<unk>" not in one.words
 
 
 @pytest.mark.parametrize("name", ["words", "characters"])
-def test_a_prefix_stays_as_it_is(name: str, others: dict[str, Path]) -> None:
+def test_a_prefix_stays_as_it_is(name: str, other_runs: dict[str, Path]) -> None:
     """A word that begins in it, too."""
-    (found,) = craving(others[name]).translate(["one two"], prefix=["deux tr" if name == "characters" else "deux"])
-    assert found.text.startswith("deux tr" if name == "characters" else "deux")
-    assert found.replaced
-    assert "<unk>" not in found.text
+    (translation,) = craving(other_runs[name]).translate(
+        ["one two"], prefix=["deux tr" if name == "characters" else "deux"]
+    )
+    assert translation.text.startswith("deux tr" if name == "characters" else "deux")
+    assert translation.replaced
+    assert "<unk>" not in translation.text
 
 
-def test_words_with_characters_that_are_unknown_are_replaced_as_a_whole(others: dict[str, Path]) -> None:
-    translator = craving(others["characters"])
+def test_words_with_characters_that_are_unknown_are_replaced_as_a_whole(other_runs: dict[str, Path]) -> None:
+    translator = craving(other_runs["characters"])
     for one in translator.translate(TEXTS):
-        for each in one.replaced:
-            assert one.words[each.word] == one.source_words[each.source_word]
+        for replacement in one.replaced:
+            assert one.words[replacement.word] == one.source_words[replacement.source_word]
         assert one.text.split() == [word for word in one.words if word.strip()]
 
 
-def test_sentences_without_a_word_have_no_unk_alone(others: dict[str, Path]) -> None:
+def test_sentences_without_a_word_have_no_unk_alone(other_runs: dict[str, Path]) -> None:
     """In one batch with others that do have words."""
-    translator = craving(others["no attention"])
+    translator = craving(other_runs["no attention"])
     assert all(step.symbol != "<unk>" for step in translator.translate(["one two"])[0].steps)
-    assert any(step.symbol == "<unk>" for step in craving(others["words"]).translate(["one two"])[0].steps)
+    assert any(step.symbol == "<unk>" for step in craving(other_runs["words"]).translate(["one two"])[0].steps)
 
 
 def test_a_run_that_leaves_unk_says_so_in_its_configuration(folder: Path, tmp_path: Path) -> None:
@@ -469,17 +475,19 @@ def test_a_run_that_leaves_unk_says_so_in_its_configuration(folder: Path, tmp_pa
     assert "<unk>" not in craving(run.path, replace_unk=True).translate(["one"])[0].text
 
 
-def test_a_dictionary_is_for_words_that_are_attended_to(others: dict[str, Path], folder: Path, golden: Golden) -> None:
+def test_a_dictionary_is_for_words_that_are_attended_to(
+    other_runs: dict[str, Path], folder: Path, golden: Golden
+) -> None:
     with pytest.raises(UserError, match=r"words\.tsv: a dictionary translates the words attended to") as raised:
-        dragoman.load(others["no attention"], dictionary=folder / "words.tsv")
+        dragoman.load(other_runs["no attention"], dictionary=folder / "words.tsv")
     golden(str(raised.value).replace(str(folder), "FOLDER"))
 
 
 @pytest.mark.spec("D3")
-def test_a_dictionary_is_of_the_source_that_is_another_language(others: dict[str, Path], folder: Path) -> None:
+def test_a_dictionary_is_of_the_source_that_is_another_language(other_runs: dict[str, Path], folder: Path) -> None:
     for name in ("two sources", "post-editing"):
-        for given, wanted in (((folder / "words.tsv"), "en"), (f"mt={folder / 'words.tsv'}", "mt")):
-            translator = dragoman.load(others[name], dictionary=given)
+        for option, wanted in (((folder / "words.tsv"), "en"), (f"mt={folder / 'words.tsv'}", "mt")):
+            translator = dragoman.load(other_runs[name], dictionary=option)
             unknown_words = translator.processor.transform(UnknownWords)
             assert unknown_words is not None
             assert list(unknown_words.dictionaries) == [wanted]
@@ -487,8 +495,8 @@ def test_a_dictionary_is_of_the_source_that_is_another_language(others: dict[str
 
 def test_a_text_that_spells_unk_is_text(run: Path) -> None:
     """It is copied like any other."""
-    (found,) = craving(run).translate(["unk"])
-    assert found.replaced
-    assert {found.words[each.word] for each in found.replaced} == {"unk"}
-    (found,) = craving(run).translate(["<unk>"])
-    assert {found.words[each.word] for each in found.replaced} <= {"<", "unk", ">"}
+    (translation,) = craving(run).translate(["unk"])
+    assert translation.replaced
+    assert {translation.words[replacement.word] for replacement in translation.replaced} == {"unk"}
+    (translation,) = craving(run).translate(["<unk>"])
+    assert {translation.words[replacement.word] for replacement in translation.replaced} <= {"<", "unk", ">"}

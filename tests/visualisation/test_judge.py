@@ -73,7 +73,7 @@ def test_what_is_judged_is_what_is_saved(browser: Browser) -> None:
     $("#save").click();
     tell({ refused, told, files, saved, stays: JSON.parse(localStorage.getItem(localStorage.key(0))) });
     """
-    saved_file = browser.told(text(), ANNOTATE + probe)
+    saved_file = browser.evaluate(text(), ANNOTATE + probe)
     assert saved_file["refused"] == [0, "annotator"]
     assert saved_file["told"] == ["1 of 3 done", "2 of 3 done", "3 of 3 done"]
     assert saved_file["files"] == ["judgements-Zoelle-B.json"]
@@ -120,7 +120,7 @@ def test_errors_are_marked_with_the_mouse_and_the_keyboard(browser: Browser) -> 
     $("#save").click();
     tell({ told, saved });
     """
-    saved = browser.told(text(), ANNOTATE + probe)
+    saved = browser.evaluate(text(), ANNOTATE + probe)
     hidden, chosen, open_now, closed, classes, pressed, focus, escaped, dragged, listed, again = saved["told"]
     assert (hidden, open_now, closed) == (True, False, True)
     assert chosen == ["noir", "chat"]
@@ -154,7 +154,7 @@ def test_digits_answer_and_go_on_to_the_next_question(browser: Browser) -> None:
     press(document.body, "Enter", { ctrlKey: true });
     tell({ before, focus, one, after: progress(), moved: $("#sentence").selectedIndex !== here });
     """
-    saved = browser.told(text(), ANNOTATE + probe)
+    saved = browser.evaluate(text(), ANNOTATE + probe)
     assert saved["before"] == "2 to answer, 0 of 3 done"
     assert saved["one"] == ["4", "2", "1", "0"]
     assert (saved["focus"], saved["moved"]) == ("next", True)
@@ -168,7 +168,7 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     $("#anew").click();
     tell([...told, name.value, progress()]);
     """
-    browser.told(text(), ANNOTATE + work)
+    browser.evaluate(text(), ANNOTATE + work)
     saved = browser.told_again(ANNOTATE + look)
     assert (saved[0], saved[2]) == ("Anna", False)
     assert re.fullmatch(r"\d+ to answer, 1 of 3 done", saved[1])  # at the first that is to be judged
@@ -187,7 +187,7 @@ def test_what_another_tab_has_judged_is_taken_over(browser: Browser) -> None:
     const taken = [name.value, progress()];
     tell([before, ...taken]);
     """
-    before, name, after = browser.told(text(), ANNOTATE + probe)
+    before, name, after = browser.evaluate(text(), ANNOTATE + probe)
     assert before.endswith("1 of 3 done")
     assert (name, after[-11:]) == ("Eve", "0 of 3 done")
 
@@ -214,7 +214,7 @@ def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> Non
     }}
     (async () => tell([warned, await open({{ ...saved, page: "0" }}), await open(saved)]))();
     """
-    warned, refused, opened = browser.told(broken, probe)
+    warned, refused, opened = browser.evaluate(broken, probe)
     assert warned is True
     assert refused == ["ben.json has no judgements of this page.", ""]
     assert opened == ["ben.json: 1 of 3 done.", "Ben"]
@@ -231,4 +231,4 @@ tell([nameless.length, sets.length, document.body.scrollWidth, document.querySel
 
 
 def test_everything_has_a_name_for_screen_readers_and_fits_a_phone(browser: Browser) -> None:
-    assert browser.told(text(), LABELLED) == [0, 0, 360, 3]
+    assert browser.evaluate(text(), LABELLED) == [0, 0, 360, 3]

@@ -296,7 +296,7 @@ def test_a_model_scores_by_plain_loops(kind: str, decoder: dict[str, Any]) -> No
 OPTIONS: dict[str, Any] = {
     "kind": KINDS,
     "score": list(SCORES),
-    "normalizer": [each for each in NORMALIZERS if each != "hard"],
+    "normalizer": [name for name in NORMALIZERS if name != "hard"],
     "window": list(WINDOWS),
     "attend": list(TIMINGS),
     "readout": list(FEATURES),

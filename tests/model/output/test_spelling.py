@@ -110,18 +110,18 @@ def test_candidates_for_unk_are_spelled_in_place() -> None:
     kept = output.predict(Readout(READ)).kept
     first = [Candidate(1, 5, -0.1, -1.0), Candidate(0, UNK, -0.5, -1.1), Candidate(1, UNK, -0.2, -9.0)]
     second = [Candidate(2, UNK, -0.3, -0.3, "known"), Candidate(3, 4, -1.0, -2.0), Candidate(3, UNK, -1.0, -1e999)]
-    one, other = (list(each) for each in output.expand([iter(first), iter(second)], kept))
+    one, other = (list(candidate) for candidate in output.expand([iter(first), iter(second)], kept))
     assert other == second
-    assert [each.total for each in one] == sorted((each.total for each in one), reverse=True)
+    assert [candidate.total for candidate in one] == sorted((candidate.total for candidate in one), reverse=True)
     assert len(one) == 1 + 3 + 3
     assert one[0] == first[0]
     for row, before in ((0, first[1]), (1, first[2])):
         (spellings,) = output.speller.spell(kept[row : row + 1], 3)
-        candidates = [each for each in one if each.row == row and each.symbol == UNK]
-        assert [each.surface for each in candidates] == [each.word for each in spellings]
-        for each, spelling in zip(candidates, spellings, strict=True):
-            assert each.log_prob == pytest.approx(before.log_prob + spelling.log_prob)
-            assert each.total == pytest.approx(before.total + spelling.log_prob)
+        candidates = [candidate for candidate in one if candidate.row == row and candidate.symbol == UNK]
+        assert [candidate.surface for candidate in candidates] == [candidate.word for candidate in spellings]
+        for candidate, spelling in zip(candidates, spellings, strict=True):
+            assert candidate.log_prob == pytest.approx(before.log_prob + spelling.log_prob)
+            assert candidate.total == pytest.approx(before.total + spelling.log_prob)
     assert output.expand([iter(first[:1])], kept) == [first[:1]]
 
 

@@ -56,7 +56,7 @@ def test_token_cutoff_is_the_divergence_of_each_from_their_mean() -> None:
 def test_what_neither_can_be_differs_in_nothing_and_has_a_gradient() -> None:
     first, second = (log_probs.requires_grad_() for log_probs in distributions(2))
     never = torch.tensor([False, True, False, False, False])
-    difference = divergence(*(each.masked_fill(never, -math.inf) for each in (first, second)))
+    difference = divergence(*(log_probs.masked_fill(never, -math.inf) for log_probs in (first, second)))
     wanted = by_hand(first[:, ~never].detach(), second[:, ~never].detach())
     assert float(difference.detach()) == pytest.approx(wanted, abs=1e-12)
     for gradient in torch.autograd.grad(difference, [first, second]):
@@ -117,16 +117,16 @@ def test_symbols_are_cut_whole_on_both_sides_and_only_in_further_passes(monkeypa
     model, seen = build_model(), list[Tensor]()
     embeddings = [module for module in model.modules() if isinstance(module, Embedding)]
     assert len(embeddings) == 2
-    vectors = {each: noise(200, 50, 4, seed=number) for number, each in enumerate(embeddings)}
-    for each in embeddings:
-        monkeypatch.setattr(each, "vectors", partial(_vectors, vectors[each]))
+    vectors = {embedded: noise(200, 50, 4, seed=number) for number, embedded in enumerate(embeddings)}
+    for embedded in embeddings:
+        monkeypatch.setattr(embedded, "vectors", partial(_vectors, vectors[embedded]))
 
     def look() -> None:
         seen.extend(each(torch.zeros(200, 50, dtype=torch.long)) for each in embeddings)
 
     TokenCutoff(rate=0.2, views=2).passes(look, model)
-    assert all(torch.equal(each, vectors[embedding]) for each, embedding in zip(seen, embeddings, strict=False))
-    zeros = [(each == 0).all(2) for each in seen[2:]]
+    assert all(torch.equal(embedded, vectors[embedding]) for embedded, embedding in zip(seen, embeddings, strict=False))
+    zeros = [(embedded == 0).all(2) for embedded in seen[2:]]
     assert len(zeros) == 4
     for cut_out, tensor, embedding in zip(zeros, seen[2:], 2 * embeddings, strict=True):
         assert 0.17 < float(cut_out.double().mean()) < 0.23
@@ -134,7 +134,7 @@ def test_symbols_are_cut_whole_on_both_sides_and_only_in_further_passes(monkeypa
     assert len({tuple(mask.flatten().tolist()) for mask in zeros}) == 4
     seen.clear()
     look()
-    assert not any((each == 0).any() for each in seen)
+    assert not any((embedded == 0).any() for embedded in seen)
 
 
 def test_the_cut_ends_with_the_passes_whatever_happens() -> None:

@@ -83,11 +83,11 @@ def chain_of(model: Seq2Seq) -> Chain | None:
 
 def likelihood(model: Seq2Seq, batch: Batch, row: int, until: int | None = None) -> float:
     """`p(y | x)` of a sentence, or of so many of its first words, summed over all that could be drawn."""
-    alphas, spoken = (each[:until] for each in at_every_position(model, batch, row))
+    alphas, spoken = (steps[:until] for steps in at_every_position(model, batch, row))
     total = 0.0
     for drawn in itertools.product(range(len(alphas[0])), repeat=len(alphas)):
-        each = zip(alphas, (None, *drawn[:-1]), drawn, strict=True)
-        chance = math.prod(transition(chain_of(model), alpha, last, z) for alpha, last, z in each)
+        steps = zip(alphas, (None, *drawn[:-1]), drawn, strict=True)
+        chance = math.prod(transition(chain_of(model), alpha, last, z) for alpha, last, z in steps)
         total += chance * math.exp(sum(row[z] for row, z in zip(spoken, drawn, strict=True)))
     return total
 

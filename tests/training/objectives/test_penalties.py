@@ -46,11 +46,11 @@ def looked(batch: Batch, extreme: float = 0.0) -> tuple[torch.Tensor, Memory]:
 def each_pair(batch: Batch) -> list[tuple[np.ndarray, np.ndarray, set[tuple[int, int]]]]:
     """Weights and states of every sentence as numbers, without its ends, and its links."""
     weights, memory = looked(batch)
-    found = []
+    losses = []
     for row, links in enumerate(LINKED):
         source, target = int(memory.mask[row].sum()) - 1, int(batch.target.mask[row].sum()) - 1
-        found.append((array(weights[row, :target, :source]), array(memory.states[row, :source]), links))
-    return found
+        losses.append((array(weights[row, :target, :source]), array(memory.states[row, :source]), links))
+    return losses
 
 
 @pytest.mark.spec("B13")
@@ -190,15 +190,15 @@ def test_a_penalty_counts_from_where_it_begins(kind: str) -> None:
     penalty = shaken(PENALTIES[kind](SIZE, 8, weight=2.0, begin=0.25))
     objective = TeacherForcing(context(penalties={kind: penalty}))
     whole = 2 * penalty.penalty(*looked(ALIGNED), ALIGNED).item()
-    found = []
+    losses = []
     for updated in (True, False, True, True):
-        found.append(penalty(*looked(ALIGNED), ALIGNED).item())
+        losses.append(penalty(*looked(ALIGNED), ALIGNED).item())
         objective.after_step(updated)
     resumed = shaken(PENALTIES[kind](SIZE, 8, weight=2.0, begin=0.25))
     assert resumed(*looked(ALIGNED), ALIGNED).item() == 0
     resumed.load_state_dict(penalty.state_dict())
-    found.append(resumed(*looked(ALIGNED), ALIGNED).item())
-    assert found == pytest.approx([0, 0, 0, whole, whole])
+    losses.append(resumed(*looked(ALIGNED), ALIGNED).item())
+    assert losses == pytest.approx([0, 0, 0, whole, whole])
     assert whole
 
 

@@ -148,12 +148,12 @@ def walk(
         yield output.context, combination.by_source(history.weights, attended)
 
 
-each = pytest.mark.parametrize("name", KINDS)
+each_kind = pytest.mark.parametrize("name", KINDS)
 SAME_SIZE = [score for score in SCORES if SCORES[score].equal_sizes]
 each_score = pytest.mark.parametrize("score", [score for score in SCORES if score != "uniform"])
 
 
-@each
+@each_kind
 @each_score
 def test_padding_and_the_batch_change_nothing(name: str, score: str) -> None:
     if score not in ("additive", "bilinear") and KINDS[name].get("share_projections") and kind_of(name) == "flat":
@@ -174,7 +174,7 @@ def test_padding_and_the_batch_change_nothing(name: str, score: str) -> None:
             torch.testing.assert_close(single[0], context[row])
 
 
-@each
+@each_kind
 def test_weights_by_source_are_distributions_and_padding_has_none(name: str) -> None:
     sizes = sizes_of(name, 3)
     combination, read = make(name, sizes), memories(sizes)
@@ -188,7 +188,7 @@ def test_weights_by_source_are_distributions_and_padding_has_none(name: str) -> 
 
 
 @pytest.mark.spec("C14")
-@each
+@each_kind
 def test_a_source_that_a_sentence_has_not_is_as_if_it_were_no_source(name: str) -> None:
     """Equations over the sources that are left; the context of the other is nothing."""
     sizes = sizes_of(name, 3)
@@ -204,7 +204,7 @@ def test_a_source_that_a_sentence_has_not_is_as_if_it_were_no_source(name: str) 
 
 @pytest.mark.spec("C3", "C4")
 @pytest.mark.parametrize("term", sorted(term for term in TERMS if not TERMS[term].hides))
-@each
+@each_kind
 def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
     """Three steps: each source is looked at as by itself, or (flat) under one softmax with the others; and what a term
     knows of the past are the weights that its source then got.
@@ -237,7 +237,7 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
             torch.testing.assert_close(source_weights, wanted)
 
 
-@each
+@each_kind
 def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: str) -> None:
     sizes = sizes_of(name, 2)
     combination, read = make(name, sizes, terms=("coverage", "markov")), memories(sizes)
@@ -264,7 +264,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
         history = select(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
 
 
-@each
+@each_kind
 def test_every_parameter_gets_a_gradient(name: str) -> None:
     sizes = sizes_of(name, 3)
     combination = make(name, sizes, terms=("coverage", "markov"))
@@ -274,7 +274,7 @@ def test_every_parameter_gets_a_gradient(name: str) -> None:
         assert parameter.grad.abs().sum() > 0, parameter_name
 
 
-@each
+@each_kind
 def test_gradients_are_derivatives_through_all_steps(name: str) -> None:
     sizes = sizes_of(name, 2)
     combination, read = make(name, sizes, terms=("coverage", "markov")), memories(sizes)
