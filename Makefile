@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak fuzz mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec
+.PHONY: demo lint quick test check lowest soak fuzz mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -116,6 +116,9 @@ quality: multi30k-table attention-table tasks-table postediting-table
 
 spec: $(CORE)
 	$(BIN)/python -m tools.spec --write
+
+trace: $(CORE)
+	$(BIN)/python -m tools.trace $(or $(RUN),runs/demo/run) $(OPTIONS)
 
 $(VENV)/made.stamp:
 	$(PYTHON) -m venv $(VENV)

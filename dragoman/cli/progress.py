@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import Progress, ProgressColumn, Task
 from rich.text import Text
 
-from dragoman.cli.streams import is_typed
+from dragoman.cli.streams import is_watched
 from dragoman.corpus.features import FORMS
 from dragoman.files.writing import lines_in
 
@@ -29,11 +29,8 @@ class _Counts(ProgressColumn):
 
 @contextmanager
 def progress(source: Path, target: Path | None, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of further lines done. Progress is shown on standard error if that is a
-    terminal, nobody types the lines, and none are written there.
-    """
-    written = (target is not None and str(target) != "-") or not sys.stdout.isatty()
-    visible = sys.stderr.isatty() and written and not is_typed(source)
+    """Yield a function to call with the number of further lines done, which is shown if somebody watches."""
+    visible = is_watched(source, target)
     with _shown(_Counts("lines"), visible, _count(source) if visible else None, done) as advance:
         yield advance
 

@@ -119,8 +119,10 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
     """Return the search that a command asks for, with the run's own options if it is of the same kind. Raises UserError
     for a beam width with a search that has none.
     """
-    spec = Spec(translator.search.kind) if search is None else components.read(SEARCHES, search)
-    if beam is not None and search is not None and not has_beam(spec.kind):
+    if search is None:
+        return translator.search
+    spec = components.read(SEARCHES, search)
+    if beam is not None and not has_beam(spec.kind):
         raise UserError(f"--beam: {spec.kind} search has no beam; leave out --beam or --search {search}")
     return translator.search if spec == Spec(translator.search.kind) else spec
 

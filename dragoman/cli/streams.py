@@ -75,6 +75,12 @@ def is_typed(path: Path) -> bool:
     return str(path) == "-" and sys.stdin.isatty()
 
 
+def is_watched(source: Path, target: Path | None) -> bool:
+    """Whether to show progress: standard error is a terminal, nobody types the lines, and none are written there."""
+    written = (target is not None and str(target) != "-") or not sys.stdout.isatty()
+    return sys.stderr.isatty() and written and not is_typed(source)
+
+
 def one_stream(*paths: Path | None) -> None:
     """Raises UserError if more than one file is standard input: each would get only some of the lines."""
     if [str(path) for path in paths].count("-") > 1:

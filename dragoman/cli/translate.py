@@ -11,7 +11,7 @@ import typer
 
 from dragoman.cli.options import command
 from dragoman.cli.resuming import done_before, left_behind, lines_done, noting
-from dragoman.cli.streams import PORTION, Output, is_typed, output, portions, tell
+from dragoman.cli.streams import PORTION, Output, is_typed, is_watched, output, portions, tell
 from dragoman.cli.translate_checks import check, output_options
 from dragoman.cli.translate_options import Options
 from dragoman.cli.translating import Pipeline, load_pipeline, translated, written
@@ -66,21 +66,25 @@ def _translate(
 
     target, counts = options.output, Counter[str]()
     with ExitStack() as stack:
-        noted = stack.enter_context(noting(target, done if options.resumable else None, settings))
+        resumable = target is not None and options.resumable
+        note_lines = stack.enter_context(noting(target, done, settings)) if resumable else None
         texts = stack.enter_context(output(target, done))
         source, lines = sources.read(source, options.source or (), options.prefix, pipeline.translator)
         if target and done:
             deque(done_before(lines, done, source, target), maxlen=0)
-        stack.enter_context(left_behind(target, resumable=options.resumable))
-        advance = stack.enter_context(progress(source, target, done or 0))
+        if target:
+            stack.enter_context(left_behind(target, resumable=resumable))
+        advance = stack.enter_context(progress(source, target, done or 0)) if is_watched(source, target) else None
         for portion in portions(lines, options.batch_lines or PORTION, typed=is_typed(source), done=done or 0):
             translations = translated(pipeline, portion, source, options)
-            noted(portion.lines)
+            if note_lines:
+                note_lines(portion.lines)
             for number, translation in enumerate(translations, start=portion.first - 1):
                 _write(texts, number, translation, options)
                 counts["similar" if any(source_text.match for source_text in translation.sources) else "new"] += 1
                 counts["withheld"] += translation.withheld is not None
-            advance(len(translations))
+            if advance:
+                advance(len(translations))
     lines_done = counts["similar"] + counts["new"]
     if options.memory:
         tell(f"{options.memory}: has a similar sentence to {counts['similar']:,} of {lines_done:,} lines")

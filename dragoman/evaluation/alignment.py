@@ -45,37 +45,6 @@ class AlignmentScore(NamedTuple):
         return f"AER = {self.error_rate:.4f}{interval} (precision {self.precision:.4f}, recall {self.recall:.4f})"
 
 
-def by_words(
-    attention: ArrayLike,
-    target_word_of: Sequence[int],
-    source_word_of: Sequence[int],
-    words: tuple[int, int] | None = None,
-) -> Weights:
-    """Convert attention between symbols (T, S) to attention between words (target words, source words).
-
-    The weight of a source word is the sum over its symbols; the row of a target word is the mean over its symbols. The
-    two lists give the word of every symbol, or -1 for none (the end symbol), whose row or column is left out. `words`
-    is the number of words on each side (target, source), by default as many as occur in the lists; a word without a
-    symbol has zeros. Raises ValueError if a list does not fit the array.
-    """
-    weights = np.asarray(attention, dtype=np.float64)
-    if weights.shape != (len(target_word_of), len(source_word_of)):
-        raise ValueError(f"attention is {weights.shape}, the symbols are {(len(target_word_of), len(source_word_of))}")
-    to_target = _membership(target_word_of, words[0] if words else None)  # (Tw, T)
-    to_source = _membership(source_word_of, words[1] if words else None)  # (Sw, S)
-    symbols = np.maximum(to_target.sum(axis=1, keepdims=True), 1.0)
-    by_word: Weights = to_target @ weights @ to_source.T / symbols  # (Tw, Sw)
-    return by_word
-
-
-def _membership(word_of: Sequence[int], words: int | None) -> Weights:
-    """A matrix (words, symbols) that is 1 where the symbol belongs to the word."""
-    numbers = np.asarray(word_of, dtype=np.int64)
-    count = int(numbers.max(initial=-1)) + 1 if words is None else words
-    belongs: Weights = (np.arange(count)[:, None] == numbers[None, :]).astype(np.float64)
-    return belongs
-
-
 def links(attention: ArrayLike, threshold: float | None = None, end: ArrayLike | None = None) -> Links:
     """The links that attention between words (target words, source words) implies.
 

@@ -1,16 +1,15 @@
 """The sources of a translation, and how its words attend to theirs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from reprlib import Repr
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dragoman.corpus.memory import Match
 from dragoman.corpus.pharaoh import Links
 from dragoman.evaluation import alignment
-from dragoman.text.pipeline import WordsOf
 
 SENTINEL = "sentinel"  # its name beside the sources
 SHORT = Repr()  # abbreviates texts in `__repr__`
@@ -161,21 +160,3 @@ def _attention_matrix(sources: tuple[SourceAttention, ...], sentinel: NDArray[np
         columns += [labels.get(name, f"[{name}]"), *own]
     text = " ".join(f"{source.label} {source.text}" for source in sources) if len(sources) > 1 else sources[0].text
     return AttentionMatrix(np.concatenate(parts, 1), columns, numbers, text)
-
-
-def by_words(
-    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool], *, competing: bool = True
-) -> tuple[alignment.Weights, alignment.Weights]:
-    """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
-    source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
-
-    Weights that are not `competing`, of which each may be 1 (`linear_chain`), are a mean over the symbols of a source
-    word rather than a sum, which would grow with its length.
-    """
-    end = len(source.words)  # as if it were a word
-    words = iter(source.word_of)
-    word_of = [*(end if mark else next(words) for mark in marked), end]
-    weights = alignment.by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
-    if not competing:
-        weights /= np.maximum(np.bincount(word_of, minlength=end + 1), 1)
-    return weights[:, :end], weights[:, end]

@@ -32,9 +32,10 @@ from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS
 from dragoman.translation.attribution.nearest_pairs import similar
 from dragoman.translation.calibration import Calibration
+from dragoman.translation.combined_inputs import CombinedInputs
 from dragoman.translation.processor import Processor
 from dragoman.translation.sentence import TextTransform
-from dragoman.translation.source_inputs import CombinedInputs, ModelInputs
+from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.transforms.casing import Casing
 from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.transforms.placeholders import Placeholders

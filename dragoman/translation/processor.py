@@ -19,9 +19,10 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.mark import Mark
 from dragoman.text.protection import Protection
 from dragoman.translation import source_inputs
+from dragoman.translation.combined_inputs import CombinedInputs
 from dragoman.translation.output_text import ModelOutputs
 from dragoman.translation.sentence import Pair, Sentence, TextTransform
-from dragoman.translation.source_inputs import CombinedInputs, ModelInputs, Text
+from dragoman.translation.source_inputs import ModelInputs, Text
 from dragoman.translation.translation import Scored, Translation, steps
 
 Kind = TypeVar("Kind", bound=TextTransform)

@@ -17,16 +17,17 @@ from dragoman.data.source import Source
 from dragoman.data.vocabulary import UNK
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint
-from dragoman.text.letter_case import mostly_capitals
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import Span
 from dragoman.translation import source_inputs
+from dragoman.translation.combined_inputs import CombinedInputs
 from dragoman.translation.output_text import ModelOutputs
-from dragoman.translation.source_inputs import CombinedInputs, Encoded, ModelInputs, cut, has_text
+from dragoman.translation.source_inputs import Encoded, ModelInputs, cut, has_text
 from dragoman.translation.translation import Translation
 
 _SPACES = re.compile(r"\s\s")
+LEAST_CAPITALS = 4  # letters of a text that is taken for one in capitals, and no acronym
 
 
 class OriginalText(NamedTuple):
@@ -37,6 +38,12 @@ class OriginalText(NamedTuple):
     text: str
     spans: Sequence[Span]
     place: Callable[[Span], Span]
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Whether a text has at least LEAST_CAPITALS capitals, and no more letters in lower case than those."""
+    capitals = sum(map(str.isupper, text))
+    return capitals >= LEAST_CAPITALS and capitals >= sum(map(str.islower, text))
 
 
 def _unchanged(text: str) -> tuple[str, list[Span]]:
@@ -111,7 +118,7 @@ class Sentence:
     @property
     def in_capitals(self) -> bool:
         """Whether most letters of a text are capitals."""
-        return any(isinstance(text, str) and mostly_capitals(text) for text in self.inputs)
+        return any(isinstance(text, str) and _is_in_capitals(text) for text in self.inputs)
 
     @property
     def may_lack_words(self) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, repeat
+from itertools import repeat
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dragoman.corpus.features import FeatureSource, Given
 from dragoman.corpus.memory import Match
@@ -18,14 +18,13 @@ from dragoman.data.recall import Recall, Recalled
 from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import EOS, SPECIALS
-from dragoman.evaluation import alignment
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.text.unit import MARKS, SPACE
 from dragoman.text.units import GLUE
-from dragoman.translation.attention_matrix import SourceAttention, SymbolWeights, by_words
+from dragoman.translation.attention_matrix import SourceAttention, SymbolWeights
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT
 # characters is not even segmented.
@@ -134,7 +133,7 @@ class ModelInputs:
         )
         if len(weights) == len(self.sources):
             return attended_sources, None
-        return attended_sources, _one_column(weights[-1], target)
+        return attended_sources, one_column(weights[-1], target)
 
     def _seen(
         self, source: Source, text: str, encoded: Encoded, target: WordsOf, attention: Weights
@@ -173,106 +172,6 @@ class ModelInputs:
             )
             for source, source_input in zip(self.sources, inputs, strict=True)
         )
-
-
-@dataclass(frozen=True)
-class CombinedInputs:
-    """The sources of an ensemble. Each source is passed to every model that has a source of that name. The attention to
-    a source is the sum over those models, each weighted by its vote.
-    """
-
-    members: tuple[ModelInputs, ...]
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources of the first model, then further ones of the others, each name once."""
-        sources: dict[str, Source] = {}
-        for source in chain.from_iterable(member.sources for member in self.members):
-            sources.setdefault(source.name, source)
-        return tuple(sources.values())
-
-    @property
-    def read(self) -> tuple[Source, ...]:
-        """The source of each part of what is `encoded`: those of the first model, then those of the second."""
-        return tuple(chain.from_iterable(member.sources for member in self.members))
-
-    @property
-    def summed(self) -> "CombinedInputs":
-        """The same for figures of symbols that are no weights, and always add up."""
-        return CombinedInputs(tuple(member.summed for member in self.members))
-
-    @property
-    def recall(self) -> Recall | None:
-        """The memory of the first model that has the most answers of one."""
-        recalls = [member.recall for member in self.members if member.recall]
-        return max(recalls, key=lambda recall: len(recall.answers), default=None)
-
-    @property
-    def user_sources(self) -> tuple[Source, ...]:
-        """The sources that a user gives: all that no memory fills."""
-        return self._all.user_sources
-
-    @property
-    def protection(self) -> Protection | None:
-        """What all models were taught marks for."""
-        return self.members[0].protection
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How many sequences each model reads."""
-        return tuple(1 if member.joined else len(member.sources) for member in self.members)
-
-    def complete_inputs(self, text: Text) -> tuple[Given, ...]:
-        """What there is for each source, as `ModelInputs.complete_inputs`."""
-        return self._all.complete_inputs(text)
-
-    def remembered(self, inputs: tuple[Given, ...]) -> str | None:
-        """What the memory has as the translation of this very text."""
-        return self._all.remembered(inputs)
-
-    def encoded(self, inputs: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
-        """The symbols or regions of all sources of the first model, then of the second, and so on."""
-        return [encoded for member, part in self._inputs_by_member(inputs) for encoded in member.encoded(part, mark)]
-
-    def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
-        """The inputs of all models, one after another."""
-        source_batches, first = list[SourceBatch](), 0
-        for member in self.members:
-            last = first + len(member.sources)
-            source_batches += member.batch([row[first:last] for row in encoded], words)
-            first = last
-        return tuple(source_batches)
-
-    def seen(
-        self, inputs: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
-    ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
-        """The sources with their attention summed over the models, and the attention to any model's sentinel."""
-        read, looks, by_name = iter(encoded), iter(weights), dict[str, SourceAttention]()
-        for (member, part), count in zip(self._inputs_by_member(inputs), self.counts, strict=True):
-            symbols = list(islice(read, len(member.sources)))
-            for seen in member.seen(part, symbols, target, tuple(islice(looks, count)))[0]:
-                by_name[seen.name] = by_name[seen.name].beside(seen) if seen.name in by_name else seen
-        sentinel = next(looks, None)
-        ordered = tuple(by_name[source.name] for source in self.sources)
-        if not all(member.competing for member in self.members):
-            ordered = tuple(source.bounded for source in ordered)
-        if sentinel is None:
-            return ordered, None
-        return ordered, _one_column(sentinel, target)
-
-    def nothing(self, inputs: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
-        """The sources of an empty translation."""
-        return self._all.nothing(inputs)
-
-    @property
-    def _all(self) -> ModelInputs:
-        """The sources as those of one model."""
-        return ModelInputs(self.sources, recall=self.recall)
-
-    def _inputs_by_member(self, inputs: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
-        """Each model with the part of the user's input that it reads."""
-        named = {source.name: source_input for source, source_input in zip(self.sources, inputs, strict=True)}
-        return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]
 
 
 def spelled(encoded: Encoded) -> list[str]:
@@ -342,15 +241,64 @@ def _match(source_input: Given) -> Match | None:
     return source_input.match if isinstance(source_input, Recalled) else None
 
 
-def _one_column(attention: Weights, target: WordsOf) -> Weights:
+def one_column(attention: Weights, target: WordsOf) -> Weights:
     """The attention (T, 1) to a single position by target words: (target words,)."""
-    by_word: Weights = alignment.by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
+    by_word: Weights = sum_by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
     return by_word
 
 
 def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> SourceAttention:
     """An array with the attention (T, R) to its regions."""
     count = attention.shape[1]
-    between = alignment.by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
+    between = sum_by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
     regions = [str(number) for number in range(1, count + 1)]
     return SourceAttention(source.name, text, regions, between, between.sum(1), regions=True)
+
+
+def by_words(
+    attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool], *, competing: bool = True
+) -> tuple[Weights, Weights]:
+    """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
+    source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
+
+    Weights that are not `competing`, of which each may be 1 (`linear_chain`), are a mean over the symbols of a source
+    word rather than a sum, which would grow with its length.
+    """
+    end = len(source.words)  # as if it were a word
+    words = iter(source.word_of)
+    word_of = [*(end if mark else next(words) for mark in marked), end]
+    weights = sum_by_words(attention, target.word_of, word_of, (len(target.words), end + 1))
+    if not competing:
+        weights /= np.maximum(np.bincount(word_of, minlength=end + 1), 1)
+    return weights[:, :end], weights[:, end]
+
+
+def sum_by_words(
+    attention: ArrayLike,
+    target_word_of: Sequence[int],
+    source_word_of: Sequence[int],
+    words: tuple[int, int] | None = None,
+) -> Weights:
+    """Convert attention between symbols (T, S) to attention between words (target words, source words).
+
+    The weight of a source word is the sum over its symbols; the row of a target word is the mean over its symbols. The
+    two lists give the word of every symbol, or -1 for none (the end symbol), whose row or column is left out. `words`
+    is the number of words on each side (target, source), by default as many as occur in the lists; a word without a
+    symbol has zeros. Raises ValueError if a list does not fit the array.
+    """
+    weights = np.asarray(attention, dtype=np.float64)
+    if weights.shape != (len(target_word_of), len(source_word_of)):
+        raise ValueError(f"attention is {weights.shape}, the symbols are {(len(target_word_of), len(source_word_of))}")
+    to_target = _membership(target_word_of, words[0] if words else None)  # (Tw, T)
+    to_source = _membership(source_word_of, words[1] if words else None)  # (Sw, S)
+    symbols = np.maximum(to_target.sum(axis=1, keepdims=True), 1.0)
+    by_word: Weights = to_target @ weights @ to_source.T / symbols  # (Tw, Sw)
+    return by_word
+
+
+def _membership(word_of: Sequence[int], words: int | None) -> Weights:
+    """A matrix (words, symbols) that is 1 where the symbol belongs to the word."""
+    numbers = np.asarray(word_of, dtype=np.int64)
+    count = int(numbers.max(initial=-1)) + 1 if words is None else words
+    belongs: Weights = (np.arange(count)[:, None] == numbers[None, :]).astype(np.float64)
+    return belongs

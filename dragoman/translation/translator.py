@@ -63,6 +63,7 @@ class Translator:
     ) -> None:
         self.processor = processor
         self.search = search
+        self._own_search = search, components.build(SEARCHES, search)
         self.device = device
         self.generator = SequenceGenerator(model, processor, device)
         self.similar: Similar | None = None  # finds training pairs, if they are known
@@ -322,13 +323,12 @@ class Translator:
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
         """The search with which to translate. ValueError for a beam size of a search that is named and has none."""
-        if (
-            beam_size is not None
-            and search is not None
-            and not has_beam(components.read(SEARCHES, search, ("search",)).kind)
-        ):
+        if search is None or search is self.search:
+            spec = self.search
+        else:
+            spec = components.read(SEARCHES, search, ("search",))
+        if beam_size is not None and search is not None and not has_beam(spec.kind):
             raise ValueError("beam_size: this search has no beam; leave out one of them")
-        spec = self.search if search is None else components.read(SEARCHES, search, ("search",))
         return spec if beam_size is None else with_beam(spec, arguments.whole(beam_size, "beam_size", 1))
 
     def _task(
@@ -342,22 +342,25 @@ class Translator:
         """What is asked of the search."""
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
-        found_by = components.build(SEARCHES, spec)
-        if chooser and found_by.width < 2:
+        own_spec, own_search = self._own_search
+        strategy = own_search if spec is own_spec else components.build(SEARCHES, spec)
+        if chooser and strategy.width < 2:
             raise UserError("this search gives one translation, and there is nothing to choose from")
-        count = chooser.count(found_by.width) if chooser else n_best
+        count = chooser.count(strategy.width) if chooser else n_best
         if chooser and n_best > count:
             raise UserError(f"n-best {n_best}: {count} translations are compared, and there are no more to write")
         risk = isinstance(chooser, MinimumBayesRisk)
-        if risk and count > found_by.width:
-            fewer = f"gives {found_by.width} translations, fewer than {count} (--samples)"
-            wider = "" if found_by.draws else "; a wider beam gives more"
+        if risk and count > strategy.width:
+            fewer = f"gives {strategy.width} translations, fewer than {count} (--samples)"
+            wider = "" if strategy.draws else "; a wider beam gives more"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
         spare = 0 if risk else SPARE * (count - 1)
-        return Task(found_by, count, spare, self.processor.mark(to), deadline)
+        return Task(strategy, count, spare, self.processor.mark(to), deadline)
 
     def _answers(self, sentences: Sequence[Sentence], to: str | None) -> dict[int, Translation]:
         """The known translations of these sentences, scored, by their numbers."""
+        if not sentences:
+            return {}
         answers = [sentence.answer or "" for sentence in sentences]
         translations: dict[int, Translation] = {}
         for sentence, scored in zip(

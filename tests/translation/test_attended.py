@@ -6,13 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as some
 
 import dragoman
 from dragoman.data.batch import Batch, pad
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.training import session
-from dragoman.translation.attention_matrix import SymbolWeights, by_words
+from dragoman.translation.attention_matrix import SymbolWeights
+from dragoman.translation.source_inputs import by_words, sum_by_words
 from dragoman.translation.transforms.terms import LexicalConstraints
 from tests import toy
 
@@ -40,6 +43,44 @@ def test_weights_that_do_not_compete_are_a_mean_over_the_symbols_of_a_word() -> 
     np.testing.assert_allclose(end, [0.2, 0])
     between, end = by_words(weights, target, source, [False] * 4)
     np.testing.assert_allclose(between, [[2.7, 0.6], [0.6, 0.4]])
+
+
+@pytest.mark.spec("I2")
+def test_symbols_are_summed_over_source_words_and_averaged_over_target_words() -> None:
+    attention = np.array([[0.5, 0.25, 0.25, 0.0], [0.1, 0.3, 0.2, 0.4], [0.0, 0.2, 0.2, 0.6]])
+    words = sum_by_words(attention, target_word_of=[0, 0, 1], source_word_of=[0, 1, 1, 2])
+    expected = np.array([[0.3, 0.5, 0.2], [0.0, 0.4, 0.6]])
+    np.testing.assert_allclose(words, expected)
+
+
+def test_end_symbols_are_left_out_and_empty_words_get_zeros() -> None:
+    attention = np.array([[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]])
+    np.testing.assert_allclose(sum_by_words(attention, [0, -1], [0, 2, -1]), [[0.5, 0.0, 0.2]])
+    words = sum_by_words(attention, [1, -1], [0, 1, -1], words=(3, 2))
+    np.testing.assert_allclose(words, [[0.0, 0.0], [0.5, 0.2], [0.0, 0.0]])
+    assert sum_by_words(np.zeros((0, 0)), [], []).shape == (0, 0)
+
+
+def test_symbols_that_do_not_fit_the_array_are_told() -> None:
+    with pytest.raises(ValueError, match=r"\(2, 3\), the symbols are \(1, 3\)"):
+        sum_by_words(np.zeros((2, 3)), [0], [0, 1, 2])
+
+
+@given(
+    some.integers(1, 6).flatmap(
+        lambda words: some.tuples(
+            some.lists(some.integers(0, words - 1), min_size=1, max_size=9),
+            some.lists(some.integers(0, words - 1), min_size=1, max_size=9),
+        )
+    ),
+    some.integers(0, 1000),
+)
+def test_rows_of_words_stay_distributions(word_of: tuple[list[int], list[int]], seed: int) -> None:
+    target, source = word_of
+    attention = np.random.default_rng(seed).dirichlet(np.ones(len(source)), size=len(target))
+    words = sum_by_words(attention, target, source)
+    assert words.shape == (max(target) + 1, max(source) + 1)
+    np.testing.assert_allclose(words[sorted(set(target))].sum(axis=1), 1.0)
 
 
 @pytest.mark.slow

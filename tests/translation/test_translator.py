@@ -23,7 +23,6 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
 from dragoman.data.vocabulary import PAD, UNK
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import by_words
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
 from dragoman.model.output.copying import PointerGenerator
@@ -43,6 +42,7 @@ from dragoman.translation.processor import by_length
 from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
 from dragoman.translation.reranking.reranker import Reranker
 from dragoman.translation.sentence import Sentence
+from dragoman.translation.source_inputs import sum_by_words
 from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator
 from tests import toy
@@ -393,7 +393,7 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
         assert scored.log_prob == pytest.approx(float(scores.sum()), abs=1e-4)
         assert scored.symbols == len(target.split()) + 1
         assert (scored.source_words, scored.words) == (source.split(), target.split())
-        words = by_words(weights[0, :-1, :-1].numpy(), range(len(scored.words)), range(len(scored.source_words)))
+        words = sum_by_words(weights[0, :-1, :-1].numpy(), range(len(scored.words)), range(len(scored.source_words)))
         np.testing.assert_allclose(scored.attention, words, atol=1e-5)
 
 

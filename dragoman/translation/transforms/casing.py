@@ -10,10 +10,9 @@ from operator import attrgetter
 
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
-from dragoman.text.letter_case import LEAST_CAPITALS, mostly_capitals
 from dragoman.text.protection import Protection
 from dragoman.text.tokenise import PIECE, Span
-from dragoman.translation.sentence import Sentence, TextTransform
+from dragoman.translation.sentence import LEAST_CAPITALS, Sentence, TextTransform
 from dragoman.translation.transforms.tag_placement import places
 from dragoman.translation.translation import Translation
 
@@ -36,7 +35,7 @@ class Casing(TextTransform):
         if sentence.beginning or sentence.answer is not None:
             return sentence
         text = read_capitals(self._source, str(sentence.inputs[0]), sentence.protection)
-        return sentence if text is None else sentence.noted(self, given=(text,), read=(text,))
+        return sentence if text is None else sentence.noted(self, inputs=(text,), read=(text,))
 
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
         return write_capitals(translation, sentence.language)
@@ -48,8 +47,6 @@ def read_capitals(language: Language, text: str, protection: Protection | None) 
     protected spans stay. None for a text that is not in capitals, or that the model knows about as well so: if it was
     trained on capitals, or reads lower case alone.
     """
-    if not mostly_capitals(text):
-        return None
     spans = protection.find(text) if protection else []
     words = [match.span() for match in _WORD.finditer(text) if not _overlaps(match.span(), spans)]
     letters = [character for begin, end in words for character in text[begin:end] if character.isalpha()]
