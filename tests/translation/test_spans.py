@@ -128,9 +128,10 @@ def trained(folder: Path, name: str, options: dict[str, Any]) -> Path:
 
 @pytest.fixture(scope="module")
 def few() -> list[str]:
-    return lines(ANY, 60)
+    return lines(ANY, 24)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "search"), WAYS, ids=str)
 def test_each_span_stands_in_the_translation_once_and_no_other(
     runs: dict[str, Translator], few: list[str], unit: str, search: Spec
@@ -248,6 +249,7 @@ def test_a_text_of_spans_alone_has_no_words_that_could_be_copied(runs: dict[str,
         assert Counter(span.text for span in translation.spans) == Counter(["{a}", "{b}"])
 
 
+@pytest.mark.slow
 def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
     """Of two spellings it takes the one that is none; numbers are all it has learnt to spell."""
     folder = toy.corpus(tmp_path)
@@ -282,6 +284,7 @@ def test_letter_case_is_changed_around_spans_alone(runs: dict[str, Translator]) 
     assert all(span in translation.text for span in ("%D", "{NAME}", "<A HREF='X'>"))
 
 
+@pytest.mark.slow
 def test_every_one_of_the_n_best_has_the_spans(runs: dict[str, Translator]) -> None:
     text = "one %d of {name} <b>two</b>"
     for translator in runs.values():
@@ -290,6 +293,7 @@ def test_every_one_of_the_n_best_has_the_spans(runs: dict[str, Translator]) -> N
         assert all(spans_of(alternative.text) == spans_of(text) for alternative in translation.n_best)
 
 
+@pytest.mark.slow
 def test_a_forced_beginning_may_have_spans_of_the_source_and_no_others(runs: dict[str, Translator]) -> None:
     for translator in runs.values():
         (translation,) = translator.translate(["one %d of {name}"], prefix=["{name}"])
@@ -318,6 +322,7 @@ def test_a_translation_in_json_tells_where_the_spans_are(runs: dict[str, Transla
     assert [(span.text, span.source, span.place) for span in read.spans] == [("%d", "en", (4, 6))]
 
 
+@pytest.mark.slow
 def test_without_marks_spans_come_through_and_no_model_reads_them(free: dict[str, Translator]) -> None:
     """Nested, repeated and adjacent ones too, by every search, and told where they stand; no model says others."""
     lexical = LexicalConstraints(protection=FOUND)
@@ -339,6 +344,7 @@ def test_without_marks_spans_come_through_and_no_model_reads_them(free: dict[str
                 assert (read.text, read.words, read.spans) == (translation.text, translation.words, translation.spans)
 
 
+@pytest.mark.slow
 def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_path: Path) -> None:
     model = dragoman.load(trained(corpus(tmp_path), "bpe", {"text.protect": ["placeholders"]}))
     texts = ["one %d https://example.org {name} two", "{name} a.b@example.org", "one {0:.2f} two", "one two"]
@@ -351,6 +357,7 @@ def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_
             assert text[slice(*span.place)] == translation.text[slice(*span.target)] == span.text
 
 
+@pytest.mark.slow
 def test_a_beginning_may_have_spans_that_no_model_reads(free: dict[str, Translator]) -> None:
     lexical = LexicalConstraints(protection=FOUND)
     for translator in free.values():
@@ -443,6 +450,7 @@ def test_a_term_that_a_span_cuts_is_told_as_not_applied(
     assert [term.target for term in read.terms] == [(0, 7)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", ["{cinq}", "cinq@two.fr", "https://two.fr/cinq/six"])
 def test_a_term_in_a_protected_span_is_not_said(
     span: str, translator: Translator, runs: dict[str, Translator], free: dict[str, Translator]
@@ -488,6 +496,7 @@ def lexicon(folder: Path) -> tuple[int, int]:
     return 3, 1
 
 
+@pytest.mark.slow
 def test_a_memory_has_the_marks_of_its_sentence(tmp_path: Path) -> None:
     """And what it has alone stays text there, which no translation may take over."""
     options = {"text.protect": KINDS, "data.memory": {"kind": "nearest", "threshold": 0.1}}

@@ -600,6 +600,7 @@ def test_loads_on_a_chosen_device(run: Path) -> None:
     assert loaded.translate(["one two"])[0].text == "deux un"
 
 
+@pytest.mark.slow
 def test_a_few_rows_are_done_by_one_thread(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = torch.get_num_threads()
     loaded = dragoman.load(run, device=DeviceConfig(name="cpu", threads=2))
@@ -759,6 +760,7 @@ def test_a_beam_size_goes_with_a_search_that_has_a_beam(translator: Translator) 
     assert len(wide.n_best) == 3
 
 
+@pytest.mark.slow
 def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -> None:
     """In a process of its own: here, wrong types do not come as far as the code."""
     process = subprocess.run(
