@@ -53,6 +53,7 @@ def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) 
     assert imported(HEAVY, code, repository, repository) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -75,6 +76,7 @@ def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path
     assert imported(("torch",), code, tmp_path, repository) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -115,6 +117,7 @@ def test_every_command_has_help(command: str) -> None:
     assert f"Usage: dragoman {command}" in out
 
 
+@pytest.mark.slow
 def test_a_terminal_of_no_width_has_help_too(repository: Path) -> None:
     def help_text(columns: str) -> str:
         command = [sys.executable, "-m", "dragoman", "--help"]
@@ -203,6 +206,7 @@ def test_mistakes_in_the_words_are_usage_errors(words: list[str], hint: str) -> 
     assert hint in err
 
 
+@pytest.mark.slow
 def test_schemas_are_printed_without_other_words_and_without_torch(tmp_path: Path, repository: Path) -> None:
     for words, schema in (
         ("translate", json_form.schema()),

@@ -58,6 +58,7 @@ def test_there_is_an_example_of_every_part_of_the_table() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
     found = [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in EXAMPLES]
     assert found == costs()
@@ -65,6 +66,7 @@ def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
         assert copy.changed[part.name] == {part.file, part.test, CHANGELOG}
 
 
+@pytest.mark.slow
 def test_the_examples_are_written_as_the_project_is(copy: Copy) -> None:
     for command in (ruff("format", "--check"), ruff("check")):
         done = subprocess.run(command, cwd=copy.root, capture_output=True, text=True, check=False)

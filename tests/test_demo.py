@@ -167,6 +167,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _tiny: None) -> Pa
     return tmp_path
 
 
+@pytest.mark.slow
 def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = programs / "demo"
     installed_demo.main(folder, "de")
@@ -215,6 +216,7 @@ def _killed(folder: Path, renames: int) -> None:
 RENAMES = 7  # the configuration, three parts of one corpus, two of the other, their folder
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
 def test_a_demo_that_was_killed_at_any_rename_goes_on(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read_files(folder: Path) -> dict[str, bytes]:

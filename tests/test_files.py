@@ -153,6 +153,7 @@ def test_of_a_long_line_words_come_up_to_its_limit(chunk: int, tmp_path: Path, m
     assert list(read_words(tmp_path / "text")) == [*["ab"] * 13, "\n", "c" * 39, "\n", "e", "\n", "\u4e00" * 13, "\n"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", ["read_words(path)", "read_lines(path, reading.LONGEST_TEXT)"])
 def test_what_is_read_of_an_endless_line_does_not_grow_with_it(read: str, tmp_path: Path) -> None:
     with gzip.open(tmp_path / "nul.gz", "wb", compresslevel=1) as file:

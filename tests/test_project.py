@@ -172,6 +172,7 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zi
         yield file
 
 
+@pytest.mark.slow
 def test_an_editable_install_is_found_from_the_folder_above_the_checkout(source: Path, tmp_path: Path) -> None:
     """There the checkout is a package without `__init__.py`, which a path goes before, and a finder does not."""
     with ZipFile(built("editable", source, tmp_path)) as file:
@@ -180,6 +181,7 @@ def test_an_editable_install_is_found_from_the_folder_above_the_checkout(source:
         assert file.read(name).decode().strip() == str(source)
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_configuration(wheel: ZipFile, repository: Path) -> None:
     configs = repository / "configs"
     written = {f"dragoman/configs/{path.relative_to(configs).as_posix()}": path for path in configs.rglob("*.yaml")}
@@ -227,6 +229,7 @@ def test_the_wheel_serves_without_the_repository(
                 assert answer.status == 200
 
 
+@pytest.mark.slow
 def test_the_extra_of_the_service_brings_what_it_imports(wheel: ZipFile) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     requirements = message_from_bytes(wheel.read(name)).get_all("Requires-Dist", [])

@@ -54,6 +54,7 @@ GOOD = [line if number % 10 else "un un" for number, line in enumerate(REFERENCE
 BAD = [line if number % 2 else "deux trois" for number, line in enumerate(REFERENCES)]
 
 
+@pytest.mark.slow
 def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> None:
     report = reporting.contents([Translated(run, sentences(lines, REFERENCES)) for lines in (GOOD, BAD, GOOD)], {})
     assert [(score.title, score.higher_is_better) for score in report.scores] == [("BLEU-2", True), ("chrF2", True)]
@@ -77,6 +78,7 @@ def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> 
         assert f"|sentences:{len(REFERENCES)}|references:" in card.notes[0]
 
 
+@pytest.mark.slow
 def test_runs_with_other_references_are_judged_alone(run: Run) -> None:
     changed_lines = [line.replace("un", "une") for line in REFERENCES]
     translated = [sentences(GOOD, REFERENCES), sentences(BAD, changed_lines), sentences(BAD, REFERENCES)]
@@ -97,6 +99,7 @@ def test_too_few_sentences_have_values_alone(run: Run) -> None:
     assert second.difference == second.value - first.value
 
 
+@pytest.mark.slow
 def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> None:
     more = [Spec("chrf"), Spec("ter"), Spec("bleu", {"order": 2, "lowercase": True})]
     other = replace(run, config=run.config.model_copy(update={"metrics": more}))
@@ -186,6 +189,7 @@ def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
     assert group_rows(groups.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_edits_that_are_left_to_make_are_told_by_their_type(run: Run) -> None:
     references = ["un deux trois quatre"] * 30
@@ -202,6 +206,7 @@ def test_edits_that_are_left_to_make_are_told_by_their_type(run: Run) -> None:
     assert groups.groups[0].runs[1][1].mark == "**"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H12")
 @pytest.mark.parametrize(("times", "judged"), [(1, False), (19, False), (20, True)])
 def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, judged: bool) -> None:
@@ -217,6 +222,7 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
         assert second.difference == second.value - first.value
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_words_that_only_a_translation_has_are_shown(run: Run) -> None:
     references = ["le chat"] * 30
@@ -265,6 +271,7 @@ def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run)
     assert [score.baselines for score in report.scores] == [[("copying en", 1.0)], [("copying en", 2.0)]]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H13")
 def test_alignment_error_rates_of_runs_are_compared(run: Run) -> None:
     """With that of the first that has the same references; a run without gold links has none."""

@@ -173,6 +173,7 @@ def test_the_table_of_onnx_operators_is_built_once_within_the_context(monkeypatc
     assert Counting.calls == [18, 20, 18]
 
 
+@pytest.mark.slow
 def test_a_torch_without_that_table_exports_as_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.onnx._internal.exporter._registration", None)
     entered = False

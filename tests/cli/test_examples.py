@@ -50,6 +50,7 @@ def test_the_help_has_every_command_in_a_group() -> None:
     assert "Example: dragoman init" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [

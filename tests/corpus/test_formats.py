@@ -119,6 +119,7 @@ def fault(read: Callable[[str, tuple[str, str]], Iterable[object]], path: Path) 
     return None
 
 
+@pytest.mark.slow
 @each_format
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
@@ -430,6 +431,7 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
         list(formats.texts(path, ("en", "de")))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_xml(tmp_path: Path) -> None:
     sizes = []
     for count in (1_000, 5_000):

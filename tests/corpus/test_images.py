@@ -72,6 +72,7 @@ def seen(place: Path) -> list[Path]:
     return [path for path in images(place / "seen", None) if path is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C11")
 def test_regions_are_the_places_of_the_last_map(place: Path) -> None:
     paths = seen(place)
@@ -145,6 +146,7 @@ def test_the_command_writes_an_array_in_the_order_of_the_list(place: Path) -> No
     assert np.load(place / "all.npy").shape == (4, 96)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = Shell(place)
     options = ("--model", "timm:test_resnet", "--weights", "test_resnet.safetensors")

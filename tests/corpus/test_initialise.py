@@ -139,6 +139,7 @@ def test_without_any_some_pairs_are_set_aside(tmp_path: Path) -> None:
     assert [pair.source for pair in train] == [s for s in sources if s in {pair.source for pair in train}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "kinds"),
     [
@@ -171,6 +172,7 @@ def test_given_development_pairs_are_taken(tmp_path: Path) -> None:
     assert checks.load_config(config).data.dev == dev
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
 def test_of_several_development_pairs_the_most_alike_in_name_are_taken(
     seed: str, tmp_path: Path, repository: Path
@@ -186,6 +188,7 @@ def test_of_several_development_pairs_the_most_alike_in_name_are_taken(
     assert done.stdout == f"{tmp_path / 'x.dev'}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sources", "targets"),
     [

@@ -509,6 +509,7 @@ def test_what_goes_wrong_is_told_plainly(page: Browser, status: int, body: str, 
     assert page.find("#copy").is_enabled() == ("un" in page.texts("#translation span"))
 
 
+@pytest.mark.slow
 def test_a_text_over_the_limit_is_not_sent(browser: Browser, run: Path) -> None:
     with serving(run, options=["--characters", "1000"]) as address:
         browser.visit(address)
@@ -637,6 +638,7 @@ def test_the_glossary_of_the_page_applies_to_files(page: Browser) -> None:
     assert "one" in text
 
 
+@pytest.mark.slow
 def test_a_glossary_leaves_corrections_that_agree_with_it(browser: Browser, run: Path, tmp_path: Path) -> None:
     with serving(run, options=["--corrections", str(tmp_path / "db")]) as address:
         browser.visit(address)
@@ -664,6 +666,7 @@ def test_a_glossary_leaves_corrections_that_agree_with_it(browser: Browser, run:
         browser.run("localStorage.clear()")
 
 
+@pytest.mark.slow
 def test_a_correction_is_saved_though_its_use_cannot_be_checked(browser: Browser, run: Path, tmp_path: Path) -> None:
     fail_second = """window.reached = fetch; window.count = 0; window.fetch = (...wish) => (
         window.count++ ? Promise.reject(new Error('nobody is there')) : window.reached(...wish))"""
@@ -682,6 +685,7 @@ def test_a_correction_is_saved_though_its_use_cannot_be_checked(browser: Browser
         browser.run("localStorage.clear()")
 
 
+@pytest.mark.slow
 def test_the_language_of_a_text_is_detected(browser: Browser, run: Path, back: Path) -> None:
     with serving(run, back) as address:
         browser.visit(address)
@@ -725,6 +729,7 @@ return [["label[for=source]", "#source"], ["label[for=target]", "#target"]].map(
 });"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 360])
 def test_on_a_small_screen_what_belongs_together_stays_together(page: Browser, served: str, width: int) -> None:
     page.visit(served, width)

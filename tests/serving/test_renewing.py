@@ -45,6 +45,7 @@ def spoil(run: Path) -> None:
     write_tensors(path, {name: -tensor for name, tensor in tensors.items()}, note)
 
 
+@pytest.mark.slow
 def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> None:
         first = Model.load(copied)
@@ -71,6 +72,7 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
     asyncio.run(test())
 
 
+@pytest.mark.slow
 def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "keys"
     ann = Keys.make("ann", path)
@@ -97,6 +99,7 @@ def endpoints(service: Service) -> Endpoints:
     return Endpoints(Backend(service, limits, AccessControl(limits), Metrics()))
 
 
+@pytest.mark.slow
 def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> list[str]:
         service, events = Service([Model.load(copied)]), list[str]()
@@ -113,6 +116,7 @@ def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
     assert asyncio.run(test()) == ["deux un", "trois deux", "trois deux un", "un six", ""]
 
 
+@pytest.mark.slow
 def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
     async def test() -> list[str]:
         model = Model.load(run)

@@ -57,6 +57,7 @@ def translated(service: Service, *texts: str, **options: Any) -> list[str]:
     return asyncio.run(ask())
 
 
+@pytest.mark.slow
 def test_protected_spans_come_through(run: Path) -> None:
     """Wherever attention puts them; what has nothing else is not translated."""
     model = Model.load(run)
@@ -93,6 +94,7 @@ def test_runs_have_names_as_short_as_tells_them_apart(folders: list[str], names:
     assert names_of(list(map(Path, folders))) == names
 
 
+@pytest.mark.slow
 def test_runs_in_folders_of_one_name_have_measures_of_their_own(run: Path, tmp_path: Path) -> None:
     folders = [tmp_path / name / "run" for name in ("a", "b")]
     for folder in folders:
@@ -111,6 +113,7 @@ def test_a_run_that_is_renewed_keeps_its_name(run: Path, tmp_path: Path) -> None
     assert renewed.name == "a/run"
 
 
+@pytest.mark.slow
 def test_a_language_between(run: Path) -> None:
     to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
     (text,) = translated(Service([to, back]), "one two")
@@ -119,6 +122,7 @@ def test_a_language_between(run: Path) -> None:
     assert text == direct.translate([first.text])[0].text
 
 
+@pytest.mark.slow
 def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run: Path) -> None:
     """They stand as they are in the text between, where no other word is one."""
 
@@ -139,6 +143,7 @@ def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run
     assert kept.text.split().count("Two") == 1
 
 
+@pytest.mark.slow
 def test_tags_go_where_their_words_went_by_way_of_another_language(run: Path) -> None:
     """The words that a model links with those that another one has linked with the words of the text."""
     to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
@@ -151,6 +156,7 @@ def test_tags_go_where_their_words_went_by_way_of_another_language(run: Path) ->
     assert html(Service([to, back]), text) == f"<p>{' '.join(words)}</p>"
 
 
+@pytest.mark.slow
 def test_tags_go_where_their_words_went_in_a_correction(run: Path, tmp_path: Path) -> None:
     """As the model would attend that writes it; in proportion if the model is too busy to tell."""
 
@@ -214,6 +220,7 @@ def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path)
     assert not unsure._replace(match=Match("un", 1.0, "one")).trusted(0.5).withheld
 
 
+@pytest.mark.slow
 def test_two_models_share_the_time_of_a_request(run: Path) -> None:
     to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
     for model in (to, back):
@@ -222,6 +229,7 @@ def test_two_models_share_the_time_of_a_request(run: Path) -> None:
         translated(Service([to, back]), "one two", options=RequestOptions(until=time.monotonic() + 0.6))
 
 
+@pytest.mark.slow
 def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, searched = Model.load(run), list[str]()
     real = model.translator.translate
@@ -252,6 +260,7 @@ def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
     assert len(model.cache) == 0
 
 
+@pytest.mark.slow
 def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "terms.tsv"
     path.write_text("two\tzwei\nsix\tsechs\n", "utf-8")

@@ -39,6 +39,7 @@ def post(client: TestClient, **parameters: Any) -> Any:
     return client.post("/v1/translate", json={**BOTH, **parameters}).json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "rows"),
     [

@@ -53,6 +53,7 @@ async def renewed() -> None:
     """Nothing to take in."""
 
 
+@pytest.mark.slow
 def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.LogCaptureFixture) -> None:
     model = Model.load(run)
     model.batcher = Batcher(never)

@@ -91,6 +91,7 @@ def test_other_words_behind_a_prefix(client: TestClient) -> None:
     assert all(text.startswith("trois") for text in texts)
 
 
+@pytest.mark.slow
 def test_other_words_keep_the_lengths_of_the_runs_own_search(
     opened: Callable[..., TestClient], run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +103,7 @@ def test_other_words_keep_the_lengths_of_the_runs_own_search(
     assert [len(text.split()) <= 2 for text in (answer["text"], *answer["alternatives"])] == [True] * 3
 
 
+@pytest.mark.slow
 def test_terms_of_a_request_override_corrections(opened: Open, tmp_path: Path) -> None:
     """Of a text, and of one of its sentences; another request has the corrections."""
     with opened(kept=Corrections(tmp_path / "kept")) as client:
@@ -112,6 +114,7 @@ def test_terms_of_a_request_override_corrections(opened: Open, tmp_path: Path) -
             assert post(client, q=text)["text"] == better
 
 
+@pytest.mark.slow
 def test_corrections_that_use_the_terms_of_a_request_are_returned(opened: Open, tmp_path: Path) -> None:
     """Those of a text as a whole too, and a term of other texts changes nothing."""
     with opened(kept=Corrections(tmp_path / "kept")) as client:
@@ -125,6 +128,7 @@ def test_corrections_that_use_the_terms_of_a_request_are_returned(opened: Open, 
         assert post(client, q="six", glossary=[["six", "caf\u00e9"]])["text"] == "cafe\u0301"
 
 
+@pytest.mark.slow
 def test_a_correction_that_lacks_a_term_of_the_request_is_reported(opened: Open, tmp_path: Path) -> None:
     with opened(kept=Corrections(tmp_path / "kept")) as client:
         client.post("/suggest", json={"q": "one two", "s": "uno dos", **PAIR})
@@ -140,6 +144,7 @@ def test_a_correction_that_lacks_a_term_of_the_request_is_reported(opened: Open,
         assert "rejected_correction" not in post(client, q="one two", prefix="un")["sentences"][0]
 
 
+@pytest.mark.slow
 def test_the_language_is_detected(run: Path) -> None:
     models = [Model("to", dragoman.load(run), [("en", "fr")]), Model("back", dragoman.load(run), [("fr", "en")])]
     backend = Backend(Service(models), LIMITS, AccessControl(LIMITS, None), Metrics())
@@ -254,6 +259,7 @@ def test_what_cannot_be_explained_is_told(client: TestClient, parameters: dict[s
     assert (answer.status_code, answer.json()) == (400, {"error": line})
 
 
+@pytest.mark.slow
 def test_a_calibrated_run_is_sure_or_says_nothing(
     opened: Callable[..., TestClient], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def weblate(opened: Open, tmp_path: Path) -> Iterator[Weblate]:
         yield Weblate(client, key)
 
 
+@pytest.mark.slow
 def test_strings_are_translated_with_their_placeholders(weblate: Weblate) -> None:
     strings = ["one two", "six %(count)s one", "{0}", "one two", "", "three {name}. six %s"]
     translations = weblate.translated("en", "fr", strings)
@@ -79,6 +80,7 @@ def test_strings_are_translated_with_their_placeholders(weblate: Weblate) -> Non
         assert "[X" not in after
 
 
+@pytest.mark.slow
 def test_the_settings_are_checked_with_a_word_from_english_to_german(weblate: Weblate) -> None:
     """Which is answered by a server that has other languages, too: otherwise they could not be saved."""
     assert weblate.languages() == {"en", "fr"}
@@ -89,6 +91,7 @@ def test_the_settings_are_checked_with_a_word_from_english_to_german(weblate: We
     assert answer.status_code not in STOPPED
 
 
+@pytest.mark.slow
 def test_errors_are_lines_and_stop_it_where_they_should(weblate: Weblate) -> None:
     """It shows `error` where that is a string."""
     refused = {

@@ -29,6 +29,7 @@ def turned(pairs: list[tuple[str, str]]) -> list[str]:
 GOLD = turned(PAIRS)
 
 
+@pytest.mark.slow
 @needs_thot
 def test_links_need_no_run(shell: Shell, golden: Golden) -> None:
     outcome = shell("align", "train.en", "train.fr")
@@ -45,6 +46,7 @@ def test_links_need_no_run(shell: Shell, golden: Golden) -> None:
     assert "AER = 0.2" in ibm1.err
 
 
+@pytest.mark.slow
 @needs_thot
 def test_words_other_than_those_of_the_gold_links_are_told(shell: Shell) -> None:
     pairs = [("l'un deux", "one two"), ("un", "one")] * 10
@@ -101,6 +103,7 @@ def test_what_cannot_be_aligned_has_an_empty_line(shell: Shell) -> None:
     assert shell("align", "empty.en", "empty.fr").lines == []
 
 
+@pytest.mark.slow
 @needs_thot
 def test_links_are_between_the_words_that_training_means(shell: Shell) -> None:
     shell.write("odd.en", "one, NULL two\u00a0three <unk>\n" * 3)

@@ -39,6 +39,7 @@ def test_back_translation_makes_tagged_sources(copied: Shell) -> None:
     assert [source for source, _ in pairs(copied, "plain", "fr", "en")] == [greedy[0], greedy[2]]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E3")
 def test_greedy_search_keeps_the_lengths_of_the_runs_own(copied: Shell) -> None:
     config = copied.folder / "runs/toy/config.yaml"
@@ -81,6 +82,7 @@ def test_noise_is_on_the_sources_alone(shell: Shell) -> None:
     assert pairs(shell, "again", "en", "fr") == noisy != pairs(shell, "other", "en", "fr")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E3")
 def test_what_was_made_can_be_trained_on(copied: Shell) -> None:
     copied("augment", "copy", "train.fr", "-o", "copies", *NAMES)

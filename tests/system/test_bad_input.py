@@ -21,6 +21,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
     return set(shell.folder.rglob("*")) <= before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "place"),
     [

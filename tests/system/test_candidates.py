@@ -13,6 +13,7 @@ from tests.system.conftest import Shell
 EVERYTHING = "--candidates=100,0"  # of the toy's ten symbols
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D9")
 def test_a_lexicon_is_made_of_the_prepared_corpus_and_used(copied: Shell) -> None:
     assert "`dragoman lexicon runs/toy` makes it" in copied.fails("translate", "runs/toy", "test.en", EVERYTHING)
@@ -70,6 +71,7 @@ def test_python_takes_candidates_when_it_loads(copied: Shell) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_misuse_is_told(copied: Shell) -> None:
     for wrong in ("3", "3,", "a,b", "3,-1", "1,2,3"):
         outcome = copied("translate", "runs/toy", "test.en", f"--candidates={wrong}")

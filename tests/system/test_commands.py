@@ -25,6 +25,7 @@ def test_train_says_where_the_run_is_and_what_to_do_next(first_training: tuple[S
     assert (shell.folder / "runs" / "toy" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_train_again_changes_nothing_and_says_so(copied: Shell) -> None:
     run = copied.folder / "runs" / "toy"
     (run / "report.html").write_text("mine", encoding="utf-8")
@@ -41,6 +42,7 @@ def test_train_again_changes_nothing_and_says_so(copied: Shell) -> None:
     assert "trained. What next" in copied("train", "toy.yaml", "--training.epochs=3").err
 
 
+@pytest.mark.slow
 def test_a_diverging_training_ends_with_a_line(shell: Shell) -> None:
     words = ("--training.optimizer.learning_rate=1e10", "--training.clip_norm=null")
     outcome = shell("train", "toy.yaml", *words)
@@ -68,6 +70,7 @@ def test_translate_writes_a_line_for_a_line(trained: Shell) -> None:
     assert trained("translate", "runs/toy", "-", "--batch-lines=1", stdin="two one\n").lines[0] != ""
 
 
+@pytest.mark.slow
 def test_translate_writes_a_file_only_when_all_is_done(copied: Shell) -> None:
     outcome = copied("translate", "runs/toy", "test.en", "-o", "test.out")
     assert outcome.out == ""
@@ -82,6 +85,7 @@ def test_translate_writes_a_file_only_when_all_is_done(copied: Shell) -> None:
     assert not (copied.folder / "-").exists()
 
 
+@pytest.mark.slow
 def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
     lines = (copied.folder / "test.en").read_text().splitlines()
     prefixes = [*["deux un"] * 3, *[""] * (len(lines) - 3)]
@@ -128,6 +132,7 @@ def test_an_empty_line_is_json_too(trained: Shell) -> None:
     assert (record.translation.text, record.translation.steps, record.translation.log_prob) == ("", (), 0)
 
 
+@pytest.mark.slow
 def test_score_and_align_write_the_same_json(trained: Shell) -> None:
     files = ("runs/toy", "test.en", "test.fr")
     outcome = trained("score", *files, "--json")
@@ -155,6 +160,7 @@ def test_translate_lists_the_n_best_as_moses_does(trained: Shell) -> None:
     assert re.fullmatch(r"0 \|\|\| [a-z ]+ \|\|\| (\d-\d ?)* \|\|\| F0= \S+ \|\|\| \S+", aligned)
 
 
+@pytest.mark.slow
 def test_translate_shows_attention_beside_the_text(trained: Shell) -> None:
     outcome = trained("translate", "runs/toy", "--show", stdin="three five\n")
     assert len(outcome.lines) == 1
@@ -162,6 +168,7 @@ def test_translate_shows_attention_beside_the_text(trained: Shell) -> None:
     assert all(word in outcome.err for word in outcome.lines[0].split())
 
 
+@pytest.mark.slow
 def test_translate_with_other_weights(trained: Shell) -> None:
     for name in ("model", "model-best", "model-last"):
         assert trained("translate", "runs/toy", "test.en", "--weights", name).code == 0
@@ -189,6 +196,7 @@ def test_the_score_of_a_translation_is_that_of_its_search(copied: Shell) -> None
     assert scores == pytest.approx([float(line.split(" ||| ")[2].split()[1]) for line in lines], abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("I2")
 def test_align_writes_pharaoh_lines_and_tells_how_good_they_are(copied: Shell) -> None:
     outcome = copied("align", "runs/toy", "test.en", "test.fr")
@@ -274,6 +282,7 @@ def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     assert len(copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "test.fr").lines) == 3
 
 
+@pytest.mark.slow
 def test_evaluate_translates_in_another_way(copied: Shell) -> None:
     """As `translate` does with the same options, which the signatures tell."""
     words = ("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "--metrics=bleu")
@@ -290,6 +299,7 @@ def test_evaluate_translates_in_another_way(copied: Shell) -> None:
     assert "--engine requires --run" in copied("evaluate", "test.fr", "--engine=int8").err
 
 
+@pytest.mark.slow
 def test_translate_by_minimum_risk(copied: Shell) -> None:
     """One of the samples; `--samples 1` is the sample itself, and a beam takes the place of samples."""
     words = ("translate", "runs/toy", "test.en", "--mbr")
@@ -458,6 +468,7 @@ def test_debug_data_shows_two_of_several_columns(shell: Shell) -> None:
     assert "toy.yaml is a configuration" in shell("debug", "data", "toy.yaml", "--columns=en,fr").err
 
 
+@pytest.mark.slow
 def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(shell: Shell) -> None:
     shell.write("train.en", "one, two\n" * 3)
     shell.write("train.fr", "deux, un\n" * 3)
@@ -466,6 +477,7 @@ def test_debug_data_counts_the_words_of_each_side_as_that_side_separates_them(sh
         assert re.findall(r"words in a \w+: mean (\d)", out)[:2] == [str(count) for count in counts]
 
 
+@pytest.mark.slow
 def test_debug_data_tells_of_headers_and_of_lines_that_are_too_long(shell: Shell) -> None:
     long = "six " * 50_000
     shell.write("train.csv", f"id,fr,en\n1,un,one\n2,,two\n3,{long[:100_200]},three\n")
@@ -487,6 +499,7 @@ DURATION = (
 )
 
 
+@pytest.mark.slow
 def test_debug_data_tells_what_needs_no_model_and_how_long_training_takes(shell: Shell) -> None:
     before = sorted(shell.folder.iterdir())
     baselines, duration = shell("debug", "data", "toy.yaml", "--threads=1").lines[-2:]
@@ -496,6 +509,7 @@ def test_debug_data_tells_what_needs_no_model_and_how_long_training_takes(shell:
     assert baselines.partition(" (")[0] in shell("train", "toy.yaml", "--training.steps=1").err
 
 
+@pytest.mark.slow
 def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
     *_, advice, _, baselines, duration, _, _, _ = shell(
         "init", "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"
@@ -524,6 +538,7 @@ def test_what_would_end_a_training_is_told_before_it(shell: Shell, golden: Golde
     assert "model.decoder" in shell("debug", "data", "toy.yaml", "--model.decoder.kind=none").err
 
 
+@pytest.mark.slow
 def test_training_reads_files_of_columns(shell: Shell) -> None:
     lines = zip(*((shell.folder / f"train.{name}").read_text().splitlines() for name in ("en", "fr")), strict=True)
     rows = [{"n": number, "fr": fr, "en": en} for number, (en, fr) in enumerate(lines)]
@@ -537,6 +552,7 @@ def test_training_reads_files_of_columns(shell: Shell) -> None:
     assert shell.fails("train", "toy.yaml", *words, "--run=other") == "train.jsonl: has no en (it has: fr)"
 
 
+@pytest.mark.slow
 def test_init_takes_the_languages_from_a_header(shell: Shell) -> None:
     lines = zip(*((shell.folder / f"train.{name}").read_text().splitlines() for name in ("en", "fr")), strict=True)
     shell.write("all.tsv", "en\tfr\tby\n" + "".join(f"{en}\t{fr}\tme\n" for en, fr in lines))

@@ -45,6 +45,7 @@ def test_calibrating_tells_the_loss_and_the_error_before_and_after(calibrated: S
     assert outcome.err.endswith(f"{end}, in place of {calibration.temperature:.4f} for model.safetensors\n")
 
 
+@pytest.mark.slow
 def test_the_weights_that_are_named_are_measured(copied: Shell) -> None:
     """As if they were the run's own."""
     run = copied.folder / "runs/toy"
@@ -87,6 +88,7 @@ def test_translations_have_a_confidence_then(calibrated: Shell) -> None:
         assert one.translation.steps[0].log_prob == pytest.approx(other.translation.steps[0].log_prob, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_lines_below_the_least_confidence_are_empty(calibrated: Shell) -> None:
     """As many lines as before, told by number on standard error and in JSON; what was withheld is there."""
     whole, records = calibrated(*TRANSLATE).lines, results(calibrated(*TRANSLATE, "--json").lines)
@@ -113,6 +115,7 @@ def test_lines_below_the_least_confidence_are_empty(calibrated: Shell) -> None:
     assert calibrated(*TRANSLATE, "--min-confidence=1").lines == [""] * 6
 
 
+@pytest.mark.slow
 def test_a_blank_line_is_no_lack_of_confidence(calibrated: Shell) -> None:
     outcome = calibrated("translate", "runs/toy", "--min-confidence=1", stdin="\none two\n")
     assert outcome.lines == ["", ""]
@@ -121,6 +124,7 @@ def test_a_blank_line_is_no_lack_of_confidence(calibrated: Shell) -> None:
     assert "1 of 2 lines" in outcome.err
 
 
+@pytest.mark.slow
 def test_a_message_of_which_it_is_not_sure_stays_untranslated(calibrated: Shell) -> None:
     pytest.importorskip("polib")
     calibrated.write("fr.po", 'msgid "one"\nmsgstr "un"\n\nmsgid "two three"\nmsgstr ""\n')
@@ -131,6 +135,7 @@ def test_a_message_of_which_it_is_not_sure_stays_untranslated(calibrated: Shell)
     assert 'msgid "two three"\nmsgstr ""' in (calibrated.folder / "filled.po").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_other_weights_have_no_confidence(calibrated: Shell, golden: Golden) -> None:
     """Such as those of a training that went on, until they are calibrated."""
     words = (*TRANSLATE, "--weights=model-last")
@@ -174,6 +179,7 @@ def test_what_cannot_calibrate_is_told(words: tuple[str, ...], copied: Shell, go
     assert not (copied.folder / "runs/toy/calibration.json").exists()
 
 
+@pytest.mark.slow
 def test_words_that_are_spelled_have_no_temperature(tmp_path: Path, golden: Golden) -> None:
     folder = toy.corpus(tmp_path)
     options = {"model.output": {"kind": "hybrid", "size": 8, "characters": 4}, "training.epochs": 1}

@@ -45,6 +45,7 @@ def test_two_files_of_text_are_a_corpus(shell: Shell) -> None:
     assert lines(shell, "c.tsv") == ["en\tde\tfile\tcontext", "a cow\teine Kuh\ttext\t"]
 
 
+@pytest.mark.slow
 def test_what_is_written_is_read_by_init(shell: Shell) -> None:
     written.write(shell.folder, "x.tmx", [(f"text {number}", f"Text {number}") for number in range(200)])
     outcome = shell("corpus", "x.tmx", "-o", "c", "--dev", "20", "--test", "30")
@@ -87,6 +88,7 @@ def test_two_texts_are_looked_at_without_a_configuration(shell: Shell, golden: G
     assert shell("debug", "data", "text.en", "text.de", "--seed", "3").code == 2
 
 
+@pytest.mark.slow
 def test_two_files_of_keys_are_a_corpus(shell: Shell) -> None:
     for language, text in (("en", "Open"), ("de", "Öffnen")):
         shell.write(f"{language}.json", json.dumps({"menu": {"open": text}}))

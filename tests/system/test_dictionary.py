@@ -39,6 +39,7 @@ def test_a_dictionary_is_counted_from_word_links(method: str, shell: Shell) -> N
     assert sources == sorted(sources)
 
 
+@pytest.mark.slow
 @needs_thot
 @pytest.mark.spec("D4")
 def test_words_are_aligned_in_lower_case_and_stay_as_they_are_written(shell: Shell) -> None:

@@ -32,6 +32,7 @@ def trained_on(shell: Shell) -> tuple[str, ...]:
     return Run.load(shell.folder / "runs/small").config.data.train
 
 
+@pytest.mark.slow
 def test_a_student_learns_from_what_a_teacher_makes_of_its_text(teacher: Shell) -> None:
     outcome = teacher(*WORDS, "--beam", "2")
     assert outcome.code == 0, outcome.err
@@ -76,6 +77,7 @@ def test_it_goes_on_where_it_was_stopped(teacher: Shell) -> None:
     assert f"{MADE}.fr: what" not in again.err
 
 
+@pytest.mark.slow
 def test_shares_of_corpora_are_those_of_what_it_learns_from(teacher: Shell, golden: Golden) -> None:
     """Invalid weights and temperatures of corpora are reported before anything is translated."""
     shares = "--data.train=[train, dev]", "--data.weights=[1, 2]"
@@ -105,6 +107,7 @@ def test_what_cannot_be_is_told(words: str, teacher: Shell, golden: Golden) -> N
     assert not (teacher.folder / "runs/small").exists()
 
 
+@pytest.mark.slow
 def test_text_of_other_teachers_is_not_mixed_in(teacher: Shell, golden: Golden) -> None:
     assert teacher(*WORDS).code == 0
     golden(teacher.fails(*WORDS, "--beam", "3"))

@@ -163,6 +163,7 @@ def test_packed_columns_are_lines(copied: Shell) -> None:
     assert len(copied("translate", "runs/toy", "x.tsv.gz").lines) == 1
 
 
+@pytest.mark.slow
 def test_packed_documents_are_documents(copied: Shell) -> None:
     """By their own name, and by that without `.gz`."""
     (copied.folder / "x.html.gz").write_bytes(gzip.compress(b"<p>one two</p>"))

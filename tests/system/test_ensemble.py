@@ -100,6 +100,7 @@ def test_a_run_without_any_of_its_sources_does_not_vote(shell: Shell) -> None:
     ) == ("-: standard input can be one of the files only; name the others")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C8")
 def test_the_sources_of_the_first_run_come_first(shell: Shell) -> None:
     for names, expected in (

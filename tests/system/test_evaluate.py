@@ -56,6 +56,7 @@ def test_a_score_has_an_interval(scored: Shell) -> None:
     assert (rows["bs"], rows["seed"]) == ("500", "12345")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H13")
 @pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
 def test_systems_are_compared_with_the_first(scored: Shell, test: str) -> None:
@@ -151,6 +152,7 @@ def test_words_that_only_a_translation_has_are_shown(scored: Shell) -> None:
         assert [(row["frequency"], row["words"]) for row in rows] == [("0", 0)] * 2 + [("4-9", 120)] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_scores_by_the_type_of_edits(scored: Shell) -> None:
     """Both systems have nothing but substituted words, one a line; of the bad one's edits, half are needed."""
@@ -208,6 +210,7 @@ def test_a_run_has_intervals_and_groups_too(copied: Shell) -> None:
     assert signature.endswith("|beam:2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [["-i", "bad"], ["--by=length"]])
 def test_metrics_of_one_name_do_not_go_into_one_object(scored: Shell, more: list[str]) -> None:
     words = ("evaluate", "ref", "-i", "good", *more, "--metrics=chrf,{kind: chrf, lowercase: true}")
@@ -216,6 +219,7 @@ def test_metrics_of_one_name_do_not_go_into_one_object(scored: Shell, more: list
     assert len(json.loads(scored(*words[:4], words[-1], "--json").out)) == 2
 
 
+@pytest.mark.slow
 def test_options_that_would_do_nothing_are_refused(scored: Shell) -> None:
     words = ("evaluate", "ref", "-i", "good")
     for option, name in (("--tokenise", "intl"), ("--unit", "character")):
@@ -253,6 +257,7 @@ def test_a_value_in_a_signature_may_have_its_separator_in_it() -> None:
     assert (fields["nrefs"], fields["weights"], fields["beam"]) == ("1", "a|b:c", "3")
 
 
+@pytest.mark.slow
 def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
     scored.write("short.tsv", "topic\na\nb\n")
     assert scored.fails("evaluate", "ref", "-i", "good", "--by=short.tsv").startswith("short.tsv has 2 rows")
@@ -350,6 +355,7 @@ def test_standard_input_is_one_file_only(more: list[str], copied: Shell) -> None
     assert copied.fails("evaluate", "test.fr", *run, *more, stdin="one\n" * 6).startswith(message)
 
 
+@pytest.mark.slow
 def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:
     words = ("evaluate", "ref", "-i", "good", "--downstream=train.tsv")
     task.write("few", "place\n")
@@ -364,6 +370,7 @@ def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:
     assert outcome.lines[2].split() == ["good", "100.00", "0.00"]
 
 
+@pytest.mark.slow
 def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
     for words in (["--labels=labels"], ["--downstream=train.tsv"], *([*DOWNSTREAM[2:], option] for option in (
         "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
@@ -371,6 +378,7 @@ def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
         assert task("evaluate", "ref", "-i", "good", *words).code == 2, words
 
 
+@pytest.mark.slow
 def test_texts_are_compared_in_nfc_and_that_is_told_once_for_each_file(scored: Shell, golden: Golden) -> None:
     composed = ["un \u00e9t\u00e9 nu", "un", "\u00e0 l\u00e0"]
     scored.write("nfc", "".join(f"{line}\n" for line in composed))

@@ -39,6 +39,7 @@ def keep(
     kept.close()
 
 
+@pytest.mark.slow
 def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     corpus = toy.corpus(tmp_path)
@@ -53,6 +54,7 @@ def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkey
     assert large / small == pytest.approx((sizes[0] / sizes[1]) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -79,6 +81,7 @@ def test_what_cannot_be_is_told(words: str, corrected: Shell, golden: Golden) ->
     assert not (corrected.folder / "runs/toy-corrections").exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_other_languages_is_not_compared(corrected: Shell) -> None:
     turned = corrected(
         "train", "toy.yaml", "--data.source=fr", "--data.target=en", "--training.steps=1", "--run=runs/back"
@@ -120,6 +123,7 @@ def test_runs_are_not_compared_by_nothing(corrected: Shell, golden: Golden) -> N
     assert not (corrected.folder / "runs/toy/gate.json").exists()
 
 
+@pytest.mark.slow
 def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(corrected.folder)
     for part, count in (("train", 80), ("dev", 60)):

@@ -63,6 +63,7 @@ def seen(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Shell:
 NAMED = ("--source", "en=test.en", "--source", "image=test.image.npy")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C10")
 def test_a_run_knows_the_size_of_its_images(seen: Shell) -> None:
     assert json.loads((seen.folder / "run" / "source.image.json").read_text("utf-8")) == {"size": SIZE}

@@ -70,6 +70,7 @@ def test_a_mark_of_the_language_stands_before_every_source(shell: Shell, transla
     assert run.source.vocabulary.ids(run.source.text.encode("<2de> one"))[0] not in ids  # a text is only a text
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E1")
 def test_translations_to_each_language_and_never_a_mark(translator: Translator) -> None:
     output: Any = translator.model.output
@@ -271,6 +272,7 @@ def test_evaluation_says_when_languages_cannot_be_told_apart(shell: Shell, monke
     assert "Wrong language" not in outcome.out
 
 
+@pytest.mark.slow
 def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
     info = shell("info", "run").out
     assert TOLD in info

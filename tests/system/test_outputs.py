@@ -29,6 +29,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_a_run_translates_scores_and_is_described(kind: str, runs: dict[str, Path]) -> None:
     translator = dragoman.load(runs[kind])

@@ -42,6 +42,7 @@ def partial(shell: Shell) -> int:
     return texts(shell, "out.partial")[0].count("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
 def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) -> None:
     expected = whole(many)
@@ -61,6 +62,7 @@ def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) ->
     assert not list(many.folder.glob("*.partial*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--n-best=2",)])
 def test_a_half_line_is_cut(options: tuple[str, ...], many: Shell) -> None:
     expected = whole(many, *options)
@@ -71,6 +73,7 @@ def test_a_half_line_is_cut(options: tuple[str, ...], many: Shell) -> None:
     assert texts(many, "out")[0] == expected
 
 
+@pytest.mark.slow
 def test_what_is_continued_is_in_the_batches_that_it_would_have_been_in(many: Shell) -> None:
     """So that not even the last digit of a figure is another: a portion that was cut is worked on anew."""
     expected = whole(many, "--json")
@@ -83,6 +86,7 @@ def test_what_is_continued_is_in_the_batches_that_it_would_have_been_in(many: Sh
     assert written[8:] == lines[8:]
 
 
+@pytest.mark.slow
 def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> None:
     expected = whole(many)
     right = (many.folder / "many.en").read_bytes()
@@ -153,6 +157,7 @@ def begun(many: Shell) -> Shell:
     return many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "other"),
     [

@@ -67,6 +67,7 @@ def test_the_same_command_goes_on_where_it_stopped(shell: Shell) -> None:
         assert weights(shell, f"runs/toy-{seed}") == weights(shell, f"runs/whole-{seed}")
 
 
+@pytest.mark.slow
 def test_several_seeds_may_start_from_a_run(copied: Shell) -> None:
     pairs = zip(
         *((copied.folder / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "fr")), strict=True

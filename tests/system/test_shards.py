@@ -55,6 +55,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [[], ["--json"], ["--n-best=2", "--search=beam"], ["--prefix=prefixes"], ["--alignments"]]
 )
@@ -70,6 +71,7 @@ def test_shards_are_joined_as_if_there_were_none(many: Shell, alone: list[int], 
     assert not (many.folder / "many.fr.shards").exists()
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(many: Shell, alone: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -93,6 +95,7 @@ def test_what_is_done_is_not_done_again(many: Shell, alone: list[int], monkeypat
     assert [path.name for path in folder.iterdir()] == ["mine"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["--beam=2", "--shards=4", "many.en", "model.safetensors", "others", "empty"])
 def test_shards_of_another_command_are_left_alone(
     change: str, many: Shell, alone: list[int], monkeypatch: pytest.MonkeyPatch, golden: Golden

@@ -36,6 +36,7 @@ def test_a_word_is_written_before_its_line_has_ended(trained: Shell) -> None:
     assert trained("translate", "runs/toy", "--wait", "1", stdin="one two three four").out == written
 
 
+@pytest.mark.slow
 def test_there_is_a_line_out_for_every_line_in(trained: Shell) -> None:
     outcome = trained("translate", "runs/toy", "--wait=100", stdin="one two\n\n \n\tthree  four\r\none\u2028two")
     assert outcome.code == 0
@@ -77,6 +78,7 @@ def test_a_model_that_cannot_decide_when_to_read_says_so(trained: Shell) -> None
     assert message == "this model does not decide when to read (it has no term shift); use --wait K"
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
     text = " ".join(["one"] * 600)
     outcome = trained("translate", "runs/toy", "--wait", "400", stdin=f"two\n{text}\n")

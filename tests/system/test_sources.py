@@ -197,11 +197,13 @@ def two(corpus: Path) -> Shell:
     return shell
 
 
+@pytest.mark.slow
 def test_the_number_of_texts_must_be_that_of_the_sources(two: Shell) -> None:
     with pytest.raises(TypeError, match=r"1 texts for a model of 2 sources \(en, digits\)"):
         dragoman.load(two.folder / "run").translate(["one"])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C14")
 def test_sources_come_by_name_or_in_columns(two: Shell) -> None:
     named = two("translate", "run", "--source", "en=test.en", "--source", "digits=test.digits")
@@ -214,6 +216,7 @@ def test_sources_come_by_name_or_in_columns(two: Shell) -> None:
     assert alone.lines == two("translate", "run", stdin="\t1 2\n\t3\n\t\n").lines
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
     assert two.fails("translate", "run", "test.en") == (
         "test.en:1: expected 2 columns separated by tabs (en, digits), found 1"
@@ -247,6 +250,7 @@ def links(translation: dragoman.Translation) -> list[str]:
     return [pharaoh(source.alignment) for source in translation.sources]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C9")
 def test_every_source_is_aligned(two: Shell) -> None:
     """Not the first alone (marian-nmt/marian#257)."""
@@ -268,6 +272,7 @@ def test_every_source_is_aligned(two: Shell) -> None:
     assert [line.split(" ||| ") for line in aligned] == [links(translation) for translation in translations]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C9")
 @pytest.mark.parametrize("n_best", [None, 2])
 def test_every_source_is_weighed_for_every_hypothesis(two: Shell, n_best: int | None) -> None:
@@ -329,6 +334,7 @@ def test_the_weights_of_sources_are_shown_in_the_terminal(two: Shell, monkeypatc
         assert [int(cell) for cell in cells if cell != "·"] == numbers
 
 
+@pytest.mark.slow
 def test_commands_that_look_at_a_run_of_several_sources(two: Shell) -> None:
     assert two("score", "run", "both.tsv", "test.fr").lines[0].count("\t") == 1
     assert two.fails("score", "run", "test.en", "test.fr").startswith("test.en:1: expected 2 columns")
@@ -355,6 +361,7 @@ def test_commands_that_look_at_a_run_of_several_sources(two: Shell) -> None:
     assert two("debug", "config", "two.yaml").code == 0
 
 
+@pytest.mark.slow
 def test_one_source_with_a_sentinel(corpus: Path, tmp_path: Path) -> None:
     options = {"model.combination": {"kind": "flat", "sentinel": True}, "data.source": "digits"}
     translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)

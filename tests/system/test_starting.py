@@ -31,6 +31,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_another_without_a_configuration(other: Shell, golden: Golden) -> None:
     before = contents(other.folder / "runs" / "toy")
     outcome = other(*WORDS)
@@ -60,6 +61,7 @@ def test_a_run_starts_from_another_without_a_configuration(other: Shell, golden:
     assert settings.epochs == 1, "which was asked for"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("few", "options", "metric"),
     [
@@ -80,6 +82,7 @@ def test_few_pairs_are_judged_by_chrf(
     assert started.description.endswith(f", judged by {metric}")
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on(other: Shell) -> None:
     assert other(*WORDS, "--run=runs/whole").code == 0
     assert other.kill("step", 2, *WORDS, "--run=runs/killed").code != 0
@@ -99,6 +102,7 @@ def test_the_same_command_goes_on(other: Shell) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_a_run_that_starts_from_one_with_a_memory_looks_up_are_its_own_pairs(other: Shell) -> None:
     memory = "--data.memory={kind: nearest, threshold: 0.3}"
     outcome = other("train", "toy.yaml", memory, "--model.combination=flat", "--training.epochs=1", "--run=runs/old")
@@ -113,6 +117,7 @@ def test_what_a_run_that_starts_from_one_with_a_memory_looks_up_are_its_own_pair
     assert sorted(kept) == sorted(set(zip(*files, strict=True)))
 
 
+@pytest.mark.slow
 def test_the_new_run_is_beside_the_other_from_wherever_that_is_named(other: Shell) -> None:
     inside = Shell(other.folder / "runs" / "toy")
     outcome = inside("train", "--finetune", ".", "../../new.tsv", "--training.steps=1")
@@ -120,6 +125,7 @@ def test_the_new_run_is_beside_the_other_from_wherever_that_is_named(other: Shel
     assert (other.folder / "runs" / "toy-new" / "model.safetensors").is_file()
 
 
+@pytest.mark.slow
 def test_pairs_for_development_may_be_named(other: Shell) -> None:
     outcome = other(*WORDS, "--data.dev=dev", "--run", "runs/other", "test")
     assert outcome.code == 0, outcome.err
@@ -128,6 +134,7 @@ def test_pairs_for_development_may_be_named(other: Shell) -> None:
     assert not (other.folder / "runs" / "other-data").exists()
 
 
+@pytest.mark.slow
 def test_new_pairs_are_mixed_with_those_of_the_other_run(other: Shell) -> None:
     """The words of docs/starting.md: the new pairs are set aside as ever, and trained on beside the old ones."""
     mixed = "--data.train=[runs/toy-new-data/train, train]", "--data.weights=[1, 1]"
@@ -141,6 +148,7 @@ def test_new_pairs_are_mixed_with_those_of_the_other_run(other: Shell) -> None:
     assert third.code == 0, f"a run that starts from a mixture is none: {third.err}"
 
 
+@pytest.mark.slow
 def test_other_pairs_in_the_folder_for_them_stay(other: Shell, golden: Golden) -> None:
     assert other(*WORDS).code == 0
     before = contents(other.folder / "runs" / "toy-new-data")
@@ -161,6 +169,7 @@ def test_what_cannot_be_started_is_told(other: Shell, golden: Golden) -> None:
     assert not list((other.folder / "runs").glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["--run=runs/toy", "--run=runs/other", "--run=new.tsv", "--run=runs --seeds=2"])
 def test_a_command_that_is_refused_leaves_nothing(options: str, other: Shell, golden: Golden) -> None:
     """Whatever stands in the place of the run: the one to start from, another, a file, or what is no run."""

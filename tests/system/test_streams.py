@@ -34,6 +34,7 @@ LINES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "\n"])
 @pytest.mark.parametrize("options", [[], ["--alignments", "--search=greedy"], ["--batch-lines=2"]])
 def test_there_is_a_line_out_for_every_line_in(options: list[str], end: str, trained: Shell) -> None:
@@ -60,6 +61,7 @@ def test_what_is_left_out_of_an_overlong_line_is_told(trained: Shell) -> None:
     assert outcome.lines[0] == outcome.lines[2]
 
 
+@pytest.mark.slow
 def test_names_and_lines_are_shown_and_not_obeyed(copied: Shell) -> None:
     """An escape sequence in a file's name, in gold links, or in a run that somebody else has made."""
     evil, shown = "\x1b]0;title\x07", "\\x1b]0;title\\x07"
@@ -228,6 +230,7 @@ def test_a_terminal_is_answered_line_by_line(trained: Shell) -> None:
     os.close(follower)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -77,6 +77,7 @@ def test_the_commands_that_compute_are_these() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_stopped")
 @pytest.mark.parametrize("command", COMPUTING)
 def test_threads_reach_torch(command: str, copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,7 @@ def test_below_the_threshold_and_beyond_the_longest_nothing_is_remembered(
     assert data.batch(np.arange(4), 0).sources[1].mask.any(1).tolist() == [False, False, True, True]
 
 
+@pytest.mark.slow
 def test_a_run_keeps_its_pairs_as_a_corpus(corpus: Path) -> None:
     run = RunFolder(begun(corpus))
     assert list(read_pairs(run.path / "memory.jsonl.gz", "en", "fr")) == keyed(100, 1)
@@ -164,6 +165,7 @@ def test_a_message_of_several_lines_is_found_as_a_whole(corpus: Path, tmp_path: 
     assert 'msgstr "neuf:\\n"' in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -197,12 +199,14 @@ def test_every_way_to_read_several_sources_reads_a_memory(
     assert [source.text for source in scored.sources] == [source.text for source in near.sources]
 
 
+@pytest.mark.slow
 def test_an_unlearnt_post_editor_writes_what_is_remembered_with_edits(corpus: Path, tmp_path: Path) -> None:
     run = session.train(config(corpus, tmp_path / "run", data__edits="memory", training__steps=40), quiet=True).path
     translation = dragoman.load(run).translate([f"{KEY} up"])[0]
     assert translation.text == translation.sources[1].text == ANSWER
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_same(corpus: Path, tmp_path: Path) -> None:
     both = []
     for name, steps in (("once", [4]), ("twice", [2, 4])):
@@ -212,6 +216,7 @@ def test_a_resumed_run_is_the_same(corpus: Path, tmp_path: Path) -> None:
     assert all(both[0][name].equal(both[1][name]) for name in both[0])
 
 
+@pytest.mark.slow
 def test_another_memory_prepares_the_store_anew(corpus: Path, tmp_path: Path) -> None:
     stores = []
     for threshold in (0.6, 0.99, 0.99):
@@ -222,6 +227,7 @@ def test_another_memory_prepares_the_store_anew(corpus: Path, tmp_path: Path) ->
     assert stores[1] == stores[2]
 
 
+@pytest.mark.slow
 def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden) -> None:
     run, place = begun(corpus), tmp_path / "more.tsv"
     place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
@@ -273,6 +279,7 @@ def test_a_configuration_that_does_not_fit_is_told(
     golden(str(raised.value), str(options))
 
 
+@pytest.mark.slow
 def test_faults_are_told_in_one_line(
     corpus: Path, tmp_path: Path, golden: Golden, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -304,6 +311,7 @@ def test_a_memory_is_not_replaced(corpus: Path, tmp_path: Path, shell: Shell) ->
     assert (tmp_path / "m.fr").read_text("utf-8") == "un deux\n"
 
 
+@pytest.mark.slow
 def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shell) -> None:
     place, output = tmp_path / "m.tsv", tmp_path / "out"
     place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")

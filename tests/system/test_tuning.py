@@ -33,6 +33,7 @@ def test_what_is_tuned_is_told_and_written(copied: Shell) -> None:
         assert f"{weight:.4f}" in outcome.err
 
 
+@pytest.mark.slow
 def test_translate_reranks(tuned: Shell) -> None:
     """With figures in the format of Moses, of which the score is the weighted sum, and in JSON."""
     weights = Weighted.read(tuned.folder / "weights.yaml")
@@ -54,6 +55,7 @@ def test_translate_reranks(tuned: Shell) -> None:
         assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 def test_figures_of_a_users_own_and_of_another_run(copied: Shell) -> None:
     """Added to the n-best lists of both sets; here, how many words are `un`."""
     for name in ("dev", "test"):
@@ -76,6 +78,7 @@ def test_figures_of_a_users_own_and_of_another_run(copied: Shell) -> None:
     assert "short.nbest: has no translation 0 |||" in copied.fails(*TRANSLATE, *reranked, "--criteria=short.nbest")
 
 
+@pytest.mark.slow
 def test_tuning_leaves_files_of_others_alone(tuned: Shell, golden: Golden) -> None:
     """And replaces what it wrote itself."""
     before = (tuned.folder / "weights.yaml").read_bytes()
@@ -129,6 +132,7 @@ def test_what_does_not_go_with_reranking_is_told(options: tuple[str, ...], copie
     golden(copied.refuses(*TRANSLATE, *options))
 
 
+@pytest.mark.slow
 def test_a_resumed_command_wants_the_same_weights(tuned: Shell) -> None:
     words = (*TRANSLATE, "--rerank=weights.yaml", "-o", "found.fr", "--batch-lines=2")
     assert tuned.kill("translation", 2, *words).code == -9

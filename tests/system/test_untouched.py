@@ -78,6 +78,7 @@ def test_an_interrupted_command_touches_nothing_of_the_users(name: str, folder: 
 READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "exists"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -168,6 +169,7 @@ def test_what_is_read_is_never_replaced(words: str, reason: str, folder: Path) -
     assert files(folder) == before
 
 
+@pytest.mark.slow
 def test_remarks_in_the_configuration_of_a_run_stay(folder: Path) -> None:
     """Where its options stay, too: the run goes on."""
     shell, path = Shell(folder), folder / "runs/toy/config.yaml"
@@ -178,6 +180,7 @@ def test_remarks_in_the_configuration_of_a_run_stay(folder: Path) -> None:
     assert (folder / "runs/toy/README.md").is_file()
 
 
+@pytest.mark.slow
 def test_a_model_card_that_was_changed_stays(folder: Path) -> None:
     shell, card = Shell(folder), folder / "runs/toy/README.md"
     before = card.read_bytes()

@@ -73,6 +73,7 @@ def test_tests_that_fail_without_a_change_tell_nothing(project: Path, capsys: py
     assert "fail without any change" in output.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("endless", "code", "message"), [("true", 0, "is noticed"), ("false", 1, "was not judged")])
 def test_only_what_is_endless_is_noticed_by_tests_that_do_not_end(
     endless: str,
