@@ -34,11 +34,13 @@ def by_progress(
     flat = [candidate for candidates in candidate_groups for candidate in candidates]
     device = prediction.log_probs.device
     more = contenders(prediction, progress, constraint, state, width)
+    # The first two fields of each candidate; one call for all sentences, since constraints work on tensors.
     rows_of, symbols = (torch.tensor([c[part] for c in flat], dtype=torch.long, device=device) for part in (0, 1))
     missing = constraint.missing_after(symbols, select(state, rows_of))
     assert missing is not None
     lacks, of_sentence = iter(missing.tolist()), len(rows) // len(groups)
     counted = [[(next(lacks), candidate) for candidate in candidates] for candidates in candidate_groups]
+    # What is probable enough may also advance the constraint: it counts once.
     proposed = {(candidate.row, candidate.symbol) for candidate in flat}
     for row, symbol, log_prob, lacked in zip(*(column.tolist() for column in more), strict=True):
         if (row, symbol) not in proposed:
@@ -83,12 +85,14 @@ def _best_of_banks(
     be kept.
     """
     order = log_probs.argsort(descending=True, stable=True)
+    # Stable sorts, the least important key first: by row, then by bank, then by log P.
     for key in (missing, parents):
         order = order[key[order].argsort(stable=True)]
     groups = torch.stack([parents[order], missing[order]])
     numbers = torch.arange(len(order), device=order.device)
     new = torch.ones_like(numbers, dtype=torch.bool)
     new[1:] = (groups[:, 1:] != groups[:, :-1]).any(0)
+    # For each continuation, the place at which its row and bank begin; its rank is the distance from there.
     first = torch.where(new, numbers, 0).cummax(0).values if len(order) else numbers
     return order[numbers - first < width].sort().values
 
@@ -111,6 +115,7 @@ def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidat
     for missing, candidate in ranked:
         if candidate.symbol != EOS:
             banks[missing].append(candidate)
+    # Those that lack least come first: with more banks than places, the others get none.
     share = max(1, width // max(1, len(banks)))
     first = [candidate for missing in sorted(banks) for candidate in banks[missing][:share]][:width]
     rest = sorted(

@@ -79,7 +79,7 @@ class BestFinished(Strategy):
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: List[Sentence]) -> Proposals:
         columns = log_probs.size(2)
-        totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])
+        totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])  # (B, W)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
         places = continued.topk(min(self.considered, continued.size(1)), dim=1).indices  # row * C + column
         return Proposals(places % columns, log_probs.flatten(1).gather(1, places), places // columns)
@@ -95,6 +95,7 @@ class BestFinished(Strategy):
                 beam.append(Node(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface))
                 if len(beam) == self.width:  # before another candidate is made
                     break
+            # An end counts where a beam that treats it like any other symbol would have kept it.
             elif rank < self.width and candidate.total > float("-inf"):
                 score = self.ranking.rank(candidate.total, step.length, step.paths.coverage(node))
                 insort(sentence.finished, End(node, candidate.log_prob, score), key=lambda end: -end.score)
@@ -105,4 +106,5 @@ class BestFinished(Strategy):
         """Whether no open hypothesis can still enter the `n_best` finished ones."""
         if len(sentence.finished) < self.n_best:
             return False
+        # The first of the beam has the highest log P; |y| counts the end symbol, hence one more than the limit.
         return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, limit + 1)

@@ -50,7 +50,7 @@ class CandidateList:
         self.name = f"{frequent},{translations}"
         self.symbols = len(lexicons[0].frequent) + len(SPECIALS)  # of the vocabulary
         self._everywhere = torch.zeros(self.symbols, dtype=torch.bool, device=device)
-        self._everywhere[: len(SPECIALS)] = True
+        self._everywhere[: len(SPECIALS)] = True  # a search itself masks those that may not come
         self._translations: list[Tensor] = []
         for lexicon in lexicons:
             self._everywhere[lexicon.frequent[:frequent].tolist()] = True
@@ -84,7 +84,7 @@ class CandidateList:
 
 def among(allowed: Bool[Tensor, "B V"]) -> Candidates:
     """The candidates of a batch, given the symbols that each sentence allows."""
-    symbols = allowed.any(0).nonzero().flatten()
+    symbols = allowed.any(0).nonzero().flatten()  # ascending, as `Prediction.ids`
     return Candidates(symbols, ~allowed[:, symbols] if len(allowed) > 1 else None)
 
 
@@ -148,13 +148,14 @@ class ShortlistPredictor(Predictor[ShortlistState]):
     def predict(self, symbols: Int[Tensor, "R"], state: ShortlistState) -> Prediction[ShortlistState]:
         step = state.model.predict(symbols, state.state)
         ids, disallowed_mask, log_probs = step.ids, state.candidates.disallowed_mask, step.log_probs
+        # A model may have kept more symbols than these, or added words of the source sentence.
         if ids is not state.candidates.symbols:
             beyond = step.symbols >= state.allowed.size(1)
             is_allowed = state.allowed[:, step.symbols.masked_fill(beyond, PAD)] | beyond  # (B, C)
             columns = is_allowed.any(0).nonzero().flatten()
             ids, disallowed_mask, log_probs = step.symbols[columns], ~is_allowed[:, columns], log_probs[:, columns]
         if disallowed_mask is not None:
-            by_sentence = log_probs.view(len(disallowed_mask), -1, log_probs.size(1))
+            by_sentence = log_probs.view(len(disallowed_mask), -1, log_probs.size(1))  # (B, W, C)
             log_probs = by_sentence.masked_fill(disallowed_mask.unsqueeze(1), float("-inf")).view_as(log_probs)
         alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # already normalised
         shared = log_probs if alone else torch.log_softmax(log_probs, 1)

@@ -92,6 +92,7 @@ class All(Constraint):
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
         allowed = symbols.new_ones(1, len(symbols), dtype=torch.bool)
         yielding = any(constraint.yields for constraint in self._constraints)
+        # What one constraint requires may break another that yields: a term may repeat an n-gram.
         progress = self.progress(state) if yielding else None
         required = among(progress.following, symbols) if progress else ~allowed
         for constraint, own in zip(self._constraints, state, strict=True):
@@ -121,10 +122,11 @@ class All(Constraint):
 
         before = self.missing(state)
         count = following.size(1)
-        rows = torch.arange(len(following), device=following.device).repeat_interleave(count)
+        rows = torch.arange(len(following), device=following.device).repeat_interleave(count)  # (R K,)
         after = self.missing_after(following.flatten(), select(state, rows))
         assert before is not None
         assert after is not None
+        # A symbol that begins one phrase may break off another, which has then gained nothing.
         nearer = (after.view(-1, count) < before.unsqueeze(1)) & (following != PAD)
         return following.where(nearer | ~nearer.any(1, keepdim=True), PAD)
 
@@ -198,6 +200,7 @@ class Prefix(Constraint):
     """Translations begin with the given symbols, (B, P), padded with PAD."""
 
     def __init__(self, prefixes: Int[Tensor, "B P"]) -> None:
+        # One more column of padding: behind its prefix, a translation is free.
         self._prefixes = torch.cat([prefixes, torch.full_like(prefixes[:, :1], PAD)], 1)
 
     def start(self) -> State:
@@ -205,14 +208,14 @@ class Prefix(Constraint):
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
         following = self._following(state)
-        if (following == PAD).all():
+        if (following == PAD).all():  # nearly always: spares a comparison (R, C)
             return symbols.new_ones(1, len(symbols), dtype=torch.bool)
         allowed: Tensor = (following == PAD) | (following == symbols)
         return allowed
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
         prefixes, matched = state
-        return prefixes, (matched + 1).clamp(max=prefixes.size(1) - 1)
+        return prefixes, (matched + 1).clamp(max=prefixes.size(1) - 1)  # stays in that column
 
     def progress(self, state: State) -> Progress:
         prefixes, matched = state
@@ -262,6 +265,7 @@ class NoRepeatNgram(Constraint):
 
     def __init__(self, context: ConstraintContext, *, size: Width = 3) -> None:
         self._size = size
+        # Padding, so that the first symbol completes an n-gram.
         self._nothing = torch.full((context.sentences, size), PAD, device=context.device)
 
     def start(self) -> State:
@@ -274,6 +278,7 @@ class NoRepeatNgram(Constraint):
         ngrams = state.unfold(1, self._size, 1)  # (R, T, size)
         again = (ngrams[:, :, :-1] == ngrams[:, -1:, 1:]).all(2)  # where the last symbols have been said before
         following = ngrams[:, :, -1].masked_fill(~again, PAD)
+        # Words of the source sentence have ids behind the vocabulary. PAD is forbidden, too, and is never said.
         largest = int(torch.maximum(symbols.max(), state.max()))
         forbidden = symbols.new_zeros(len(state), largest + 1, dtype=torch.bool).scatter(1, following, True)
         return ~forbidden[:, symbols]

@@ -174,6 +174,7 @@ class Decoding:
         sentences, length = self.sentences, 0  # those that go on, and how many symbols they have
         state = self.model.begin(sources)
         constraint = self.constraint.start() if self.constraint else ()
+        # Samples and diverse beams begin with several rows of a sentence; a beam begins with one and spreads.
         if sentences and len(sentences[0].beam) > 1:
             sentence_numbers = torch.arange(len(sentences), device=self.device).repeat_interleave(
                 len(sentences[0].beam)
@@ -184,11 +185,12 @@ class Decoding:
                 self.deadline.check()
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
             symbols = torch.tensor([node.symbol for node in rows], device=self.device)
-            if self.constraint and length:
+            if self.constraint and length:  # the start symbol is no part of the translation
                 constraint = self.constraint.advance(symbols, constraint)
             prediction = self.model.predict(symbols, state)
             step = Step(paths, paths.add(rows, prediction), length + 1)
             limits = self.limits()
+            # What a constraint demands has room, even if the length limit is lower.
             left = [max(limits[sentence.number], self._demanded[sentence.number]) - length for sentence in sentences]
             shortest = self.shortest()
             early = [length < shortest[sentence.number] for sentence in sentences] if any(shortest) else []
@@ -203,10 +205,12 @@ class Decoding:
                 for place, (sentence, room) in enumerate(zip(sentences, left, strict=True))
                 if room > 0 and not self.strategy.done(sentence, length - 1 + room)
             ]
+            # None while all sentences go on: source tensors, the largest of a state, are not copied then.
             kept_sentences = torch.tensor(ongoing, device=self.device) if len(ongoing) < len(sentences) else None
             sentences = [sentences[place] for place in ongoing]
             level(sentences)
             parents = [node.parent - step.first for sentence in sentences for node in sentence.beam]
+            # Rows that stay where they are need no copy of their state: in greedy search, until a sentence ends.
             if sentences and parents != list(range(len(rows))):
                 kept_rows = torch.tensor(parents, device=self.device)
                 state = self.model.reorder(state, kept_rows, kept_sentences)
@@ -223,6 +227,7 @@ class Decoding:
         if self.constraint:
             most = torch.tensor(left, device=self.device).repeat_interleave(width)
             constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
+        # Behind the constraint, so that a forced end is possible even where the constraint has ruled it out.
         full = [place for place, symbols in enumerate(left) if symbols <= 0]
         forbid(log_probs, [place * width + row for place in full for row in range(width)])
         short = [place for place, soon in enumerate(early) if soon]
@@ -237,8 +242,10 @@ class Decoding:
         progress = self.constraint.progress(constraint) if self.constraint else None
         missing = progress if progress and progress.missing.any() else None
         proposals = self._proposed(prediction, constraint, missing, sentences)
+        # Lists of whole batches: on a GPU, each copy to the processor waits for all that is running there.
         symbols = prediction.at(proposals.columns).tolist()
 
+        # A generator: `keep` stops when its beam is full, so that most candidates are never made.
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
             """The candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
@@ -247,6 +254,7 @@ class Decoding:
         of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
         arguments = zip(range(0, len(rows), width), of_rows, symbols, proposals.log_probs.tolist(), strict=True)
         expanded = self.model.expand([candidates(*columns) for columns in arguments], prediction)
+        # A single row has no places to share among banks.
         if not (self.constraint and missing and self.strategy.width > 1):
             return expanded
         competing = min(width, self.strategy.width)
@@ -262,13 +270,13 @@ class Decoding:
     ) -> Proposals:
         """What the strategy proposes, once what the constraint refuses of it has been ruled out."""
         log_probs = prediction.log_probs
-        by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))
+        by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))  # (B, W, C)
         if not (self.constraint and self.constraint.refuses):
             return self.strategy.propose(by_sentence, sentences)
         width = by_sentence.size(1)
         competing = min(width, self.strategy.width)
         totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
-        dead = totals == float("-inf")
+        dead = totals == float("-inf")  # rows that only fill the batch up
         refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, competing, dead)
         while missing and self.strategy.width > 1:
             # Only those that a beam could keep: to ask takes time.
@@ -294,6 +302,7 @@ def level(sentences: Sequence[Sentence]) -> None:
     """Give all sentences equally many rows, by hypotheses that cannot win."""
     width = max((len(sentence.beam) for sentence in sentences), default=0)
     for sentence in sentences:
+        # A copy of the last one has a valid parent, so that its state can be selected like any other.
         sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (width - len(sentence.beam))
 
 

@@ -57,7 +57,7 @@ class Diverse(Search):
         self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        share, most = (-(-count // self.groups) for count in (n_best, n_best + spare))
+        share, most = (-(-count // self.groups) for count in (n_best, n_best + spare))  # rounded up
         beam = BestFinished(self.size, self.ranking, share, most, [])
         return BesideOthers(self.size, beam, self.groups, self.strength, n_best, n_best + spare)
 
@@ -76,6 +76,7 @@ class BesideOthers(Strategy):
     of_sentences: dict[int, list[Sentence]] = field(default_factory=dict)
 
     def begin(self, start: Node) -> list[Node]:
+        # Each group begins with one empty hypothesis, and rows that cannot win.
         return [start, *[start._replace(total=float("-inf"))] * (self.width - 1)] * self.groups
 
     @property
@@ -85,8 +86,9 @@ class BesideOthers(Strategy):
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
         rows, columns = log_probs.shape[1:]
+        # The best of each row, not of the sentence: the penalty depends on groups that have not chosen yet.
         best = log_probs.topk(min(self.considered, columns), dim=2)
-        row_numbers = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(best.indices)
+        row_numbers = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(best.indices)  # (B, W, P)
         return Proposals(best.indices.flatten(1), best.values.flatten(1), row_numbers.flatten(1))
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
@@ -95,9 +97,11 @@ class BesideOthers(Strategy):
         )
         counts = Counter[int]()
         for group, own in zip(groups, grouped(candidates, self.width, len(sentence.beam)), strict=True):
+            # The penalty decides the order alone: totals, and with them scores, stay those of the model.
             own.sort(key=lambda candidate: self.strength * counts[candidate.symbol] - candidate.total)
             self.beam.keep(group, own, step)
-            group.beam.sort(key=lambda node: -node.total)
+            group.beam.sort(key=lambda node: -node.total)  # without the penalty: `done` takes the first for the best
+            # Rows that fill a group up repeat a symbol which nobody says.
             counts.update(node.symbol for node in group.beam if node.total > float("-inf"))
         sentence.beam = [node for group in groups for node in group.beam]
         sentence.finished = self._chosen([group.finished for group in groups])

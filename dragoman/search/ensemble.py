@@ -54,12 +54,13 @@ class Ensemble(Predictor[Members]):
         model_sources = list(self._split_sources(sources))
         there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in model_sources], 1)
         states = tuple(model.begin(read) for model, read in zip(self.models, model_sources, strict=True))
-        return Members(states, there | ~there.any(1, keepdim=True))
+        return Members(states, there | ~there.any(1, keepdim=True))  # without any source, all vote
 
     def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
         steps = [
             model.predict(symbols, model_state) for model, model_state in zip(self.models, state.states, strict=True)
         ]
+        # Members with shortlists have columns of their own; before probabilities are added, all get the same.
         ids = _all_symbols(steps)
         log_probs = [step.log_probs if ids is None else step.over(ids) for step in steps]
         shares = state.votes / state.votes.sum(1, keepdim=True)
@@ -83,6 +84,7 @@ class Ensemble(Predictor[Members]):
         return candidates
 
     def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: Bool[Tensor, "R M"]) -> Float[Tensor, "R V"]:
+        # At least float32: in bfloat16, a sum of probabilities has eight bits.
         exact = torch.stack(
             [
                 model_log_probs.to(torch.promote_types(model_log_probs.dtype, torch.float32))
@@ -90,13 +92,15 @@ class Ensemble(Predictor[Members]):
             ],
             1,
         )
-        voting = exact.masked_fill(~votes.unsqueeze(2), float("-inf"))
+        voting = exact.masked_fill(~votes.unsqueeze(2), float("-inf"))  # (R, M, V)
+        # log (1/M sum_m P_m), over the M models that have a vote
         return voting.logsumexp(1) - votes.sum(1, keepdim=True).to(exact.dtype).log()
 
     def _together(self, attention: list[tuple[Tensor, ...]], shares: Float[Tensor, "R M"]) -> tuple[Tensor, ...]:
         """The weights on all sources, and on all sentinels if there are any."""
         model_weights = zip(attention, torch.split(shares, 1, 1), strict=True)
         parts = [tuple(weight * share.to(weight.dtype) for weight in weights) for weights, share in model_weights]
+        # Each model gives the weights of its sources in their order, and then that of its sentinel, if it has one.
         sources = [weight for weights, count in zip(parts, self._reads, strict=True) for weight in weights[:count]]
         sentinels = [weight for weights, count in zip(parts, self._reads, strict=True) for weight in weights[count:]]
         return (*sources, torch.stack(sentinels).sum(0)) if sentinels else tuple(sources)
@@ -119,6 +123,7 @@ def _figures(all_figures: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M
         sums = sum(
             figures[name] * votes[:, place] for place, figures in enumerate(all_figures[number] for number in reporting)
         )
+        # Where none of these models has a vote, 0 / 0 becomes 0.
         means[name] = sums / votes.sum(1).clamp(min=torch.finfo(votes.dtype).tiny)
     return means
 

@@ -79,12 +79,14 @@ class Exhaustive(Search):
         trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
         """As any search; `trace` sees the beam that comes first."""
+        # What a beam finds is the first bound: the higher it is, the more is cut off from the start.
         beam_hypotheses = super().__call__(
             model, sources, n_best, spare, constraint=constraint, deadline=deadline, trace=trace
         )
         begun, states = model.begin(sources), constraint.start() if constraint else ()
         demand = constraint.progress(states) if constraint else None
         demanded = demand.missing.tolist() if demand else [0] * len(beam_hypotheses)
+        # As in `Decoding`, what a constraint demands has room.
         longest = map(max, self.limit.steps(sources), demanded)
 
         def best(number: int, bounds: tuple[int, int]) -> list[Hypothesis]:
@@ -156,11 +158,13 @@ class Branches:
             if deadline:
                 deadline.check()
             family = stack.pop()
+            # Translations found since these were put on the stack have raised the bound.
             better = [node for node in family.nodes if node.total > self.bound]
             steps -= len(better)
             if steps < 0:
                 return
             if better:
+                # Depth first: a good translation that is found early cuts off most of the rest.
                 stack += [*self._continued(family._replace(nodes=better))][::-1]  # the best is on top
         self.proved = True
 
@@ -194,8 +198,10 @@ class Branches:
         if rules:
             log_probs.masked_fill_(~rules.allowed(constraint, symbols), float("-inf"))
         if progress:
+            # The end has to wait, and nothing else is forced: each order of what is required is a translation.
             withheld = (progress.missing > 0).unsqueeze(1) & (symbols == EOS)
             log_probs.masked_fill_(withheld, float("-inf"))
+        # No end is forced: it would get a probability that the model does not give it.
         forbid(log_probs, [])
         if length >= self._longest:
             log_probs.masked_fill_(symbols != EOS, float("-inf"))
@@ -217,11 +223,13 @@ class Branches:
             candidates = [candidate for candidate, bad in zip(candidates, refused, strict=True) if not bad]
         candidates.sort(key=lambda candidate: -candidate.total)
         (expanded,) = self._searched.model.expand([candidates], prediction)
+        # Lazily: the ends that are noted meanwhile raise the bound for those behind them.
         return (candidate for candidate in expanded if candidate.total > self.bound)
 
     def _finish(self, node: Node) -> None:
         """Note a translation, unless it was known."""
         nodes = self._searched.paths.symbol_nodes(node.parent)
+        # The spellings as well: an output that spells can write one symbol as different words.
         key = tuple(symbol_node.symbol for symbol_node in nodes), tuple(symbol_node.surface for symbol_node in nodes)
         if key not in self._by_symbols:
             self.ends.append(End(node.parent, node.log_prob, node.total))

@@ -47,9 +47,10 @@ class OneHypothesis(Strategy, ABC):
     width = 1
 
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
-        best = next(iter(candidates))
+        best = next(iter(candidates))  # the only one, or the best of several spellings
         node = step.first + best.row
         if best.symbol == EOS:
+            # Nothing is ranked by length: a score is log P of the whole.
             sentence.finished, sentence.beam = [End(node, best.log_prob, best.total)], []
         else:
             sentence.beam = [Node(node, best.symbol, best.log_prob, best.total, best.surface)]
@@ -67,5 +68,5 @@ class MostProbable(OneHypothesis):
         return 1
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
-        best, columns = log_probs.max(2)
+        best, columns = log_probs.max(2)  # (B, 1), since each sentence has one row
         return Proposals(columns, best)

@@ -81,6 +81,7 @@ class _Rows:
     def add(self, rows: Float[Tensor, "R _"]) -> None:
         first, self._count = self._count, self._count + len(rows)
         if self._held is None or self._count > len(self._held):
+            # Twice as many as needed, so that all copies together are no longer than the rows themselves.
             larger = rows.new_empty(max(LEAST, 2 * self._count), rows.size(1))
             if self._held is not None:
                 larger[:first] = self._held[:first]
@@ -103,7 +104,7 @@ class _Coverage:
 
     def add(self, rows: Sequence[Node], attention: tuple[Tensor, ...], first: int) -> None:
         """Add a step whose first row is the node `first`."""
-        if first:
+        if first:  # rows of the first step have no parents
             parents = torch.tensor([node.parent - self._first for node in rows], device=attention[0].device)
             self._attended = [weights[parents] for weights in self._attended]
         self._attended = [
@@ -112,6 +113,7 @@ class _Coverage:
         self._first, self._coverages = first, None
 
     def of(self, node: int) -> float:
+        # Computed at the first end of a step: most steps have none, and a logarithm of all positions is not cheap.
         if self._coverages is None:
             self._coverages = coverage(self._attended).tolist()
         return self._coverages[node - self._first]
@@ -167,6 +169,7 @@ class Paths:
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
         """The finished hypotheses of each sentence, read off from their ends."""
+        # All steps come to the processor at once, for all hypotheses.
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
         lengths = self._lengths + [[1] * len(ends)] * (len(self._attention) - len(self._lengths))
         attended = list(zip(columns, lengths, strict=True))

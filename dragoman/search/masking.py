@@ -26,10 +26,13 @@ def constrained(
     allowed = allowed & (symbols != PAD) & (symbols != BOS)
     if progress and progress.missing.any():
         missing, following, losing = progress
+        # A row that wants to end says what is missing at once: whatever else it said would be improbable filling.
         free = (missing == 0) | (symbols[log_probs.masked_fill(~allowed, float("-inf")).argmax(1)] != EOS)
         if left is not None:
+            # As late as possible: one more symbol of another kind, and there would be too little room.
             free &= (missing == 0) | (missing + (0 if losing is None else losing) < left)
         advancing = among(following, symbols)
+        # Where no required symbol is allowed, the row goes on with any other, to reach a place where one is.
         free |= ~(allowed & advancing).any(1)
         allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
         allowed = allowed & (free.unsqueeze(1) | advancing)
@@ -63,7 +66,7 @@ class Refusals:
         self._log_probs = log_probs
         self._symbols = symbols
         self._width = width
-        self._before = log_probs.clone()
+        self._before = log_probs.clone()  # restored if everything is refused
         self._free = torch.zeros(len(log_probs), dtype=torch.bool, device=log_probs.device)
 
     def rule_out(self, rows: Int[Tensor, "P"], columns: Int[Tensor, "P"]) -> Int[Tensor, "_"]:

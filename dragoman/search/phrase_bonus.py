@@ -40,13 +40,15 @@ class PhraseBonus(Predictor[BonusState]):
         return BonusState(self._model.begin(sources), self._phrases.start(), begun=False)
 
     def predict(self, symbols: Int[Tensor, "R"], state: BonusState) -> Prediction[BonusState]:
+        # The start symbol, which the first step reads, is no part of a translation.
         phrases = self._phrases.advance(symbols, state.phrases) if state.begun else state.phrases
         step = self._model.predict(symbols, state.model)
         broken, following, gains = self._phrases.gains(phrases)
+        # All symbols lose what has begun; those that go on with a phrase get it back, and more, below.
         if broken.any():
             step.log_probs.add_(broken.unsqueeze(1), alpha=self._weight)
         columns, has_column = step.columns_or_none(following)
-        rows, places = (has_column & (following != PAD)).nonzero(as_tuple=True)
+        rows, places = (has_column & (following != PAD)).nonzero(as_tuple=True)  # (N,) each
         more = self._weight * (gains[rows, places] - broken[rows])
         step.log_probs[rows, columns[rows, places]] += more.to(step.log_probs.dtype)
         return step.followed_by(BonusState(step.state, phrases, begun=True))

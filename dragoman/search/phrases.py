@@ -78,9 +78,12 @@ class SentencePhrases:
         self._class_of = cache(class_of)
         self._fits = fits
         self._longest = [max(map(len, spellings)) for spellings in wanted]
+        # The first number that wants the same: which of several equal phrases is used makes no difference.
         self._alike = [[other == spellings for other in wanted].index(True) for spellings in wanted] if wanted else []
         self.start: Readings = (Reading((1 << len(wanted)) - 1),)
+        # By set of missing phrases, as far as they occur: there are 2^n of them.
         self._totals = {self.start[0].missing: sum(self._longest)}
+        # The rows of a beam have the same readings again and again, at every step: all answers are kept.
         self._lacking: dict[Reading, int] = {}
         self._lacking_after: dict[Readings, tuple[dict[int, int], int]] = {}
         self._after: dict[tuple[Readings, int], Readings] = {}
@@ -89,6 +92,7 @@ class SentencePhrases:
         for number, phrase in ((number, phrase) for number, spellings in enumerate(wanted) for phrase in spellings):
             self._add(number, phrase)
         for node in self._nodes:
+            # `_saved` takes the first that fits: the spelling that saves most.
             node.longer.sort(key=lambda item: -item[1])
 
     def _add(self, number: int, phrase: Phrase) -> None:
@@ -112,6 +116,7 @@ class SentencePhrases:
 
     def _followed(self, reading: Reading, symbol: int) -> Iterator[tuple[Reading, int | None]]:
         """Yield the readings of one more symbol, each with the number of the phrase that it completes."""
+        # A phrase may always break off, and a symbol belong to none.
         yield Reading(reading.missing, ROOT, self._class_of(symbol), reading.length), None
         child = self._nodes[reading.node].children.get(symbol)
         if child is not None:
@@ -139,8 +144,9 @@ class SentencePhrases:
 
     def _best(self, readings: set[Reading]) -> Readings:
         """The readings that lack least, without those that another is as good as, whatever follows."""
-        if len(readings) == 1:
+        if len(readings) == 1:  # where no phrase has begun, as nearly always
             return tuple(readings)
+        # The reading itself comes last in the key: the order of a set differs between processes.
         ranked = sorted(readings, key=lambda reading: (self._lacks(reading), reading.missing.bit_count(), reading))
         best: list[Reading] = []
         for reading in ranked:
@@ -169,6 +175,7 @@ class SentencePhrases:
         any other one.
         """
         if readings not in self._lacking_after:
+            # Any symbol that goes on with no phrase loses what has begun.
             rest = min(self._totals[reading.missing] for reading in readings)
             after: dict[int, int] = {}
             for symbol, reading in self._advancing(readings):
@@ -207,6 +214,7 @@ class SentencePhrases:
         if not self.wanted:
             return ()
         if symbols not in self._paths:
+            # From the longest beginning that was read before.
             length = next(length for length in reversed(range(len(symbols))) if symbols[:length] in self._paths)
             paths = self._paths[symbols[:length]]
             for end, symbol in enumerate(symbols[length:], start=length + 1):
@@ -241,6 +249,7 @@ class Phrases(Constraint):
     def __init__(self, sentences: Sequence[SentencePhrases], device: torch.device) -> None:
         self._sentences = sentences
         self._device = device
+        # A state has to be tensors, which a search selects rows of; readings are Python values.
         self._numbered: list[tuple[int, Readings]] = []
         self._numbers: dict[tuple[int, Readings], int] = {}
         self._after: dict[tuple[int, int], int] = {}

@@ -83,9 +83,10 @@ class Distribution(NamedTuple):
 
     def __call__(self, log_probs: Float[Tensor, "B W C"]) -> Float[Tensor, "B W C"]:
         """Its log-probabilities, in double precision."""
+        # In float32, a cumulated sum over a vocabulary would swallow the improbable symbols at its end.
         exact = log_probs.double()
         best, columns = exact.max(-1, keepdim=True)
-        if self.temperature == 0:
+        if self.temperature == 0:  # the limit of what follows, which would divide by 0
             return torch.full_like(exact, float("-inf")).scatter(-1, columns, 0.0)
         scaled = ((exact - best) / self.temperature).log_softmax(-1)  # a forced end may have the least of all numbers
         for kept in self._truncations():
@@ -120,6 +121,7 @@ def nucleus(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "
 
 def locally_typical(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
     """The fewest symbols that sum to `share`, those first whose -log p is nearest to the entropy."""
+    # entr(0) is 0, where p log p would be NaN: others may be masked already.
     entropy = torch.special.entr(log_probs.exp()).sum(-1, keepdim=True)
     return _summing_to(share, log_probs, (-log_probs - entropy).abs().argsort(dim=-1, stable=True))
 
@@ -129,7 +131,7 @@ def _summing_to(
 ) -> Bool[Tensor, "*rows C"]:
     """The first symbols in this order whose probabilities sum to `share`."""
     ranked = log_probs.exp().gather(-1, order)
-    before = ranked.cumsum(-1) - ranked
+    before = ranked.cumsum(-1) - ranked  # without itself: the symbol that reaches the share is kept
     return torch.zeros_like(order, dtype=torch.bool).scatter(-1, order, before < share)
 
 
@@ -149,9 +151,10 @@ class Drawn(Strategy):
         """One symbol for each row, by the inverse of the cumulated probabilities: symbols with probability 0, of which
         other sentences of the batch may add some, do not change what is drawn.
         """
-        sums = self.distribution(log_probs).exp().cumsum(2)
+        sums = self.distribution(log_probs).exp().cumsum(2)  # (B, W, C)
         total = sums[:, :, -1:]
         uniform = torch.stack([_uniform(sentence, log_probs.size(1)) for sentence in sentences])  # (B, W)
+        # right=True: a symbol with probability 0 has the sum of the one before it, and is passed over.
         columns = torch.searchsorted(sums, uniform.unsqueeze(2) * total, right=True)
         columns = torch.minimum(columns, (sums < total).sum(2, keepdim=True)).squeeze(2)  # the product may be rounded
         rows = torch.arange(columns.size(1), device=columns.device).expand_as(columns)

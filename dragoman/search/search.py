@@ -52,6 +52,7 @@ class Search(ABC):
             raise UserError(f"n-best {n_best}: this search gives from 1 to {self.width} translations{more}")
         limits, shortest = self.limit.steps(sources), self.limit.shortest(sources)
         strategy = self.strategy(sources, n_best, spare)
+        # A checksum, not `hash`: Python salts that in every process, and samples would not be reproducible.
         seeds = [zlib.crc32(f"{self.seed}:{seed}".encode()) for seed in seeds] if self.draws else ()
         decoding = Decoding(
             model,

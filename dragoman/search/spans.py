@@ -31,9 +31,11 @@ class EachMark(Constraint):
         self._space = PAD if space is None else space
 
     def start(self) -> State:
+        # As if a space came before the first symbol, where none is needed.
         return self._wanted, torch.full_like(self._wanted[:, 0], self._space)
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+        # A symbol that is no mark is compared with a neighbor, from which it differs.
         place = torch.searchsorted(self._marks, symbols).clamp(max=len(self._marks) - 1)
         allowed: Tensor = (state[0] > 0)[:, place] | (self._marks[place] != symbols)
         return allowed
@@ -50,6 +52,7 @@ class EachMark(Constraint):
         apart = (last != self._space) & (missing > 0)
         spaces = torch.full_like(last, PAD).masked_fill(apart, self._space)
         done = ((missing > 0) & ~apart).long()
+        # A space and a mark each, except where the space before the next mark is there already.
         return Progress(2 * missing - done, torch.cat([following, spaces.unsqueeze(1)], 1), done)
 
 
@@ -79,6 +82,7 @@ class Accepted(Constraint):
 
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
         sentences, prefixes = (tensor.tolist() for tensor in state)
+        # Behind a beginning that was refused, everything would be refused: such a row is left alone.
         lost = {row for row in set(rows) if not self._accepts(sentences[row], *prefixes[row])}
         return [
             symbol != EOS and row not in lost and not self._accepts(sentences[row], *prefixes[row], symbol)

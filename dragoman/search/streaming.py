@@ -69,7 +69,7 @@ class StreamingPredictor(Predictor[StreamState]):
     def reorder(
         self, state: StreamState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
     ) -> StreamState:
-        assert rows.tolist() == [0]
+        assert rows.tolist() == [0]  # greedy search follows one hypothesis
         return state
 
     @property
@@ -132,6 +132,7 @@ class WaitK(StreamingPredictor):
     def predict(self, symbols: Int[Tensor, "R"], state: StreamState) -> Prediction[StreamState]:
         while len(self.ids) < state.target + self.k and not self.ended:
             self.take()
+        # The end symbol is read like any other, once the source is known to end.
         whole = [*self.ids, EOS] if self.ended else self.ids
         self._visible = whole[: state.target + self.k]
         return self.decided(self.predicted(symbols, self.seen(state, self._visible)))
@@ -153,6 +154,7 @@ class Adaptive(StreamingPredictor):
             whole = [*self.ids, EOS]
             state = self.seen(state, whole)
             step = self.predicted(symbols, state)
+            # Attention to the provisional end means that what is to be translated next has not arrived yet.
             at_the_end = int(step.attention[0].argmax().item()) >= len(self.ids)
             if self.ended or not (at_the_end or state.target >= self.steps(whole)):
                 return self.decided(step)
@@ -166,6 +168,7 @@ class Adaptive(StreamingPredictor):
 @torch.inference_mode()
 def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> Iterator[EmittedSymbol]:
     """Greedy search that yields each symbol as soon as it is chosen."""
+    # Parts may be empty, and nothing is translated before there is a symbol.
     while not (model.ids or model.ended):
         model.take()
     if not model.ids:

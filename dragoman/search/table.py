@@ -42,4 +42,5 @@ def with_beam(search: Spec, size: int) -> Spec:
 def with_width(search: Spec, width: int) -> Spec:
     """The same search, with a larger beam if it gives fewer translations than `width`."""
     built = components.build(SEARCHES, search)
+    # Rounded up: all groups are of one size.
     return search if built.width >= width else with_beam(search, -(-width // built.groups))

@@ -48,7 +48,7 @@ class SearchTree:
 
     def __call__(self, paths: Paths, sentences: Sequence[Sentence]) -> None:
         """Look at a search that is done."""
-        roots = sum(node.parent == ROOT for node in paths.nodes)
+        roots = sum(node.parent == ROOT for node in paths.nodes)  # several of each sentence in a diverse beam
         trees = [_Growing() for _ in sentences]
         of_node: list[_Growing] = []
         for number, node in enumerate(paths.nodes):
@@ -60,6 +60,7 @@ class SearchTree:
                 grown.add(node, Fate.PRUNED, number)
         for sentence, grown in zip(sentences, trees, strict=True):
             for end in sentence.finished:
+                # An end is no node of the search: its score may be normalized, its log P is computed here.
                 total = paths.nodes[end.node].total + end.log_prob
                 grown.add(Node(end.node, EOS, end.log_prob, total), Fate.FINISHED, score=end.score)
             for node in sentence.beam:
@@ -79,6 +80,7 @@ class _Growing:
         parent, length = self.places[node.parent], 1
         if parent is not None:
             length += self.branches[parent].length
+            # What seemed to be pruned has a continuation that was kept.
             self.branches[parent] = self.branches[parent]._replace(fate=Fate.CONTINUED)
         if number is not None:
             self.places[number] = len(self.branches)
