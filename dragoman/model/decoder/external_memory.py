@@ -56,5 +56,5 @@ class ExternalMemory(nn.Module):
 
     def write(self, state: Float[Tensor, "B D"], cells: Cells) -> Cells:
         erase, add = torch.sigmoid(self.change(state)).unsqueeze(1).chunk(2, -1)  # (B, 1, D)
-        weights = cells.weights.unsqueeze(-1)
+        weights = cells.weights.unsqueeze(-1)  # (B, K, 1)
         return cells._replace(contents=cells.contents * (1 - weights * erase) + weights * add)

@@ -74,11 +74,12 @@ class Cursor(DecoderInput):
     def start(self, memories: tuple[Memory, ...]) -> tuple[Int[Tensor, "B"], Float[Tensor, "B S E"]]:
         """i_1 and `W h_j`."""
         memory = memories[self._edited.source]
+        # Mapped once for the sentence, not at each step. Behind its end there is nothing to edit: 0.
         mapped: Tensor = self.map(memory.states).masked_fill(~memory.mask.unsqueeze(-1), 0.0)
         return torch.zeros(mapped.size(0), dtype=torch.long, device=mapped.device), mapped
 
     def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        place = step_state + self._moves(symbols)
+        place = step_state + self._moves(symbols)  # (R,)
         return self.embedding(symbols) + self._at(source_state, place.unsqueeze(1)).squeeze(1), place
 
     def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
@@ -91,5 +92,6 @@ class Cursor(DecoderInput):
 
     def _at(self, mapped: Float[Tensor, "B S E"], places: Int[Tensor, "R T"]) -> Float[Tensor, "R T E"]:
         sentences, width, size = mapped.shape
+        # Behind the end symbol, the last position: in a batch its place may be padding, which is 0.
         index = places.clamp(max=width - 1).reshape(sentences, -1, 1).expand(-1, -1, size)
         return mapped.gather(1, index).reshape(*places.shape, size)

@@ -132,6 +132,7 @@ class RnnDecoder(Decoder):
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
         like = layers[0][0]
         size = self.state_shape.size
+        # Drawn once: with `variational`, all steps of a sentence have the same.
         masks = Masks(
             fed=self.dropout.mask(like, self.beside_size),
             context=self.dropout.mask(like, self.attention.size),
@@ -167,7 +168,7 @@ class RnnDecoder(Decoder):
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
         weights = step.looked.history.weights
         rows, width = weights.shape
-        values = state.source_state.values
+        values = state.source_state.values  # (B, S, C)
         contexts = values.repeat_interleave(rows // values.size(0), 0)
         output, read = (tensor.unsqueeze(1).expand(-1, width, -1) for tensor in (step.output, embedded))
         return StepByPosition(self.features(output, contexts, read), weights, state)
@@ -182,7 +183,7 @@ class RnnDecoder(Decoder):
 
         contexts = expand(state.source_state.values, 1)
         features = self.features(expand(unrolled.outputs, 2), contexts, expand(embedded, 2))
-        flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)
+        flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)  # (B, T S, F)
         return StepsByPosition(unrolled.outputs, unrolled.weights, flat.view_as(features))
 
     def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
@@ -194,14 +195,17 @@ class RnnDecoder(Decoder):
     def _unrolled(self, embedded: Float[Tensor, "B T E"], state: State) -> _UnrolledSteps:
         steps: list[StepOutput] = []
         fed: list[Tensor] = []
+        # The part of the first cell's input that is known beforehand: one product for all steps.
         projected = self.cells[0].project(embedded)
+        # No state depends on these contexts: one product over all steps is faster than one for each.
         look = self._look_later if self.at_once else self.look
+        # Gradients of weights are made once behind the loop (`linear.py`): 4 % of a training step.
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
                 step, state = self._advance(now, now_projected, state, look)
                 steps.append(step)
                 fed.append(state.step_state.fed)
-        outputs = torch.stack([step.output for step in steps], 1)
+        outputs = torch.stack([step.output for step in steps], 1)  # (B, T, D)
         if self.at_once:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
@@ -216,6 +220,7 @@ class RnnDecoder(Decoder):
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
             beside = torch.cat([beside, read], -1)
+        # The columns of the first cell for what is fed: W [x; fed] = W_x x + W_fed fed, and W_x x is there already.
         if self.beside_size:
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)

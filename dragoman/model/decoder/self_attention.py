@@ -38,6 +38,7 @@ class CrossAttention(nn.Module):
         keys, values = (by_head(part(memory.states), self.heads).flatten(0, 1) for part in (self.keys, self.values))
         mask = memory.mask.repeat_interleave(self.heads, 0)  # (B K, S)
         attended = self.attention.prepare(Memory(keys, mask))._replace(values=values)
+        # By sentence again, since a search selects sentences; heads are apart only while they are scored.
         return each_tensor(lambda tensor: tensor.view(-1, self.heads, *tensor.shape[1:]), attended)
 
     def forward(
@@ -46,10 +47,10 @@ class CrossAttention(nn.Module):
         """The mixed outputs of the heads, and the mean of their weights."""
         rows, steps, size = states.shape
         sentences, heads, _ = source.mask.shape
-        query = self.query(states).view(sentences, -1, heads, size // heads)
+        query = self.query(states).view(sentences, -1, heads, size // heads)  # (B, R/B T, K, P)
         weights, reading = self.attention.look(_swapped(query).flatten(0, 1), by_row(source))  # (B K, R/B T, P)
-        read = _swapped(reading.context.view(sentences, heads, -1, size // heads))
-        mean = weights.view(sentences, heads, -1, weights.size(-1)).mean(1)
+        read = _swapped(reading.context.view(sentences, heads, -1, size // heads))  # (B, R/B T, K, P)
+        mean = weights.view(sentences, heads, -1, weights.size(-1)).mean(1)  # (B, R/B T, S)
         return self.mix(read.view(states.shape)), mean.view(rows, steps, -1)
 
 
@@ -144,6 +145,7 @@ class SelfAttentionDecoder(Decoder):
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
         (memory,) = memories
         states = memory.states
+        # In the type of products, so that what grows step by step is never cast again.
         nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=matmul_dtype(states))
         step_state = (Past(nothing, nothing),) * len(self.layers)
         return State(step_state, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
@@ -163,8 +165,10 @@ class SelfAttentionDecoder(Decoder):
         self, embedded: Float[Tensor, "R T E"], state: State
     ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Past, ...]]:
         """Read T symbols: features, attention weights, and the `Past` of each layer."""
+        # How many symbols have been read; the length of what is kept says it, so that it needs no counter.
         first, steps = state.step_state[0].keys.size(2), embedded.size(1)
         states, rotations = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))
+        # Each symbol sees those before it and itself; a single one is the last, and sees all.
         seen = None if steps == 1 else states.new_ones(steps, first + steps, dtype=torch.bool).tril(first)
         step_state = []
         for layer, past, source in zip(self.layers, state.step_state, state.source_state, strict=True):

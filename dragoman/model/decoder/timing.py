@@ -67,6 +67,7 @@ class AttendBefore(Timing):
 
     def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
         looked = look(state.step_state.layers[-1][0])
+        # The columns of the context alone: x_t is projected already, for all steps at once.
         context = self._first.project(self.dropped(looked, state), self._column)
         return StepOutput(*upper(self.update(projected + context, state)), looked)
 

@@ -83,7 +83,7 @@ class Copying(Output):
         joined = _joined(symbols)
         places = torch.arange(joined.size(1), device=joined.device)
         same = joined.unsqueeze(2) == joined.unsqueeze(1)  # (B, S, S)
-        first = places.masked_fill(~same, joined.size(1)).amin(2)
+        first = places.masked_fill(~same, joined.size(1)).amin(2)  # (B, S)
         return SourceWords(symbols, first, (joined.amax(1) + 1 - self.symbols).clamp(min=0))
 
     def mixture(self, readout: Readout) -> Mixture:
@@ -94,8 +94,10 @@ class Copying(Output):
             None if text is None else part for part, text in zip(readout.attention, texts, strict=False)
         )  # a sentinel comes last
         exact = torch.promote_types(weights.dtype, torch.float32)
+        # Positions with nothing to copy lose their weight, and the others are divided by what is left.
         alpha = weights.to(exact).masked_fill(symbols == PAD, 0.0)
         total, least = alpha.sum(1, keepdim=True), torch.finfo(exact).tiny
+        # No weight on any word: the switch is taken to be 1, or mass would be lost in 0 / 0.
         nothing = total <= least
         odds = self.switch(readout.features).to(exact)
         generated = functional.logsigmoid(odds).masked_fill(nothing, 0.0)
@@ -111,9 +113,11 @@ class Copying(Output):
         generated = self.shortlist.log_probs(readout) + mixture.generated.unsqueeze(1)
         generated = functional.pad(generated, (0, int(words.beyond.max())), value=IMPOSSIBLE)
         first = words.first[readout.sentences]
+        # A word that occurs several times is copied with the sum, which is put at each of its positions.
         copied = torch.zeros_like(mixture.copied).scatter_add(1, first, mixture.copied).gather(1, first)
         here = generated.gather(1, symbols)
         both = torch.logaddexp(here, _log(copied))
+        # log (g p + 0) is left as it is: adding the least number would change words that cannot be copied.
         mixed = torch.where((copied == 0) & (symbols < self.symbols), here, both)
         once = first == torch.arange(first.size(1), device=first.device)  # a repeated word has one gradient
         return generated.scatter(1, symbols, torch.where(once, mixed, mixed.detach()))
@@ -129,6 +133,7 @@ class Copying(Output):
         generated, copied, symbols = self.mixture(readout)
         copy = copied.masked_fill(symbols != targets.unsqueeze(1), 0.0).sum(1)
         only_generated = targets < self.symbols
+        # Without supervision, copying is impossible only where the source does not have the word.
         if not (self.supervised and self.training):
             only_generated = only_generated & (copy == 0)
         copy = _log(copy).masked_fill(only_generated, IMPOSSIBLE)

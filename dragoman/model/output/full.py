@@ -40,13 +40,14 @@ class Softmax(Output):
         return linear(features, self.weight, self.bias)
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
-        logits = self.logits(readout.features)
+        logits = self.logits(readout.features)  # (N, V)
         return torch.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def predict(self, readout: Readout) -> Distribution:
         return Distribution(self.log_probs(readout), self.ids)
 
     def narrowed(self, symbols: Int[Tensor, "_"]) -> "Softmax":
+        # Selected once: to do it at every step would read and write these rows each time.
         rows = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
         weight, bias = (nn.Parameter(part, requires_grad=False) for part in rows)
         return Softmax(weight, bias, symbols).train(self.training)
@@ -157,18 +158,20 @@ class _CrossEntropy(torch.autograd.Function):
         exact = torch.promote_types(kind, torch.float32)
         f, w, b = (tensor.to(kind) for tensor in (features, weight, bias))
         of_each, of_gold = smoothing / len(weight), 1.0 - smoothing  # e / V and 1 - e
-        f_sum, w_sum = features.sum(0, dtype=exact), weight.sum(0, dtype=exact)
+        f_sum, w_sum = features.sum(0, dtype=exact), weight.sum(0, dtype=exact)  # (F,), (F,)
+        # All types are chosen here: autocast would cast W again for each portion.
         with torch.autocast(features.device.type, enabled=False):
             total = -of_each * (f_sum @ w_sum + len(targets) * bias.sum(dtype=exact))
             d_features = torch.empty_like(f, dtype=exact)
             d_weight = (-of_each * f_sum).expand(weight.shape).clone()
             d_bias = torch.full_like(bias, -of_each * len(targets), dtype=exact)
             entries = ENTRIES * GPU_FACTOR if f.is_cuda else ENTRIES
+            # At least as many rows as features: the logits then take the memory of W.
             portion = max(entries // len(weight), f.size(1))
             shares = [torch.empty_like(part) for part in mixture]
             for first in range(0, len(targets), portion):
                 rows = slice(first, first + portion)
-                logits = functional.linear(f[rows], w, b)
+                logits = functional.linear(f[rows], w, b)  # (n, V), in the type of the products
                 if mixture:
                     loss, d_logits, share = _mixed(
                         logits, targets[rows], of_gold, exact, *(part[rows] for part in mixture)
@@ -177,10 +180,12 @@ class _CrossEntropy(torch.autograd.Function):
                 else:
                     loss, d_logits = unsmoothed(logits, targets[rows], of_gold, exact)
                 total += loss
+                # The softmax is at hand: with gradients made now, no (N, V) matrix waits for the backward pass.
                 if wanted:
                     d_features[rows] = d_logits @ w
                     d_weight += d_logits.t() @ f[rows]
                     d_bias += d_logits.sum(0)
+        # -(1 - e) times the shares of both parts, by which the logarithm of their sum changes
         d_mixture = (share.mul_(-of_gold) for share in shares)
         ctx.save_for_backward(d_features.sub_(of_each * w_sum), d_weight, d_bias, *d_mixture)
         ctx.kinds = [tensor.dtype for tensor in (features, weight, bias, *mixture)]
@@ -189,13 +194,14 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        # All gradients are those of a total of 1; here comes the factor that it has in the loss.
         scaled = [(saved * gradients[0]).to(kind) for saved, kind in zip(ctx.saved_tensors, ctx.kinds, strict=True)]
         return *scaled[:3], None, None, None, *scaled[3:]
 
 
 def unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
     """`sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
-    p = torch.softmax(logits, -1)
+    p = torch.softmax(logits, -1)  # becomes the gradient, in place
     # log sum exp from the largest logit, whose p cannot underflow
     norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
     gold = torch.arange(len(targets), device=targets.device), targets
@@ -214,9 +220,11 @@ def _mixed(
     norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
     in_vocabulary = targets < logits.size(1)
     gold = torch.arange(len(targets), device=targets.device), targets.where(in_vocabulary, 0)
+    # log of the generated part; a symbol outside the vocabulary can only be copied
     generated = (generate + logits[gold].to(exact) - norms).masked_fill(~in_vocabulary, float("-inf"))
     share = torch.sigmoid(generated - copy)
     loss = (1 - of_gold) * norms.sum() - of_gold * torch.logaddexp(generated, copy).sum()
+    # Only what is generated depends on the logits: its share scales the gradient of the reference.
     p *= (1 - of_gold + of_gold * share).unsqueeze(1)
     p[gold] -= (of_gold * share).to(p.dtype)
     return loss, p, share

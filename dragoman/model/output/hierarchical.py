@@ -46,6 +46,7 @@ class Classes(Output):
         self.classes = Linear(features_size, math.ceil(len(symbols) / self.width))
         self.ranks: Tensor
         self.register_buffer("ranks", torch.tensor(ranks(symbols.counts), device="cpu"))  # the class is rank // width
+        # The model begins as the unigram distribution: log of the sum of what its symbols have.
         of_classes = self.bias.new_zeros(len(self.classes.bias)).index_add(0, self.ranks // self.width, self.bias.exp())
         self.classes.bias = nn.Parameter(of_classes.detach().log())
 
@@ -62,6 +63,7 @@ class Classes(Output):
         of_classes = self.classes(readout.features)
         exact = torch.promote_types(logits.dtype, torch.float32)
         shape = len(logits), of_classes.size(1), self.width
+        # Sorted by rank, a class is a row; the last is filled up with symbols of probability 0.
         table = logits.new_full((len(logits), shape[1] * self.width), -math.inf).index_copy(1, self.ranks, logits)
         within = torch.log_softmax(table.view(shape), -1, dtype=exact)
         log_probs = within + torch.log_softmax(of_classes, -1, dtype=exact).unsqueeze(2)
@@ -84,6 +86,7 @@ class _WithinClasses(torch.autograd.Function):
         d_weight, d_bias = torch.zeros_like(weight, dtype=exact), torch.zeros_like(bias, dtype=exact)
         total = torch.zeros((), dtype=exact, device=features.device)
         with torch.autocast(features.device.type, enabled=False):
+            # A product for each class that occurs, with all of its rows, instead of one for each row.
             for number, rows in _groups(ranks // width):
                 ids, inputs = members[number], f[rows]
                 w, b = weight[ids].to(kind), bias[ids].to(kind)
@@ -106,6 +109,7 @@ class _WithinClasses(torch.autograd.Function):
 def _groups(numbers: Int[Tensor, "N"]) -> Iterator[tuple[int, Int[Tensor, "_"]]]:
     """Each number that occurs, and where."""
     sizes = numbers.bincount()
+    # Stable, so that sums of gradients have the same order in every run.
     rows = torch.split(numbers.argsort(stable=True), sizes.tolist())
     return ((number, rows[number]) for number in sizes.nonzero().flatten().tolist())
 
@@ -136,7 +140,7 @@ class Huffman(Output):
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         rows, places = self._ways(targets)
         nodes = places // 2
-        vectors = functional.embedding(nodes, self.weight)
+        vectors = functional.embedding(nodes, self.weight)  # (M, F)
         scores = (readout.features.index_select(0, rows) * vectors).sum(1) + self.bias.index_select(0, nodes)
         return Loss(functional.softplus(torch.where(places % 2 == 0, -scores, scores)).sum(), len(targets))
 
@@ -144,6 +148,7 @@ class Huffman(Output):
         """All nodes on the ways to these symbols but the root: the number of the symbol, and the node's place."""
         rows, nodes = torch.arange(len(symbols), device=symbols.device), symbols + len(self.weight)
         levels = [(rows[:0], nodes[:0])]
+        # From all leaves up at the same time: as many rounds as the longest code has bits.
         while len(nodes):
             places = self.places[nodes]
             levels.append((rows, places))
@@ -153,6 +158,7 @@ class Huffman(Output):
         return torch.cat(of_rows), torch.cat(of_places)
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
+        # The sums below take several times the memory of the result.
         portion = max(1, ENTRIES // len(self.weight))
         return torch.cat([self._log_probs(features) for features in torch.split(readout.features, portion)])
 
@@ -161,11 +167,13 @@ class Huffman(Output):
         ways of twice the length are summed.
         """
         scores = linear(features, self.weight, self.bias)
+        # (V - 1, N): whole rows are selected and added, which is faster than columns.
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32)).t()
         steps = torch.stack([functional.logsigmoid(scores), functional.logsigmoid(-scores)], 1).flatten(0, 1)
         inner, leaves = self.places[: len(self.weight)], self.places[len(self.weight) :]
         sums = torch.cat([torch.zeros_like(steps[:1]), steps.index_select(0, inner[1:])])
         begins = inner // 2
+        # Pointers that double: log2 of the longest way instead of its length.
         while begins.any():
             sums = sums + sums.index_select(0, begins)
             begins = begins[begins]
@@ -206,10 +214,12 @@ class Adaptive(Output):
         self.register_buffer("ranks", torch.tensor(ranks(symbols.counts)))
         ranked = unigram(sorted(symbols.counts, reverse=True))
         first, *clusters = torch.tensor_split(ranked, within)
+        # A cluster's entry in the head has the probability of all its symbols.
         head = torch.cat([first, *(cluster.logsumexp(0, keepdim=True) for cluster in clusters)])
         self.softmax.head.bias = nn.Parameter(head)
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
+        # torch's module fails without rows; the sum keeps the gradient of an empty batch.
         if not len(targets):
             return Loss(readout.features.sum(), 0)
         with self._in_full(readout) as features:

@@ -122,6 +122,7 @@ class Output(nn.Module, ABC):
         """The log-probabilities of given symbols, never smoothed."""
         log_probs: list[Tensor] = []
         correct: list[Tensor] = []
+        # A few rows at a time: the distributions of a whole batch would be its largest tensor by far.
         for first in range(0, len(targets), ROWS):
             rows = slice(first, first + ROWS)
             distribution, gold = self.log_probs(readout.rows(rows)), targets[rows]

@@ -56,10 +56,12 @@ class NoiseContrastive(Softmax):
         if not self.training:
             return super().loss(readout, targets)
         k, n = self.samples, len(targets)
+        # One draw for all rows: n + k rows of W are read, instead of n (k + 1).
         symbols = torch.cat([targets, torch.multinomial(self.q, k, replacement=True)])
         rows = functional.embedding(symbols, self.weight)
+        # log u - log (k q) is the log-odds of being true; its part that is the same for every row
         shifts = self.bias[symbols] - self.q[symbols].log() - math.log(k)
-        log_odds = (readout.features * rows[:n]).sum(1) + shifts[:n]
+        log_odds = (readout.features * rows[:n]).sum(1) + shifts[:n]  # (n,), of the references
         of_noise = linear(readout.features, rows[n:]) + shifts[n:]  # (N, k)
         return Loss(functional.softplus(-log_odds).sum() + functional.softplus(of_noise).sum(), n)
 
@@ -67,6 +69,7 @@ class NoiseContrastive(Softmax):
         if self.normalised:
             return super().log_probs(readout)
         logits = self.logits(readout.features)
+        # A search bounds what follows by probabilities of at most 1, which u may exceed.
         return logits.to(torch.promote_types(logits.dtype, torch.float32)).clamp(max=0)
 
 
@@ -103,5 +106,6 @@ class Partitioned(Softmax):
         if not self.training or readout.portion is None:
             return cross_entropy(readout.features, self.weight, self.bias, targets, smoothing)
         weight, bias = (part.index_select(0, readout.portion) for part in (self.weight, self.bias))
+        # The portion is sorted, and has all targets of its own batches.
         places = torch.searchsorted(readout.portion, targets)
         return cross_entropy(readout.features, weight, bias, places, smoothing)

@@ -68,9 +68,11 @@ class Hybrid(Output):
         return Distribution(self.log_probs(readout), kept=self._starts(readout))
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
+        # Ids from the size of the vocabulary on are words of this batch.
         own = targets >= self.symbols
         loss = self.words.loss(self._of_words(readout), targets.masked_fill(own, UNK))
         spelled = self._spelled(readout, targets, own)
+        # Characters add to the loss, and not to the number of symbols that it is divided by.
         return loss if spelled is None else loss._replace(total=loss.total - self.alpha * spelled.log_probs.sum())
 
     def score_targets(self, readout: Readout, targets: Int[Tensor, "N"]) -> TargetScores:
@@ -88,6 +90,7 @@ class Hybrid(Output):
         rows = [candidate.row for candidate in chain.from_iterable(beams) if _unknown(candidate)]
         if not rows:
             return beams
+        # All words of a batch are spelled in one search; a row says `<unk>` once at most.
         spellings = dict(zip(rows, self.speller.spell(kept[rows], self.beam), strict=True))
 
         def spell_candidate(candidate: Candidate) -> list[Candidate]:
@@ -108,7 +111,7 @@ class Hybrid(Output):
         return Readout(readout.features[:, : self.words_size])
 
     def _starts(self, readout: Readout) -> Float[Tensor, "N D"]:
-        return readout.features[:, self.words_size :]
+        return readout.features[:, self.words_size :]  # the second path
 
     def _spelled(self, readout: Readout, targets: Int[Tensor, "N"], own: Tensor) -> Words | None:
         """The scores of the words among the targets that the vocabulary does not have; None if it has them all."""
