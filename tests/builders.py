@@ -83,7 +83,7 @@ def build_model(
 
 
 def context(model: Seq2Seq | None = None, **fields: Any) -> ObjectiveContext:
-    """What an objective is told of a training of this model, between two languages of five words."""
+    """The context of an objective that trains this model, between two languages of five words."""
     pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word"))
     language = Language("de", pipeline, Vocabulary("abcde"), (1,) * SYMBOLS)
     with torch.random.fork_rng():

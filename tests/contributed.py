@@ -39,12 +39,12 @@ def merged(old: Any, new: Any) -> Any:
     return {**old, **{name: merged(old.get(name), value) for name, value in new.items()}}
 
 
-def written(corpus: Path, *given: Example) -> Path:
+def written(corpus: Path, *added: Example) -> Path:
     """The configuration of the toy language with those of some examples, in a file."""
     settings = merged(values(toy.CONFIG), {"data": {"train": str(corpus / "train"), "dev": str(corpus / "dev")}})
-    for example in given:
+    for example in added:
         settings = merged(settings, values(example.configuration))
-    path = corpus / f"{'-'.join(example.name for example in given)}.yaml"
+    path = corpus / f"{'-'.join(example.name for example in added)}.yaml"
     path.write_text(json.dumps(settings), encoding="utf-8")
     return path
 

@@ -1,8 +1,8 @@
-"""The wording of messages, all of it in one file: messages.json has what each case of each test is told.
+"""The wording of messages, all of it in one file: messages.json has the message of each case of each test.
 
 A test asserts what a message is about (file, line, key, exit status) and hands the message to the fixture `golden`,
-which compares it with the file. Where words are to be others, `pytest --golden FILES` writes anew what the tests that
-run are told, each with all its cases; the difference is then read before it is committed.
+which compares it with the file. Where words are to be others, `pytest --golden FILES` rewrites the messages of the
+tests that run, with all their cases; the difference is then read before it is committed.
 """
 
 import json

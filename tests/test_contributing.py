@@ -60,8 +60,8 @@ def test_there_is_an_example_of_every_part_of_the_table() -> None:
 
 @pytest.mark.slow
 def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
-    found = [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in EXAMPLES]
-    assert found == costs()
+    measured_costs = [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in EXAMPLES]
+    assert measured_costs == costs()
     for part in EXAMPLES:
         assert copy.changed[part.name] == {part.file, part.test, CHANGELOG}
 

@@ -243,7 +243,7 @@ def test_a_demo_that_was_killed_at_any_rename_goes_on(programs: Path, monkeypatc
 def test_a_corpus_that_the_demo_has_not_written_is_left_alone(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = programs / "demo"
     with monkeypatch.context() as patch:
-        patch.setattr(installed_demo, "_write", lambda found, texts, names: None)
+        patch.setattr(installed_demo, "_write", lambda target_folder, texts, names: None)
         patch.setattr(session, "train", _untrained)
         with pytest.raises(WrittenError):
             installed_demo.main(folder, "de")

@@ -1,4 +1,4 @@
-"""Lines are split at newlines alone, faults are told by file and line, and a file is whole or not there."""
+"""Lines are split at newlines alone, errors name file and line, and a file is whole or not there."""
 
 import bz2
 import errno
@@ -405,7 +405,7 @@ def test_trouble_with_another_file_inside_the_block_is_not_hidden(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["file", os.devnull])
 def test_trouble_with_another_stream_inside_the_block_is_not_taken_for_the_files(name: str, tmp_path: Path) -> None:
-    """A closed pipe and a full disk are told without a name."""
+    """Errors of a closed pipe and a full disk name no file."""
     read, write = os.pipe()
     os.close(read)
     with pytest.raises(BrokenPipeError), write_atomically(tmp_path / name):

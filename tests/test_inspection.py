@@ -230,7 +230,9 @@ def test_translated_sentences_read_as_they_were_written(run: Run) -> None:
 
 def test_development_sentences_read_as_they_were_written(run: Run, tmp_path: Path, golden: Golden) -> None:
     texts = (run.folder.path.parent / "dev.en").read_text(encoding="utf-8").splitlines()
-    assert [each.texts for each in inspection.development(run)[0].examples] == [[("en", text)] for text in texts]
+    assert [sentence.texts for sentence in inspection.development(run)[0].examples] == [
+        [("en", text)] for text in texts
+    ]
     shutil.copytree(run.folder.path, tmp_path / "run")
     other = Run.load(tmp_path / "run")
     first, *_ = map(json.loads, other.folder.validation.read_text(encoding="utf-8").splitlines())

@@ -1,4 +1,4 @@
-"""The Python interface: a wrong argument is told in one line, by its name, whatever would fail because of it."""
+"""The Python interface: a wrong argument is reported in one line, by its name, whatever would fail because of it."""
 
 import io
 import sys

@@ -161,8 +161,8 @@ def built(kind: str, source: Path, folder: Path) -> Path:
     code = f"from setuptools import build_meta; build_meta.build_{kind}({str(folder)!r})"
     done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (found,) = folder.glob("*.whl")
-    return found
+    (wheel_path,) = folder.glob("*.whl")
+    return wheel_path
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +239,7 @@ def test_the_extra_of_the_service_brings_what_it_imports(wheel: ZipFile) -> None
         if "extra ==" not in requirement or re.search("extra == .serve.", requirement)
     }
     code = [wheel.read(name) for name in wheel.namelist() if re.match(r"dragoman/(serving|documents)/.*\.py", name)]
-    modules = {module.partition(".")[0] for each in code for module in imported(ast.parse(each))}
+    modules = {module.partition(".")[0] for content in code for module in imported(ast.parse(content))}
     here = metadata.packages_distributions()
     needed = {name_of(here[module][0]) for module in modules - sys.stdlib_module_names - {"dragoman"}}
     assert {"fastapi", "lxml", "uvicorn"} <= needed
@@ -257,9 +257,9 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 def test_no_link_of_the_description_is_dead_on_a_package_index(wheel: ZipFile, repository: Path) -> None:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-    found = message_from_bytes(wheel.read(name))
-    description = str(found.get_payload(decode=True), "utf-8")  # type: ignore[arg-type]
-    assert found["Description-Content-Type"] == "text/markdown"
+    message = message_from_bytes(wheel.read(name))
+    description = str(message.get_payload(decode=True), "utf-8")  # type: ignore[arg-type]
+    assert message["Description-Content-Type"] == "text/markdown"
     targets = re.findall(r"\]\(([^)]*)\)", description)
     assert [target for target in targets if not target.startswith("https://")] == []
     assert [line for line in description.splitlines() if line.startswith("!")] == []

@@ -48,7 +48,8 @@ class TextConfig(Section):
         None, description="run whose symbols are used, with the options it has here; null = they are learnt"
     )
     protect: Annotated[tuple[Spec, ...], Several] = Field(
-        (), description="what comes through verbatim, as a mark that the model sees in its place; none = nothing"
+        (),
+        description="spans replaced by placeholder tokens and copied unchanged (URLs, format specifiers, ...)",
     )
     source: LanguageConfig = Field(LanguageConfig(), description="the language translated from, or each of several")
     target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
@@ -70,10 +71,12 @@ class EmbeddingConfig(Section):
 class AttentionConfig(Section):
     """Where the decoder looks."""
 
-    score: Spec = Field(Spec("additive"), description="how well a query and a key agree")
-    terms: Annotated[tuple[Spec, ...], Several] = Field((), description="what else has a say")
+    score: Spec = Field(Spec("additive"), description="alignment score function")
+    terms: Annotated[tuple[Spec, ...], Several] = Field(
+        (), description="additional attention features and priors, such as coverage"
+    )
     normalizer: Spec = Field(Spec("softmax"), description="from energies to weights")
-    window: Spec = Field(Spec("none"), description="the part of the source to look at")
+    window: Spec = Field(Spec("none"), description="local attention window")
     sentences: Text | None = Field(
         None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
     )
@@ -151,13 +154,13 @@ class TrainingConfig(Section):
     epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
     steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
-    objective: Spec = Field(Spec("teacher_forcing"), description="what is minimised")
-    penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="what else is minimised, of attention")
-    consistency: Spec = Field(Spec("none"), description="what else is minimised, between several passes over a batch")
+    objective: Spec = Field(Spec("teacher_forcing"), description="training objective")
+    penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="losses on the attention")
+    consistency: Spec = Field(Spec("none"), description="consistency regularization: none, r_drop, token_cutoff")
     source_dropout: Rate = Field(
         0.0, description="share of the sources that training hides where there are several, never all of a sentence"
     )
-    optimizer: Spec = Field(Spec("adam"), description="what is done with gradients")
+    optimizer: Spec = Field(Spec("adam"), description="optimizer")
     schedule: Spec = Field(Spec("constant"), description="the learning rate from step to step")
     clip_norm: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
     save_every: Count = Field(500, description="steps between saves of the training state")
@@ -188,7 +191,7 @@ class Config(Section):
     training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
     search: Spec = Field(Spec("beam"), description="how the best translation is looked for")
     constraints: Annotated[tuple[Spec, ...], Several] = Field(
-        (), description="what translations keep to, but for those of validation"
+        (), description="decoding constraints (not applied during validation)"
     )
     replace_unk: bool = Field(
         True, description="true = source words, or their translations in a dictionary, take the place of `<unk>`"

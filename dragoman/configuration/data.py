@@ -63,7 +63,7 @@ class DataConfig(Section):
     )
     temperature: Annotated[float, Field(ge=1)] = Field(
         1.0,
-        description="T: a pair, or a corpus of `train`, with n examples is drawn in proportion to n^(1/T); 1 = by size",
+        description="sampling temperature T: a corpus of n examples is sampled in proportion to n^(1/T); 1 = by size",
     )
     weights: tuple[Positive, ...] = Field(
         (), description="instead, in which proportion the pairs or corpora are drawn, such as [1, 3]; none = by size"
@@ -72,7 +72,7 @@ class DataConfig(Section):
         (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
     )
     concatenate_sources: bool = Field(
-        False, description="true = several sources are read as one sequence, one behind the other"
+        False, description="concatenate all sources into one sequence for a single encoder"
     )
     filter_target_vocabulary: bool = Field(
         True,

@@ -231,8 +231,8 @@ VALUES = st.recursive(
 
 @settings(max_examples=30)
 @given(st.text(), st.dictionaries(st.text().filter(lambda name: name != "kind"), VALUES))
-def test_plain_and_parse_are_inverse(kind: str, given: dict[str, Any]) -> None:
-    spec = Spec(kind, given)
+def test_plain_and_parse_are_inverse(kind: str, options: dict[str, Any]) -> None:
+    spec = Spec(kind, options)
     assert Spec.parse(plain(spec)) == spec
     assert hash(Spec.parse(plain(spec))) == hash(spec)
 

@@ -1,4 +1,4 @@
-"""Every fault of a configuration file is told at once, with file, line and key."""
+"""All faults of a configuration file are reported at once, with file, line and key."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Overrides on the command line: what they reach, and how their faults are told."""
+"""Overrides on the command line: what they reach, and how their faults are reported."""
 
 import itertools
 from collections.abc import Callable

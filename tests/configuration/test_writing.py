@@ -57,12 +57,12 @@ def drawn(draw: st.DrawFn) -> Config:
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(found=st.composite(drawn)())
+@given(configuration=st.composite(drawn)())
 @pytest.mark.slow
-def test_what_is_dumped_loads_equal(load: Load, found: Config) -> None:
-    assert load(document.dump(found), checks=()) == found
-    assert load(document.commented(found), checks=()) == found
-    assert Config.model_validate_json(found.model_dump_json()) == found
+def test_what_is_dumped_loads_equal(load: Load, configuration: Config) -> None:
+    assert load(document.dump(configuration), checks=()) == configuration
+    assert load(document.commented(configuration), checks=()) == configuration
+    assert Config.model_validate_json(configuration.model_dump_json()) == configuration
 
 
 @pytest.mark.parametrize("tables", [{}, checks.PARTS], ids=["plain", "with kinds"])

@@ -111,7 +111,7 @@ PLACE = re.compile(r"x\.\w+(:\d+|: item \d+)?: ")
 
 
 def fault(read: Callable[[str, tuple[str, str]], Iterable[object]], path: Path) -> str | None:
-    """What is told, if anything is."""
+    """The message, if reading fails."""
     try:
         list(read(str(path), ("en", "de")))
     except UserError as error:

@@ -100,7 +100,7 @@ def test_what_declares_no_separator_is_a_row(tmp_path: Path) -> None:
 
 
 def test_of_a_long_cell_comes_the_beginning(tmp_path: Path) -> None:
-    long = "x" * (3 * LONGEST_TEXT)  # more than Python's csv reads unless it is told to
+    long = "x" * (3 * LONGEST_TEXT)  # more than Python's csv reads by default
     for name, text in (("x.tsv", f"a\t{long}\tb\n"), ("x.csv", f"a,{long},b\n")):
         ((first, second, third),) = read_table(write(tmp_path, name, text), ("1", "2", "3"))
         assert (first, third) == ("a", "b")

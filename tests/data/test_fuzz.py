@@ -50,7 +50,7 @@ for name in ("x.tsv", "x.csv", "x.jsonl"):
 
 
 def read_message(read: Read, path: Path) -> str | None:
-    """The fault that is told, if there is one."""
+    """The message, if reading fails."""
     try:
         read(str(path))
     except UserError as error:

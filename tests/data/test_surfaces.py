@@ -60,7 +60,9 @@ def real(side: Any, part: str) -> list[list[int]]:
 
 def directly(target: Vocabulary, sources: List[List[Symbol]], labels: List[Symbol]) -> list[list[int]]:
     """The ids of an example's texts, the target's last: `V + n` for the n-th new word of its sources."""
-    vocabulary = {each: number for number, each in enumerate(target.marked(range(len(target)))) if number > EOS}
+    vocabulary = {
+        known_symbol: number for number, known_symbol in enumerate(target.marked(range(len(target)))) if number > EOS
+    }
     own: dict[Symbol, int] = {}
     for symbols in sources:
         for symbol in symbols:

@@ -53,7 +53,7 @@ def _sentence(text: str, done: list[str], order: int) -> Sentence:
 
 
 def spoken(document: Document, say: Say = backwards) -> bytes:
-    """A document with what is said for each of its lines."""
+    """A document with a translation of each of its lines."""
     return document.written([say(line.text) for line in document.lines])
 
 

@@ -40,7 +40,7 @@ def test_zero_shot_translations_are_in_the_right_language(tmp_path: Path) -> Non
     for source, target, _ in toy.DIRECTIONS:
         right = sum(text == line for text, line in zip(translate(source, target), lines[target], strict=True))
         assert right >= 25, (source, target)
-    said = [word for text in translate("de", "fr") for word in text.split()]
-    assert sum(word in words["fr"] for word in said) >= 0.95 * len(said)
+    translated_words = [word for text in translate("de", "fr") for word in text.split()]
+    assert sum(word in words["fr"] for word in translated_words) >= 0.95 * len(translated_words)
     pivoted = [sentence.text for sentence in translator.translate(translate("de", "en"), to="fr")]
     assert sum(text == line for text, line in zip(pivoted, lines["fr"], strict=True)) >= 25

@@ -36,7 +36,7 @@ def test_deep_reads_the_embedding_too() -> None:
 
 @pytest.mark.parametrize("kind", sorted(FEATURES))
 def test_every_features(kind: str) -> None:
-    """All steps at once are each step; the size is told; every parameter gets a gradient."""
+    """All steps at once are each step; the size is reported; every parameter gets a gradient."""
     features = shaken(FEATURES[kind](SIZES))
     outputs = features(*PARTS)
     assert outputs.shape == (2, 6, features.size)

@@ -68,7 +68,7 @@ def test_weights_that_are_not_the_models_are_used_as_they_are() -> None:
 
 @pytest.mark.slow
 def test_without_instructions_for_it_sums_are_as_right() -> None:
-    """A processor that adds pairs of products in 16 bits: torch's library is told to do as it would there."""
+    """A processor that adds pairs of products in 16 bits: torch's library is set to do the same."""
     program = """if True:
         import torch
         from dragoman.model.int8 import Int8, _exact

@@ -123,7 +123,7 @@ def test_a_word_is_hidden_from_what_chooses_its_source_word() -> None:
 
 
 def test_what_a_source_word_says_does_not_depend_on_its_neighbours() -> None:
-    """So that the choice alone can tell which word is said."""
+    """Only the choice then decides which word is produced."""
     aligner, (source, target) = model(), batch()
     choices = aligner(source, target)
     ids = source.ids.clone()

@@ -1,4 +1,4 @@
-"""A run folder: what is read from it, and what is told where something is missing or damaged."""
+"""A run folder: what is read from it, and the errors where something is missing or damaged."""
 
 import shutil
 from collections.abc import Callable

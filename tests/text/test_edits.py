@@ -75,12 +75,12 @@ def test_what_is_not_spoken_of_is_kept(edits: list[Symbol], expected: str) -> No
 
 @pytest.mark.spec("C13")
 @given(SYMBOLS, st.lists(st.sampled_from(["x", "y", KEEP, DELETE]), max_size=12))
-def test_applying_tells_which_operation_put_each_symbol_there(before: list[str], said: list[Symbol]) -> None:
-    symbols = list(apply_edits(before, said))
+def test_applying_tells_which_operation_put_each_symbol_there(before: list[str], edits: list[Symbol]) -> None:
+    symbols = list(apply_edits(before, edits))
     spoken = [number for _, number in symbols if number is not None]
     assert spoken == sorted(set(spoken))
     for symbol, number in symbols:
-        if number is not None and said[number] != KEEP:
-            assert symbol == said[number]
-    left = len(before) - sum(isinstance(edit, type(KEEP)) for edit in said)
+        if number is not None and edits[number] != KEEP:
+            assert symbol == edits[number]
+    left = len(before) - sum(isinstance(edit, type(KEEP)) for edit in edits)
     assert sum(number is None for _, number in symbols) == max(0, left)

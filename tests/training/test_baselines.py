@@ -22,7 +22,7 @@ from tests.golden import Golden
 Make = Callable[..., Config]
 
 
-def kept(run: RunFolder) -> Baselines:
+def read_baselines(run: RunFolder) -> Baselines:
     kept_baselines = baselines.from_json(run.proof["baselines"])
     assert kept_baselines
     return kept_baselines
@@ -47,7 +47,7 @@ def test_a_run_keeps_them_and_does_not_measure_them_again(make_config: Make, mea
     before = run.mark.read_bytes()
     sources = [source for source, _ in toy.pairs(8, 2, 3)]
     references = [target for _, target in toy.pairs(8, 2, 3)]
-    copied = kept(run).baselines[0].scores["chrf"]
+    copied = read_baselines(run).baselines[0].scores["chrf"]
     assert copied.value == Chrf().corpus(sources, [references]).value
     session.train(make_config({"training.steps": 3}), quiet=True)
     assert (len(measured), run.mark.read_bytes()) == (1, before)
@@ -108,22 +108,22 @@ def test_a_run_that_begins_anew_measures_them_anew(make_config: Make, tmp_path: 
     session.train(make_config({"run": str(tmp_path / "other")}), quiet=True)
     (tmp_path / "run" / "run.json").write_bytes((tmp_path / "other" / "run.json").read_bytes())
     session.train(make_config({"metrics": ["chrf"], "training.metric": "chrf"}), quiet=True)
-    assert list(kept(RunFolder(tmp_path / "run")).baselines[0].scores) == ["chrf"]
+    assert list(read_baselines(RunFolder(tmp_path / "run")).baselines[0].scores) == ["chrf"]
 
 
 @pytest.mark.slow
 def test_a_run_of_before_measures_them_when_it_goes_on(make_config: Make) -> None:
     run = session.train(make_config(), quiet=True)
-    found = kept(run)
+    recorded = read_baselines(run)
     run.mark.write_text(json.dumps({key: value for key, value in run.proof.items() if key != "baselines"}), "utf-8")
     session.train(make_config({"training.steps": 2}), quiet=True)
-    assert kept(run) == found
+    assert read_baselines(run) == recorded
 
 
 def test_each_direction_has_its_own(make_config: Make) -> None:
     run = session.train(make_config({"training.objective": "agreement"}), quiet=True)
-    assert kept(run).baselines[0].name == "copying en"
-    assert kept(run.reverse).baselines[0].name == "copying fr"
+    assert read_baselines(run).baselines[0].name == "copying en"
+    assert read_baselines(run.reverse).baselines[0].name == "copying fr"
     assert "- BLEU-2, copying fr = " in run.reverse.card.read_text("utf-8")
 
 
@@ -145,12 +145,12 @@ def test_several_language_pairs_have_none(tmp_path: Path, capfd: pytest.CaptureF
 
 def test_card_and_report_show_them_beside_the_model(make_config: Make) -> None:
     run = session.train(make_config(), quiet=True)
-    lines = [str(score) for score in kept(run).scores]
+    lines = [str(score) for score in read_baselines(run).scores]
     assert len(lines) == 4
     assert all(f"- {line}\n" in run.card.read_text("utf-8") for line in lines)
     scores = inspection.scores(Run.load(run.path), *inspection.development(Run.load(run.path)))
     names = [score.name for score in scores]
-    assert names[2:] == [*(score.name for score in kept(run).scores), "Perplexity", "Accuracy"]
+    assert names[2:] == [*(score.name for score in read_baselines(run).scores), "Perplexity", "Accuracy"]
     signatures = {score.name: score.signature for score in scores}
     assert signatures["BLEU-2"] == signatures["BLEU-2, nearest neighbour"]
 

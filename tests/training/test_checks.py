@@ -61,8 +61,8 @@ def test_a_joint_inventory_needs_one_way_to_make_it(
 ) -> None:
     options = {
         f"text.{side}.{name}": value
-        for side, given in (("source", source), ("target", target))
-        for name, value in given.items()
+        for side, side_options in (("source", source), ("target", target))
+        for name, value in side_options.items()
     }
     with pytest.raises(ConfigError, match=f"text.target.{key}:") as raised:
         make_config({"text.shared_vocabulary": True, **options})
@@ -85,8 +85,8 @@ def test_what_makes_no_other_symbols_may_differ(
 ) -> None:
     options = {
         f"text.{side}.{name}": value
-        for side, given in (("source", source), ("target", target))
-        for name, value in given.items()
+        for side, side_options in (("source", source), ("target", target))
+        for name, value in side_options.items()
     }
     text = make_config({"text.shared_vocabulary": True, **options}).text
     assert text.shared_vocabulary

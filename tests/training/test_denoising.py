@@ -114,11 +114,11 @@ def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tm
     source = run.data.sources[0]
     assert isinstance(source, Language)
     assert len(source.vocabulary) == len(old.target.vocabulary) - 3, "two languages and a mask"
-    table, old_table = (each.readers[0].embedding for each in (run.model, old.model()))
+    table, old_table = (model.readers[0].embedding for model in (run.model, old.model()))
     assert table
     assert old_table
     for word in (*toy.WORDS, *toy.WORDS.values()):
-        row, old_row = (each.vocabulary.ids([word])[0] for each in (source, old.target))
+        row, old_row = (language.vocabulary.ids([word])[0] for language in (source, old.target))
         assert torch.equal(table.get_parameter("table")[row], old_table.get_parameter("table")[old_row])
 
 

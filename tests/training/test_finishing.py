@@ -1,4 +1,4 @@
-"""The end of a training: what is told of the weights, and what shows that nothing is left to do."""
+"""The end of a training: what is reported of the weights, and what shows that nothing is left to do."""
 
 import json
 from collections.abc import Callable

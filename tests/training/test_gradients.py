@@ -37,13 +37,13 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
     run = assembled(make_config(options))
     run.learner.double()
     rows = np.arange(12)
-    found = []
+    by_partition = []
     for parts in ([rows], [rows[:3], rows[3:4], rows[4:]]):
         summed = gradients(run, [run.data.batch(numbers, 0) for numbers in parts])
-        found.append(
+        by_partition.append(
             (summed, [parameter.grad.clone() for parameter in run.learner.parameters() if parameter.grad is not None])
         )
-    (whole, wanted), (summed, gradient) = found
+    (whole, wanted), (summed, gradient) = by_partition
     assert summed.symbols == whole.symbols
     wanted_symbols = int(run.data.batch(rows, 0).target.mask.sum())  # whatever the loss is divided by
     assert summed.target_symbols == whole.target_symbols == wanted_symbols

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 @pytest.fixture(autouse=True)
 def board(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """TensorBoard as far as the journal knows it: a list of what was done with it."""
+    """TensorBoard as far as the journal knows it: a list of the calls."""
     done: list[Any] = []
 
     class SummaryWriter:

@@ -115,8 +115,8 @@ def test_a_share_of_the_start_is_mixed_into_the_average(
     assert note["init_interpolation"] == 0.25
     for name, tensor in tensors.items():
         torch.testing.assert_close(tensor, 0.75 * best[name] + 0.25 * began[name])
-    for name, each in began.items():
-        assert torch.equal(each, read_tensors(start.weights())[0][name])
+    for name, initial in began.items():
+        assert torch.equal(initial, read_tensors(start.weights())[0][name])
 
 
 def test_it_begins_with_the_weights_of_the_start(

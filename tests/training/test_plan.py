@@ -1,4 +1,4 @@
-"""How long a training is, and what is said where its schedule does not fit."""
+"""The length of a training, and the warnings where its schedule does not fit."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -154,20 +154,20 @@ def test_portions_cover_the_targets_of_every_epoch(
     options = {"training.batch": {"size": 4}, "model.output": {"kind": "partitioned", "portion": 25}}
     run = assembled(make_config({**symbols, **options}))
     batches = [rows.tolist() for rows in epoch_plan(run.config, run.data, 1).batches()]
-    every = list(planned(run.config, run.data, 1, 0, run.model.output.portion))
-    assert [rows.tolist() for rows, _ in every] == batches
+    rows_and_portions = list(planned(run.config, run.data, 1, 0, run.model.output.portion))
+    assert [rows.tolist() for rows, _ in rows_and_portions] == batches
     met = set[int]()
-    for rows, portion in every:
+    for rows, portion in rows_and_portions:
         target = run.data.batch(rows, 1).target
         assert portion is not None
         assert set(target.ids[target.mask].tolist()) <= set(portion.tolist())
         met |= set(portion.tolist())
     whole = run.data.batch(np.arange(60), 1).target
     assert met == set(whole.ids[whole.mask].tolist())
-    assert len({tuple(portion.tolist()) for _, portion in every if portion is not None}) > 1 or not symbols
-    for begin in range(len(every)):
+    assert len({tuple(portion.tolist()) for _, portion in rows_and_portions if portion is not None}) > 1 or not symbols
+    for begin in range(len(rows_and_portions)):
         rest = list(planned(run.config, run.data, 1, begin, run.model.output.portion))
-        for (rows, portion), (wanted_rows, wanted) in zip(rest, every[begin:], strict=True):
+        for (rows, portion), (wanted_rows, wanted) in zip(rest, rows_and_portions[begin:], strict=True):
             assert np.array_equal(rows, wanted_rows)
             assert portion is not None
             assert wanted is not None

@@ -291,13 +291,13 @@ def test_stopped_in_the_last_validation_it_does_not_go_on_to_finish(
 ) -> None:
     keep = Selection.keep
 
-    def kept(selection: Selection, model: Seq2Seq, progress: Progress) -> None:
+    def interrupt_and_keep(selection: Selection, model: Seq2Seq, progress: Progress) -> None:
         if progress.step == 12:
             signal.raise_signal(signal.SIGINT)
         keep(selection, model, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Selection, "keep", kept)
+        patch.setattr(Selection, "keep", interrupt_and_keep)
         with pytest.raises(KeyboardInterrupt, match="everything up to step 12 is saved; the same command goes on"):
             train("run", PLAIN)
     assert not RunFolder(tmp_path / "run").weights().exists()

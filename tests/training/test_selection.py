@@ -65,7 +65,7 @@ def same(one: Path, other: Path) -> bool:
     return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
 
 
-def kept(folder: RunFolder) -> set[str]:
+def checkpoint_names(folder: RunFolder) -> set[str]:
     return {path.name for path in (folder.path / "checkpoints").iterdir()}
 
 
@@ -101,7 +101,7 @@ def test_the_model_may_be_the_mean_of_the_last(
         wanted = np.sum([file[name].astype(np.float64) for file in files], 0) / 3
         np.testing.assert_array_equal(array, wanted.astype(np.float32))
     assert read_note(folder.weights()) == {"mean of steps": steps, "of": "last"}
-    assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
+    assert checkpoint_names(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
     assert describe_weights(read_note(folder.weights())) == "the mean of the last 3"
     average(folder.path, tmp_path / "two.safetensors", last=2)
     assert read_note(tmp_path / "two.safetensors") == {"mean of": [folder.checkpoint(step).name for step in steps[-2:]]}
@@ -198,7 +198,7 @@ def test_exactly_the_best_checkpoints_stay(count: int, finished: Callable[..., R
     folder = finished(count=count)
     steps = [step for _, step in best(folder)]
     assert len(steps) == count
-    assert kept(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
+    assert checkpoint_names(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
     assert same(folder.checkpoint(steps[0]), folder.weights("model-best"))
 
 
@@ -210,7 +210,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
         progress.note(Validated(value, 1.0, step), True, 2)
         selection.keep(models[step], progress)
     selection.prune(progress)
-    assert kept(selection.folder) == {"step-00000001.safetensors", "step-00000002.safetensors"}
+    assert checkpoint_names(selection.folder) == {"step-00000001.safetensors", "step-00000002.safetensors"}
     for name, step in (("model-best", 2), ("model-last", 3)):
         tensors, note = read_tensors(selection.folder.weights(name))
         assert note == {"step": step}
@@ -221,7 +221,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
 def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFolder]) -> None:
     """A process that is killed behind a better one may have left weights of a step that the run then never reaches."""
     folder = finished(count=1)
-    (step,) = kept(folder) - {"last.safetensors"}
+    (step,) = checkpoint_names(folder) - {"last.safetensors"}
     tensors, note = read_tensors(folder.checkpoint(int(step[5:13])))
     write_tensors(folder.weights("model-best"), {name: tensor + 1 for name, tensor in tensors.items()}, {"step": 999})
     Selection(folder, TrainingConfig()).write_best(note["step"], {})

@@ -108,10 +108,10 @@ def test_sources_are_hidden_in_training(tmp_path: Path, assembled: Assembled, jo
         config = toy.config(folder, tmp_path / f"run-{rate}", {**options, "training.source_dropout": rate})
         batch = assembled(config).data.batch(np.arange(60), 0)
         seen.append(np.array([source.mask.sum(1).tolist() for source in batch.sources]).sum(0))
-    whole, some = seen
-    hidden = some != whole
+    whole, masked = seen
+    hidden = masked != whole
     assert 0.4 < hidden.mean() < 1
-    assert (2 * some[hidden] == whole[hidden]).all()  # one of two that are alike
+    assert (2 * masked[hidden] == whole[hidden]).all()  # one of two that are alike
 
 
 def test_gradients_are_clipped_to_a_norm(run: Callable[..., Training], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +391,7 @@ def test_what_is_saved_can_be_read_at_any_time(run: Callable[..., Training], mon
         before = checkpoint.progress(path).best if path.is_file() else []
         save(path, *parts)
         after = checkpoint.progress(path).best
-        assert all(RunFolder(training.folder.path).checkpoint(each.step).is_file() for each in [*before, *after])
+        assert all(RunFolder(training.folder.path).checkpoint(entry.step).is_file() for entry in [*before, *after])
 
     monkeypatch.setattr(checkpoint, "save", checked)
     train(training)

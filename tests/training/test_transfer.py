@@ -187,11 +187,11 @@ def test_other_symbols_take_their_rows_or_the_mean_of_what_spells_them(
     sides = {**run.model.by_symbol(), **letters}
     for name, value in tensors.items():
         if name in sides:
-            new, known = here[sides[name]], there[sides[name]]
+            new, other = here[sides[name]], there[sides[name]]
             assert isinstance(new, Language)
-            assert isinstance(known, Language)
-            assert new.vocabulary != known.vocabulary
-            value = (expected_letters if name in letters else expected_rows)(value, new, known)
+            assert isinstance(other, Language)
+            assert new.vocabulary != other.vocabulary
+            value = (expected_letters if name in letters else expected_rows)(value, new, other)
         torch.testing.assert_close(loaded_tensors[name], value.float(), rtol=0, atol=2e-7, msg=name)
 
 

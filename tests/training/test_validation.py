@@ -161,7 +161,7 @@ def test_perplexity_of_a_hopeless_model_is_a_number() -> None:
 
 
 class Scripted:
-    """Measures what it is told, in place of a Validator."""
+    """Returns the given values, in place of a Validator."""
 
     def __init__(self, metric: str, values: list[float], losses: list[float] | None = None) -> None:
         self.metric = metric

@@ -124,9 +124,9 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     editor = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
     (scored,) = editor.score(["six un deux"], ["un trois"])
     (maps,) = scored.translation.explain().sources
-    for place, given in enumerate(("zzz un deux", "six zzz deux", "six un zzz")):
+    for place, erased in enumerate(("zzz un deux", "six zzz deux", "six un zzz")):
         batch = next(iter(editor.pairs(["six un deux"], ["un trois"])))
-        (other,) = editor.processor.reading.batch([[[*given.split()]]])
+        (other,) = editor.processor.reading.batch([[[*erased.split()]]])
         with torch.no_grad():
             log_probs = [
                 editor.model.score(translation).log_probs[0]

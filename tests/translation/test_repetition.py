@@ -80,9 +80,9 @@ def test_repetitions_are_those_of_the_definition() -> None:
     ],
 )
 def test_what_is_doubted(source: str, text: str, reason: str | None) -> None:
-    found = doubt(text, [source])
-    assert (found is None) == (reason is None)
-    assert reason is None or (found and reason in found)
+    doubted = doubt(text, [source])
+    assert (doubted is None) == (reason is None)
+    assert reason is None or (doubted and reason in doubted)
 
 
 def test_a_translation_in_doubt_has_no_confidence_and_is_below_any() -> None:

@@ -352,8 +352,8 @@ def test_alpha_begins_with_that_of_the_run(translator: Translator) -> None:
 
 
 def test_a_translation_keeps_what_it_was_ranked_by(translator: Translator) -> None:
-    (found,) = translator.translate(TEXTS[:1], rerank=WEIGHTED.reranker(translator))
-    written = dragoman.Result(found).json()
-    assert written["criteria"] == dict(found.criteria)
-    assert dragoman.Result.from_json(written).translation.criteria == found.criteria
-    assert "criteria" not in dragoman.Result(replace(found, criteria={})).json()
+    (best,) = translator.translate(TEXTS[:1], rerank=WEIGHTED.reranker(translator))
+    written = dragoman.Result(best).json()
+    assert written["criteria"] == dict(best.criteria)
+    assert dragoman.Result.from_json(written).translation.criteria == best.criteria
+    assert "criteria" not in dragoman.Result(replace(best, criteria={})).json()

@@ -1,4 +1,4 @@
-"""The JSON form of a translation: nothing is lost, the schema is true of it, and what is no translation is told."""
+"""The JSON form of a translation: nothing is lost, the schema is true of it, and errors name what is no translation."""
 
 import json
 import math
@@ -137,12 +137,12 @@ def same(one: Translation, other: Translation) -> bool:
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")  # as what checks types does
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(results_with_all_keys())
-def test_nothing_is_lost(given: Result) -> None:
-    (read_back,) = results([given.line()])
-    assert read_back[1:] == given[1:]
-    assert same(given.translation, read_back.translation)
-    assert json.loads(given.line()) == given.json()
-    assert read_back.json() == given.json()
+def test_nothing_is_lost(result: Result) -> None:
+    (read_back,) = results([result.line()])
+    assert read_back[1:] == result[1:]
+    assert same(result.translation, read_back.translation)
+    assert json.loads(result.line()) == result.json()
+    assert read_back.json() == result.json()
 
 
 def example(**options: Any) -> Translation:
@@ -216,8 +216,8 @@ def test_the_confidence_of_a_word_is_a_product_and_that_of_all_the_mean_of_words
     """What is part of no word does not count. Without one step's there is none."""
     original = example()
     chances = [0.5, 0.8, 0.9, 0.25, 0.75]
-    every = zip(original.steps, chances, strict=True)
-    steps = tuple(each._replace(calibrated=math.log(chance)) for each, chance in every)
+    step_chances = zip(original.steps, chances, strict=True)
+    steps = tuple(step._replace(calibrated=math.log(chance)) for step, chance in step_chances)
     translation = replace(original, steps=steps)
     confidence = translation.confidence
     assert confidence is not None
@@ -225,7 +225,7 @@ def test_the_confidence_of_a_word_is_a_product_and_that_of_all_the_mean_of_words
     assert confidence.sentence == pytest.approx((0.5 + 0.225 + 0.75) / 3)
     written = Result(translation).json()
     assert written["confidence"] == {"sentence": pytest.approx(0.491667, abs=1e-6), "words": [0.5, 0.225]}
-    assert [step["calibrated"] for step in written["steps"]] == [round(math.log(each), 6) for each in chances]
+    assert [step["calibrated"] for step in written["steps"]] == [round(math.log(chance), 6) for chance in chances]
     assert replace(translation, steps=(*steps[:-1], original.steps[-1])).confidence is None
     assert replace(translation, steps=()).confidence is None
     alone = replace(translation, words=[], steps=steps[-1:]).confidence
@@ -343,9 +343,9 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 
 def test_the_documented_example_is_one() -> None:
     (block,) = re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    (found,) = results([json.dumps(json.loads(block), ensure_ascii=False, separators=(",", ":"))])
-    assert found.translation.alternatives
-    assert found.translation.alignment
+    (parsed,) = results([json.dumps(json.loads(block), ensure_ascii=False, separators=(",", ":"))])
+    assert parsed.translation.alternatives
+    assert parsed.translation.alignment
 
 
 def test_every_key_is_documented_with_the_words_of_the_schema() -> None:

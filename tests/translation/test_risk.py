@@ -46,10 +46,12 @@ def test_it_chooses_as_a_plain_loop_does(kind: str, seed: int) -> None:
     assert len(ranked) == len(set(texts))
     assert ranked[0].text == expected
     assert ranked[0].score == pytest.approx(utility)
-    assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
+    assert [ranked_translation.score for ranked_translation in ranked] == sorted(
+        (ranked_translation.score for ranked_translation in ranked), reverse=True
+    )
 
 
-class Given(Metric):
+class FixedSimilarities(Metric):
     """Similarities that are written down."""
 
     TABLE: ClassVar = {("a", "b"): 0.5, ("a", "c"): 0.1, ("b", "c"): 0.4}
@@ -67,17 +69,20 @@ class Given(Metric):
 @pytest.mark.spec("F6")
 def test_three_samples_by_hand() -> None:
     """AN's pairs 12, 13, 23: a has (0.5 + 0.1) / 2, b (0.5 + 0.4) / 2, c (0.1 + 0.4) / 2."""
-    utilities = MinimumBayesRisk(Given()).expected(["a", "b", "c"])
+    utilities = MinimumBayesRisk(FixedSimilarities()).expected(["a", "b", "c"])
     assert utilities == {"a": pytest.approx(0.3), "b": pytest.approx(0.45), "c": pytest.approx(0.25)}
-    twice = MinimumBayesRisk(Given()).expected(["a", "b", "c", "a"])  # the second a is beside the first
+    twice = MinimumBayesRisk(FixedSimilarities()).expected(["a", "b", "c", "a"])  # the second a is beside the first
     assert twice == {"a": pytest.approx(1.6 / 3), "b": pytest.approx(1.4 / 3), "c": pytest.approx(0.2)}
-    assert MinimumBayesRisk(Given()).expected(["a"]) == {"a": 0.0}
+    assert MinimumBayesRisk(FixedSimilarities()).expected(["a"]) == {"a": 0.0}
 
 
 def test_of_equal_ones_the_first_counts() -> None:
     """With its own log-probability, and the utility as score."""
-    ranked = MinimumBayesRisk(METRICS["exact_match"]()).ranked([translation(each, -2.0) for each in ("b", "a", "c")])
-    assert [(each.text, each.score, each.log_prob) for each in ranked] == [("b", 0, -2), ("a", 0, -2), ("c", 0, -2)]
+    ranked = MinimumBayesRisk(METRICS["exact_match"]()).ranked([translation(text, -2.0) for text in ("b", "a", "c")])
+    assert [
+        (ranked_translation.text, ranked_translation.score, ranked_translation.log_prob)
+        for ranked_translation in ranked
+    ] == [("b", 0, -2), ("a", 0, -2), ("c", 0, -2)]
 
 
 def test_how_many_are_asked_for() -> None:

@@ -251,7 +251,7 @@ def test_a_text_of_spans_alone_has_no_words_that_could_be_copied(runs: dict[str,
 
 @pytest.mark.slow
 def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
-    """Of two spellings it takes the one that is none; numbers are all it has learnt to spell."""
+    """Of two spellings it takes the one that is no span; numbers are all it has learnt to spell."""
     folder = toy.corpus(tmp_path)
     draw = random.Random(5)
     for name, count in (("train", 80), ("dev", 8)):

@@ -67,7 +67,7 @@ def term(text: str, *forms: str) -> FoundTerm:
         ([term("sell", "liquidons", "liquidez")], [range(1, 2)], (), {1: "liquidons"}),
         ([term("wardrobe", "étagère")], [range(3, 4)], (), {3: "étagère"}),  # not the article, which attends to it more
         ([term("sell the wardrobe", "étagère")], [range(1, 4)], (), {1: "étagère"}),  # the longest of three words
-        ([term("wardrobe", "armoire")], [range(3, 4)], (), {}),  # is said
+        ([term("wardrobe", "armoire")], [range(3, 4)], (), {}),  # is there
         ([term("sell", "armoire")], [range(1, 2)], (), {}),  # said elsewhere
         ([term("sell", "moire")], [range(1, 2)], (), {1: "moire"}),  # a part of a word is not
         ([term("sell", "liquidons")], [range(1, 2)], {1}, {}),  # no other word attends to nothing else more
@@ -138,7 +138,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
     assert locate_terms("lit et " * 300, [term("bed", "lit"), term("and", "et")] * 300) == [
         span for place in range(0, 2100, 7) for span in ((place, place + 3), (place + 4, place + 6))
     ]
-    assert len(texts) == 3  # as it is given, as it is read, and its translation
+    assert len(texts) == 3  # as written, as read, and its translation
 
 
 def test_of_a_term_that_the_source_has_twice_the_other_one_is_replaced() -> None:
@@ -198,11 +198,11 @@ def test_words_of_terms_are_those_that_overlap(
 ) -> None:
     pipeline = TextPipeline(lowercase=True, pretokenizer=pretokenizer, unit=Spec("word"))
     source = Language("fr", pipeline, Vocabulary(()), (1,) * 4)
-    words, found, begin = pipeline.words(pipeline.encode(text)).words, list[FoundTerm](), 0
-    for numbers in terms:
-        begin = text.index(numbers, begin)
-        found.append(FoundTerm(numbers, begin, begin + len(numbers), ("x",)))
-    assert [[words[number] for number in numbers] for numbers in read(source, text, found)] == expected
+    words, found_terms, begin = pipeline.words(pipeline.encode(text)).words, list[FoundTerm](), 0
+    for term_text in terms:
+        begin = text.index(term_text, begin)
+        found_terms.append(FoundTerm(term_text, begin, begin + len(term_text), ("x",)))
+    assert [[words[number] for number in numbers] for numbers in read(source, text, found_terms)] == expected
 
 
 def test_a_term_in_capitals_is_not_a_word_that_a_lower_case_model_reads_alike() -> None:
@@ -227,7 +227,7 @@ def test_terms_that_the_model_cannot_write_stay_in_their_places(translator: Tran
     assert translation.text.startswith("trois deux")
     assert "Alpha" in translation.words
     assert "quatre" in translation.words
-    assert [each.target is None for each in translation.terms] == [False, False]
+    assert [applied.target is None for applied in translation.terms] == [False, False]
 
 
 def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
     run = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path
     lexical = LexicalConstraints(Glossary([Term("Two", ("CINQ",)), Term("one", ("Xylo",))]))
     (translation,) = dragoman.load(run).translate(["one TWO three"], constraints=lexical)
-    assert [(each.text, each.forms) for each in translation.terms] == [("one", ("xylo",)), ("TWO", ("cinq",))]
+    assert [(applied.text, applied.forms) for applied in translation.terms] == [("one", ("xylo",)), ("TWO", ("cinq",))]
     assert translation.terms[1].target is not None
 
 
@@ -278,7 +278,7 @@ def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator
     texts = [source for source, _ in toy.pairs(12, 4) if "one" in source or "two" in source]
     for search in (Spec("greedy"), Spec("beam", {"size": 3})):
         translations = of_languages.translate(texts, to="fr", search=search, constraints=lexical)
-        assert [each for each in translations if each.log_prob < -100] == []
+        assert [translation for translation in translations if translation.log_prob < -100] == []
 
 
 def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: Translator) -> None:

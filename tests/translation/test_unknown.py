@@ -122,7 +122,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus = toy.corpus(tmp_path_factory.mktemp("unknown"), train=160, longest=5)
     for part in ("train", "dev"):
         (corpus / f"{part}.mt").write_text((corpus / f"{part}.fr").read_text("utf-8").replace("un", "uno"), "utf-8")
-    (corpus / "words.tsv").write_text("".join(f"{each}\t{word}\n" for each, word in toy.WORDS.items()), "utf-8")
+    (corpus / "words.tsv").write_text(
+        "".join(f"{source_word}\t{word}\n" for source_word, word in toy.WORDS.items()), "utf-8"
+    )
     return corpus
 
 
@@ -412,12 +414,12 @@ def test_given_targets_and_prefixes_are_not_replaced(run: Path) -> None:
 def test_no_model_writes_unk(name: str, other_runs: dict[str, Path]) -> None:
     """Whatever it reads, though nothing is more probable; and in the places where it writes `<unk>` if it may."""
     translator, plain = craving(other_runs[name]), craving(other_runs[name], replace_unk=False)
-    given: list[Any] = [*HOSTILE, *TEXTS[:2]]
+    inputs: list[Any] = [*HOSTILE, *TEXTS[:2]]
     if len(translator.sources) > 1:
-        given = [*((text, TEXTS[n % 12]) for n, text in enumerate(given)), ("one", ""), ("", "")]
+        inputs = [*((text, TEXTS[n % 12]) for n, text in enumerate(inputs)), ("one", ""), ("", "")]
     for search in (Spec("greedy"), Spec("beam", {"size": 2})):
-        written = plain.translate(given, search=search)
-        translations = translator.translate(given, search=search)
+        written = plain.translate(inputs, search=search)
+        translations = translator.translate(inputs, search=search)
         assert any("<unk>" in text for text in texts(written)) == (name != SPELLS)
         assert not any("<unk>" in text for text in texts(translations))
         for one in translations:
@@ -427,7 +429,7 @@ def test_no_model_writes_unk(name: str, other_runs: dict[str, Path]) -> None:
                 assert seen.words[replacement.source_word] in one.words[replacement.word]
             assert Result.from_line(Result(one).line()).translation.replaced == one.replaced
         assert any(one.replaced for one in translations) == (name not in ("no attention", SPELLS))
-        assert [one.replaced for one in written] == [()] * len(given)
+        assert [one.replaced for one in written] == [()] * len(inputs)
 
 
 @pytest.mark.spec("D2")

@@ -1,4 +1,4 @@
-"""Searches with every output of the table, and what else reads its predictions."""
+"""Searches with every output of the table, and other readers of its predictions."""
 
 from typing import Any
 

@@ -96,7 +96,7 @@ def test_the_loss_is_that_of_all_passes_with_their_penalties_and_what_they_diffe
     for part, right in zip(loss.parts, wanted, strict=True):
         assert float(part.detach()) == pytest.approx(float(right.detach()), abs=1e-9)
         assert part.detach() > 0
-    assert float(loss.total.detach()) == pytest.approx(sum(float(each.detach()) for each in wanted), abs=1e-9)
+    assert float(loss.total.detach()) == pytest.approx(sum(float(addend.detach()) for addend in wanted), abs=1e-9)
     assert loss.symbols == count * SYMBOLS
 
 
@@ -122,7 +122,7 @@ def test_symbols_are_cut_whole_on_both_sides_and_only_in_further_passes(monkeypa
         monkeypatch.setattr(embedded, "vectors", partial(_vectors, vectors[embedded]))
 
     def look() -> None:
-        seen.extend(each(torch.zeros(200, 50, dtype=torch.long)) for each in embeddings)
+        seen.extend(layer(torch.zeros(200, 50, dtype=torch.long)) for layer in embeddings)
 
     TokenCutoff(rate=0.2, views=2).passes(look, model)
     assert all(torch.equal(embedded, vectors[embedding]) for embedded, embedding in zip(seen, embeddings, strict=False))

@@ -59,7 +59,9 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
         alphas.append(step.weights[0][source.mask[row]].tolist())
         output = state.step_state.layers[-1][0]
         features = [model.decoder.features(output, h.unsqueeze(0), embedded) for h in state.source_state.values[0]]
-        spoken.append([float(model.output.log_probs(Readout(each))[0, word]) for each in features][: len(alphas[0])])
+        spoken.append(
+            [float(model.output.log_probs(Readout(feature))[0, word]) for feature in features][: len(alphas[0])]
+        )
     return alphas, spoken
 
 
@@ -195,15 +197,15 @@ def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path, g
 def test_padding_changes_neither_the_likelihood_nor_its_gradient(name: str) -> None:
     model = build_model(**ORDERS[name])
 
-    def found(batch: Batch) -> list[Tensor]:
+    def compute_gradients(batch: Batch) -> list[Tensor]:
         model.zero_grad()
         total = Marginal(context())(model, batch).total
         total.backward()
         gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
         return [total.detach(), *map(torch.clone, gradients)]
 
-    alone = [found(pairs([[4, 5]], [[5, 4]])), found(pairs([[7]], [[6]]))]
-    for one, other, together in zip(*alone, found(TWO), strict=True):
+    alone = [compute_gradients(pairs([[4, 5]], [[5, 4]])), compute_gradients(pairs([[7]], [[6]]))]
+    for one, other, together in zip(*alone, compute_gradients(TWO), strict=True):
         assert together.isfinite().all()
         torch.testing.assert_close(one + other, together, rtol=0, atol=1e-10)
 
@@ -288,8 +290,8 @@ def test_no_jump_goes_back_where_none_is_seen() -> None:
         assert "order: 0 does not see" in str(problem)
 
 
-class Told(Normalizer):
-    """Hard attention that is told what to draw."""
+class FixedPositions(Normalizer):
+    """Hard attention that draws the given positions."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         super().__init__()
@@ -311,10 +313,10 @@ def every_draw(model: Seq2Seq) -> Iterator[Tensor]:
     """Makes the model draw each of the 8 triples of two positions in turn, and tells its probability."""
     assert isinstance(model.decoder, RnnDecoder)
     for positions in itertools.product(range(2), repeat=3):
-        model.decoder.attention.attention.normalizer = Told(positions)
+        model.decoder.attention.attention.normalizer = FixedPositions(positions)
         with torch.no_grad():
             weights = model(ONE).weights[0]
-        model.decoder.attention.attention.normalizer = Told(positions)
+        model.decoder.attention.attention.normalizer = FixedPositions(positions)
         yield weights.gather(1, torch.tensor(positions).unsqueeze(1)).prod()
 
 

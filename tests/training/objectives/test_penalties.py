@@ -23,11 +23,11 @@ LINKED = [{(0, 0), (1, 1), (2, 1)}, {(0, 0), (0, 2)}, {(1, 0)}]  # (source, targ
 
 
 def dense(links: list[set[tuple[int, int]]], batch: Batch) -> torch.Tensor:
-    found = torch.zeros(*batch.target.ids.shape, batch.sources[0].ids.size(1), dtype=torch.bool)
+    matrix = torch.zeros(*batch.target.ids.shape, batch.sources[0].ids.size(1), dtype=torch.bool)
     for row, pairs in enumerate(links):
         for source, target in pairs:
-            found[row, target, source] = True
-    return found
+            matrix[row, target, source] = True
+    return matrix
 
 
 ALIGNED = BATCH._replace(links=dense(LINKED, BATCH))

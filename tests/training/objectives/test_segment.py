@@ -103,7 +103,7 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
                     writer.features(query, state.source_state.decoder.values[:, place], embedded)
                     for place in range(source.size(1))
                 ]
-                words.append(torch.stack([model.output.log_probs(Readout(each))[0, symbol] for each in features]))
+                words.append(torch.stack([model.output.log_probs(Readout(feature))[0, symbol] for feature in features]))
                 previous = symbol.unsqueeze(0)
             total -= enumerated(torch.stack(energies), torch.stack(words))
         loss = Segment(context())(model, BATCH)
