@@ -36,6 +36,7 @@ def find(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) ->
     Tasks are done one after the other, since each uses all threads; `passed` is called after each tenth of a training,
     and when pairs are aligned. The same pairs in the same order have the same places.
     """
+    # A command may align in the middle of something else that draws random numbers.
     with torch.random.fork_rng():
         return [_aligned(task, passed) for task in tasks]
 

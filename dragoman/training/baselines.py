@@ -22,6 +22,7 @@ CHANGED = {
 
 def load_or_measure(run: Direction, *, anew: bool) -> Baselines | None:
     """The baselines that the run's folder has; where it has none, or `anew`, they are measured and written to it."""
+    # Digests tell whether the data are still those that the scores are of.
     proof, digests = run.folder.proof, {"dev": _digest(run.data.dev), "train": run.data.content}
     if not anew and "baselines" in proof:
         changed = [name for name, digest in digests.items() if proof.get(name) not in (None, digest)]

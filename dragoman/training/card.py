@@ -69,6 +69,7 @@ def write(
         "",
     ]
     text = "\n".join(lines)
+    # The digest at its end tells whether a user has written something into it.
     if folder.card.is_file() and not _is_ours(folder.card):
         return False
     with write_atomically(folder.card) as file:

@@ -27,6 +27,7 @@ def save(
     Nothing else is needed: the batches of an epoch and the random numbers of a step are functions of the seed.
     """
     tensors = {WEIGHTS + name: tensor for name, tensor in weights(model).items()}
+    # By the names of parameters: the order in which an optimizer numbers them depends on what is frozen.
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"{OPTIMIZER}{name}/{key}"] = value
@@ -60,6 +61,7 @@ def _restore(
     path: Path,
 ) -> None:
     """Restore the optimizer's tensors. A parameter that has had no gradient yet has none."""
+    # All parameters have the same tensors (Adam: two moments and a step); another optimizer has others.
     keys = next(iter(states.values()), {}).keys()
     for name, state in states.items():
         target = parameters.get(name)
@@ -70,7 +72,9 @@ def _restore(
         ):
             raise UserError(f"{path}: the optimizer's state belongs to another model ({name})")
         optimizer.state[target] = {
-            key: value.to(target.device, value.dtype if key == "step" else target.dtype) for key, value in state.items()
+            # Adam's `step` is a float32 count on the device, whatever type the weights have.
+            key: value.to(target.device, value.dtype if key == "step" else target.dtype)
+            for key, value in state.items()
         }
 
 

@@ -62,6 +62,7 @@ def problems(config: Config) -> list[Problem]:
     """Invalid kinds and options of parts; parts of the model that do not fit, if their options are valid; and if all
     options are valid, what does not fit in training.
     """
+    # Options first: a part whose options are invalid cannot be made, and what is said of it below would mislead.
     invalid = sections.part_problems(config, PARTS)
     misfits = [] if any(problem.path[0] == "model" for problem in invalid) else build.problems(config)
     return [*misfits, *(invalid or _training_problems(config))]
@@ -283,6 +284,7 @@ def _pretrained(config: Config) -> Iterator[Problem]:
 def _frozen(config: Config) -> Iterator[Problem]:
     """Patterns that fit no parameter, or all of them."""
     path, patterns = ("training", "freeze"), config.training.freeze
+    # Without patterns, which is usual, the model is not assembled once more.
     names = build.parameter_names(config) if patterns else []
     fitting = [set(fnmatch.filter(names, pattern)) for pattern in patterns]
     for number, (pattern, fits) in enumerate(zip(patterns, fitting, strict=True)):
@@ -299,6 +301,7 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
         ways = []
         for unit in (source.unit, target.unit):
             whole = components.complete(UNITS, unit)
+            # Options by which a unit chooses among segmentations in training are not part of the inventory.
             ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
         if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
             message = f"{target.unit} differs from text.source.unit: {source.unit}"

@@ -54,6 +54,7 @@ class CudaGraphs:
         if not self.possible:
             return consistency.forward_passes(model, sources, targets)
         inputs = tensors_of((sources, targets))
+        # What a recording is made for, all but the values of the tensors.
         shape = (
             model.training,
             torch.is_autocast_enabled("cuda"),
@@ -79,13 +80,17 @@ class CudaGraphs:
         """Record the kernels, forward and backward. RuntimeError if that is impossible, or if a pass would wait."""
         recorded = _Recorded(consistency, model, sources)
         recorded.train(model.training)
+        # A graph reads its inputs where they were at the recording; each replay copies a batch there.
         inputs = tuple(tensor.clone() for tensor in tensors_of((sources, targets)))
         kind = torch.get_autocast_dtype("cuda")
+        # Without its cache, as `make_graphed_callables` demands: a cast made earlier is no part of the graph.
         cast = torch.autocast("cuda", kind, enabled=torch.is_autocast_enabled("cuda"), cache_enabled=False)
+        # The passes for the recording must not draw from the random numbers of the training.
         with torch.random.fork_rng([targets.device]), cast, without_kernels():
             with torch.no_grad(), WaitsForGpu():  # type: ignore[no-untyped-call]
                 recorded(*inputs)
             if self.pool is None:
+                # One pool for all graphs, since only one of them is between its forward and its backward pass.
                 self.pool = torch.cuda.graph_pool_handle()
             torch.cuda.make_graphed_callables(recorded, inputs, allow_unused_input=True, pool=self.pool)
         if not any(tensor.requires_grad for tensor in tensors_of(recorded.structure)):

@@ -19,6 +19,7 @@ def reversed_config(config: Config) -> Config:
     """The same configuration with source and target exchanged, for the run in the first run's folder `reverse`."""
     names, text = config.data, config.text
     (source,) = names.source
+    # Links have a direction, and no penalty reads them here.
     data = names.model_copy(update={"source": (names.target,), "target": source, "alignments": False})
     text = text.model_copy(update={"source": text.target, "target": text.source})
     run = str(RunFolder(Path(config.run)).reverse.path)

@@ -93,10 +93,12 @@ def measure(config: Config) -> Duration:
             if len(seconds) > 1 and now - began > SECONDS:
                 break
         waited = run.device.torch_device.type == "cpu" and time.process_time() - worked < BUSY * (before - began)
+        # By symbols: steps of short and of long sentences take different times, and the sample may have more of one.
         first = min(WARM, len(seconds) - 1)
         a_pass = sum(seconds[first:]) / sum(symbols[first:]) * float(lengths.sum()) / share
         steps = steps_of_epoch(small, run.data) / share
         settings = config.training
+        # Training ends at the first limit that it reaches.
         limits = [float(limit) for limit in (settings.epochs, settings.steps and settings.steps / steps) if limit]
         return Duration(a_pass, min(limits), str(run.device), waited, looking_up)
 
@@ -128,6 +130,7 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     all; and the seconds of looking all of them up.
     """
     names = (*data.source, data.target)
+    # Spread over the whole corpus: its beginning may be of one source, or sorted by length.
     rows, count = spread(read_texts(data.train, names), REMEMBERED)
     began = time.perf_counter()
     pairs, _ = spread(read_pairs(data.train, data.queried_source, data.target), INDEXED)

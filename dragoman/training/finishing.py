@@ -34,6 +34,7 @@ def finish(run: Training) -> None:
     for direction, validation in zip(run.directions, validations, strict=True):
         run.journal.say(f"{direction.folder.weights().name}: {weights}  {run.named(direction)}{validation}")
         loss, symbols = validation.values["loss"], len(direction.data.target.vocabulary)
+        # An output that spells has losses of characters in it, which no guess among words has.
         if loss > (guess := math.log(symbols)) and not direction.model.output.spells:
             run.journal.say(
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
@@ -46,6 +47,7 @@ def finish(run: Training) -> None:
             direction.folder, direction.config, direction.data, direction.model, run.progress, validation, weights
         ):
             run.journal.say(f"{direction.folder.card}: was changed by somebody, so it stays as it is")
+    # The run's own row marks it as finished, so it has to be the last thing written.
     for direction, validation in reversed(list(zip(run.directions, validations, strict=True))):
         figures = {**validation.values, "memory_gb": run.progress.memory / 1e9}
         direction.journal.row(run.progress, {f"final/{name}": value for name, value in figures.items()}, weights)
@@ -56,6 +58,7 @@ def _chosen(run: Training) -> list[Validation]:
     validations, share = _best(run), run.config.training.init_interpolation
     if not share:
         return validations
+    # Kept in memory, to be written back if the mixture is worse.
     alone = [read_tensors(direction.folder.weights()) for direction in run.directions]
     for direction in run.directions:
         direction.selection.mix_with_start(share)
@@ -84,6 +87,7 @@ def _best(run: Training) -> list[Validation]:
             direction.selection.write_mean(steps)
         validations = _measured(run)
         mean = judged(run, validations)
+        # A mean of weights from different valleys can be far worse than each: it has to prove itself.
         if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
             return validations
         note = {"worse": steps, "of": settings.average_checkpoints.of, **_figures(run, mean)}

@@ -40,6 +40,7 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
         try:
             yield
         except BaseException:
+            # A run that fails before its first state leaves nothing: another attempt with other options may follow.
             if not begun and not folder.last_state.is_file():
                 _discard(folder, whole=not there)
             raise
@@ -106,6 +107,7 @@ def _begun(folder: RunFolder, config: Config) -> bool:
                 f"{folder.path}: has a trained model, but no {state} to go on from; choose another folder with --run"
             )
         return True
+    # The proof itself may have been half-written when its process was killed.
     own = re.compile(re.escape(f".{folder.mark.name}") + PART)
     strange = sorted(path.name for path in folder.path.iterdir() if not own.fullmatch(path.name))
     if strange:
@@ -143,6 +145,7 @@ def _write(path: Path, text: str) -> None:
 
 def _places(folder: RunFolder) -> Iterator[tuple[Path, re.Pattern[str]]]:
     """The folders that training writes to, with the names of its files there; inner folders first."""
+    # Inner folders first, so that they are empty when the outer one is removed.
     for run_folder in (folder.reverse, folder):
         yield run_folder.last_state.parent, KEPT
         yield run_folder.path, MADE

@@ -33,15 +33,19 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     batch with all their pairs, since sums are added up before they are divided by the number of all symbols.
     """
     _forget(run)
+    # Gradients of all batches add up in `grad`; means of means would weigh short batches too much.
     found_in = [_backward(run, batch) for batch in batches]
     total, *shares = map(sum, zip(*found_in, strict=True))
+    # Only those that have one: a frozen or unused parameter would cost a sum over all workers.
     tensors = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
+    # Counts up to 2^53 are exact in float64; they travel with the gradients, in one exchange for each type.
     sums = torch.tensor([float(run.stop.requested), total, *shares], dtype=torch.float64)
     run.workers.all_reduce([*tensors, sums, *run.objective.batch_statistics()])
     interrupted, total, symbols, target_symbols, *parts = sums.tolist()
+    # The norm of the mean is that of the sum, divided: the gradients are gone through twice, not three times.
     norm = float(torch.nn.utils.get_total_norm(tensors)) / symbols
     share = min(1.0, (run.config.training.clip_norm or math.inf) / (norm + TINY))
-    multiply(tensors, share / symbols)
+    multiply(tensors, share / symbols)  # the mean and the clipping in one pass
     return Summed(total, symbols, target_symbols, norm, bool(interrupted), parts)
 
 
@@ -64,6 +68,7 @@ def _backward(run: Training, batch: Batch) -> list[float]:
         return [0.0, 0.0, 0.0, *(0.0 for _ in run.objective.parts)]
     with run.device.autocast():
         loss: Loss = run.objective(run.model, batch)
+    # Outside autocast, as torch asks: gradients have the types of their forward passes.
     loss.total.backward()  # type: ignore[no-untyped-call]
     target_symbols = float(batch.target.mask.sum())
     return [loss.total.item(), float(loss.symbols), target_symbols, *(part.item() for part in loss.parts)]

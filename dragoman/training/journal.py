@@ -73,9 +73,11 @@ class TrainingLog:
 
     def open(self, progress: Progress, steps: int) -> None:
         """Start at this progress, of about `steps` steps in all."""
+        # Steps behind the saved state are made again, and would stand there twice.
         kept = [row for row in self.rows() if _behind(row, progress)]
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)
+        # TensorBoard hides what it has of later steps.
         self._board = _board(self.folder, progress.step)
         if self.console.is_interactive and not self.console.quiet:
             self._bar.start()

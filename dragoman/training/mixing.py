@@ -99,7 +99,9 @@ def configure(
             f"{data.dev}: has {len(dev_rows)} pairs, of which one half is held out to compare both runs; expected at "
             f"least {2 * FEWEST}"
         )
+    # By a digest of the source: corrections of one sentence are all in one part.
     aside = divided(array("Q", [lot(key(row[0]), SEED) for row in rows]), {"dev": max(1, len(rows) // ASIDE)})
+    # Every second pair of the old development data chooses weights; the others compare, and are never seen.
     parts: dict[str, list[Row]] = {"train": [], "dev": dev_rows[::2], "held": dev_rows[1::2]}
     for row in rows:
         parts[aside.get(lot(key(row[0]), SEED), "train")].append(row)

@@ -34,6 +34,7 @@ class MovingAverage:
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Take in the weights after step 1, 2, ..."""
+        # At first the average follows quickly, or its random beginning would weigh for thousands of steps.
         rate = 1 - min(self.decay, (1 + step) / (FIRST + step))
         own = self._own()
         approach([self.tensors[name] for name in own], [*own.values()], rate)
@@ -41,6 +42,7 @@ class MovingAverage:
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
         """The module has the average as its weights, and its own ones again, to the last bit, when the block ends."""
+        # Copies, not differences: the weights come back to the last bit.
         before = {name: tensor.detach().clone() for name, tensor in self._own().items()}
         self._fill(self.tensors)
         try:

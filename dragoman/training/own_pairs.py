@@ -26,6 +26,7 @@ def configure(config: Config | str | Path, parts: Mapping[str, Pairs | None]) ->
     rows = {part: list(arguments.checked(pairs, part, Iterable)) for part, pairs in texts.items()}
     if not isinstance(config, Config):
         named = {f"data.{part}": f"{part}.jsonl" for part in rows}
+        # A configuration without data.train is valid if the pairs come with the call.
         config = load_config(config, named, files=not rows)  # those of the pairs are not there yet
     if not rows:
         return config

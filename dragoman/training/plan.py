@@ -28,6 +28,7 @@ def planned(
     plan = epoch_plan(config, data, epoch)
     if portion is None:
         return ((rows, None) for rows in plan.batches(begin))
+    # Read from the beginning of the epoch: where a portion begins depends on all batches before it.
     return islice(portions(plan.batches(), lambda rows: data.target_symbols(rows, epoch), portion), begin, None)
 
 

@@ -38,6 +38,7 @@ class Pretrained:
             for symbol in symbols:
                 self.sums[symbol] += vector
                 self.counts[symbol] += 1
+        # What the unit cannot spell says nothing of an unknown word.
         self.counts[UNK] = 0
 
     @property
@@ -49,6 +50,7 @@ class Pretrained:
     def table(self, random: Tensor) -> Tensor:
         """The table (V, E) of all symbols, given one of random vectors with a length of 1 on average."""
         whole, parts = self.whole, self.parts
+        # Summed in float64: a byte may occur in all of a million words.
         vectors = random.detach().cpu().double().numpy().copy()
         if whole.any():
             vectors *= np.sqrt((self.alone[whole] ** 2).sum(1).mean())

@@ -34,6 +34,7 @@ class Validated(NamedTuple):
         corpus). NaN is worse than any number.
         """
         unknown = math.isnan(self.value)
+        # False sorts before True: known values come first. Higher is better becomes lower is better by the sign.
         return unknown, 0.0 if unknown else -self.value if higher_is_better else self.value, self.loss
 
     def as_good_as(self, other: "Validated", higher_is_better: bool) -> bool:
@@ -125,6 +126,7 @@ class Progress:
         except ValidationError as error:
             first = error.errors()[0]
             raise UserError(f"not a training state ({dotted(first['loc'])}: {first['msg']})") from error
+        # `reached` and the choice of weights read both; if they disagree, training would end at a wrong step.
         if bool(progress.best) != bool(progress.validations) or progress.validated > progress.step:
             raise UserError("not a training state (its validations are not those of its steps)")
         return progress

@@ -25,6 +25,7 @@ class Schedule(ABC):
     def __init__(self, length: int, *, warmup: Warmup = 0) -> None:
         self.length = length
         self.share = warmup if warmup < 1 else 0.0
+        # A share is converted once, here; `share` is kept to tell when another length changes it.
         self.warmup = round(self.share * length if self.share else warmup)
 
     def warnings(self, before: int) -> Iterator[str]:
@@ -94,6 +95,7 @@ class Cosine(Schedule):
             yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest} (null: all of the training)"
 
     def after(self, step: int, improved: Sequence[bool]) -> float:
+        # One step more than the warm-up, or a short training would divide by 0.
         end = self.steps or max(self.length, self.warmup + 1)
         done = min(1.0, (step - self.warmup) / (end - self.warmup))
         return self.floor + (1.0 - self.floor) * 0.5 * (1.0 + math.cos(math.pi * done))
@@ -113,6 +115,7 @@ class Plateau(Schedule):
 
     def after(self, step: int, improved: Sequence[bool]) -> float:
         cuts = waited = 0
+        # Counted anew from all validations, instead of kept: nothing has to be saved.
         for better in improved:
             waited = 0 if better else waited + 1
             if waited == self.patience:

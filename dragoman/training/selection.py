@@ -22,6 +22,7 @@ class Selection:
     def keep(self, model: Seq2Seq, progress: Progress) -> None:
         """After a validation, write the weights as the last ones, and among those to average if they are."""
         tensors, note = weights(model), {"step": progress.step}
+        # Weights before the state that ranks them: killed between the two, a run finds more files, never fewer.
         write_tensors(self.folder.weights("model-last"), tensors, note)
         if progress.step in self._steps(progress):
             write_tensors(self.folder.checkpoint(progress.step), tensors, note)
@@ -40,6 +41,7 @@ class Selection:
 
     def prune(self, progress: Progress) -> None:
         """Remove weights that are no longer to be averaged."""
+        # After the new ones are written, and by name: other files in the folder are not ours.
         keep = {self.folder.checkpoint(step) for step in self._steps(progress)}
         for path in self.folder.checkpoint(0).parent.glob(f"step-{'[0-9]' * 8}.safetensors"):
             if path not in keep:

@@ -57,13 +57,16 @@ def train(
     arguments.checked(config, "config", Config, str, Path)
     config = own_pairs.configure(config, {"train": train, "dev": dev})
     document.check(config, (problems,))
+    # With every default written out: what a later version would choose otherwise is fixed in the run's file.
     config = complete(config)
     folder = RunFolder(Path(config.run))
     with ExitStack() as stack:
         workers = stack.enter_context(Workers())
         if workers.leads:
             stack.enter_context(opened(folder, config))
+        # All workers run the same code; only the leader's log and folder are real.
         journal = TrainingLog(folder, quiet=quiet) if workers.leads else NullLog(folder)
+        # Before the file of options is written: a finished run keeps those it was trained with.
         if ended := finished(config, folder):
             journal.say(ended)
             return folder
@@ -76,6 +79,7 @@ def train(
         of_schedule = (f"schedule.{warning}" for warning in run.schedule.warnings(before))
         for warning in (*of_schedule, *run.objective.warnings(before)):
             journal.say(f"training.{warning}")
+        # Behind the warnings, which compare it with the length that training began with.
         run.progress.length = run.schedule.length
         sizes = [sum(parameter.numel() for parameter in direction.model.parameters()) for direction in run.directions]
         journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
@@ -115,6 +119,7 @@ def assemble(
     )
     if workers.leads:
         workers.barrier()
+    # Right before the first random values, whatever has been done until here: a corpus may be prepared or not.
     torch.manual_seed(config.seed)
     model = _model(config, data, folder.last_state).to(device.torch_device)
     steps = length(config, data)
@@ -123,6 +128,7 @@ def assemble(
     for module in (model, *objective.children()):
         if isinstance(module, Seq2Seq):
             freeze(module, config.training.freeze)
+    # Frozen before the optimizer is made, which would otherwise keep moments for them.
     parameters = [
         parameter for part in (model, objective) for parameter in part.parameters() if parameter.requires_grad
     ]
@@ -148,6 +154,7 @@ def assemble(
         run.reverse = reverse(run, objective.reverse)
     if decay := config.training.moving_average:
         run.average = MovingAverage(run.learner, decay)
+    # Everything is built as at a first start, and then filled: there is one way to make a training.
     if folder.last_state.is_file():
         _go_on(run)
     else:
@@ -200,6 +207,7 @@ def _model(config: Config, data: Dataset, state: Path) -> Seq2Seq:
     if not state.is_file():
         return build.build_for(config, data.sources, data.target)
     prefix = f"{checkpoint.WEIGHTS}model."
+    # From the header alone, without the tensors: another model is found before anything is allocated.
     shapes = {name.removeprefix(prefix): shape for name, shape in read_shapes(state).items() if name.startswith(prefix)}
     model = build.empty_for(config, data.sources, data.target)
     check(model, shapes, state)

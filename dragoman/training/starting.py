@@ -66,6 +66,7 @@ def configure(
     values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
     config = configured(old, {**written, **options})
+    # Before the pairs are copied: what is wrong with the options is told at once.
     check(config)
     copies = ""
     if aside:

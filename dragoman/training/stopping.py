@@ -29,6 +29,7 @@ class SignalHandler:
         return self
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
+        # The second time: the step takes too long, and the user has asked again.
         if self.requested:
             raise self.interruption(number=number)
         self.number = number

@@ -37,23 +37,26 @@ def train(run: Training) -> None:
     """
     progress, settings = run.progress, run.config.training
     while not _ended(run):
-        for batches in _rest_of_epoch(run):
+        for batches in _rest_of_epoch(run):  # a resumed run begins within its epoch
             interrupted = _update(run, batches)
             if settings.validate_every and progress.step % settings.validate_every == 0:
                 _validate(run)
             if interrupted:
+                # Weights behind a loss that was not finite may be ruined: then the state before stays.
                 if not progress.skipped_in_a_row:
                     _save(run)
                 raise _interrupted(run)
             if _ended(run):
                 break
         else:
+            # Only when the epoch has come to its end, and no limit within it has ended the training.
             progress.epoch, progress.position = progress.epoch + 1, 0
             if not settings.validate_every and progress.validated != progress.step:
                 _validate(run)
     if progress.validated != progress.step:
         _validate(run)
     _save(run)
+    # Every worker has to know: if one raised alone, the others would wait for it at the next sum.
     late = torch.tensor([float(run.stop.requested)])  # during the last validation
     run.workers.all_reduce([late])
     if late:
@@ -101,6 +104,7 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
     rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
     batches = (run.data.batch(run.workers.shard(rows), epoch).within(portion) for rows, portion in rest)
     if graphs := run.graphs:
+        # Asked for each batch: the first recording may find that this model cannot have graphs.
         batches = (batch.rounded() if graphs.possible else batch for batch in batches)
     with closing(prefetch(batches, AHEAD)) as ahead:
         while step_batches := list(islice(ahead, run.config.training.batch.accumulate)):
@@ -113,6 +117,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     Returns whether any worker was asked to stop.
     """
     progress, settings = run.progress, run.config.training
+    # Seeded anew at each step, so that a resumed run draws what it would have drawn; `hash` is salted.
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
     sums = gradients(run, batches)
     finite = math.isfinite(sums.loss) and math.isfinite(sums.norm)
@@ -122,6 +127,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     if finite:
         progress.skipped_in_a_row = 0
         improved = progress.improved(higher_is_better(settings.metric))
+        # A pure function of progress, and never of the last rate: resuming is exact.
         rate = run.optimizer.defaults["lr"] * run.schedule(progress.step, improved)
         for group in run.optimizer.param_groups:
             group["lr"] = rate
@@ -132,8 +138,10 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         progress.parts = [old + new for old, new in zip(before, sums.parts, strict=True)]
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
+    # Behind the save above: what changes in buffers here belongs to the next state.
     run.objective.after_step(finite)
     if finite and run.average:
+        # Counted without skipped steps, after which the weights are the same.
         run.average.update(progress.step - progress.skipped)
     run.freed.release()
     run.journal.step(progress)
@@ -160,6 +168,7 @@ def _log(run: Training, norm: float) -> None:
         figures["train/skipped"] = progress.skipped
     for direction in run.directions:
         direction.journal.row(progress, figures)
+    # Sums begin again with each row, and are saved with the progress, so that a resumed row is whole.
     progress.loss = progress.symbols = progress.target_symbols = progress.updating = 0.0
     progress.parts = []
 
@@ -176,7 +185,9 @@ def _validate(run: Training) -> None:
     """Validate on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
     _count_time(run)
+    # The average is what will be used, so it is what is measured and kept.
     with run.average.swapped_in() if run.average else nullcontext():
+        # One worker validates, and all rank the same figures: they must agree on when to end.
         validated = run.workers.broadcast(_measured(run) if run.workers.leads else "")
         if isinstance(validated, str):
             raise _diverged(run, validated)
@@ -184,6 +195,7 @@ def _validate(run: Training) -> None:
         if run.workers.leads:
             for direction in run.directions:
                 direction.selection.keep(direction.model, progress)
+    # Exactly STUCK validations: the hint is given once, early in the training.
     first, *later = (validation.loss for validation in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
@@ -214,6 +226,7 @@ def _hopeless(loss: float, symbols: int) -> str:
     """What is wrong with the development loss, if training cannot recover from it; empty otherwise."""
     if not math.isfinite(loss):
         return "the loss of the development data was not a finite number"
+    # The loss of a uniform distribution: a model far above it has not just begun, but diverged.
     guess = math.log(symbols)
     if loss <= HOPELESS * guess:
         return ""
@@ -236,6 +249,7 @@ def _save(run: Training) -> None:
     _count_time(run)
     run.saved = run.progress.step
     if run.workers.leads:
+        # The state first: weights that it still counts among the best must not be removed before.
         checkpoint.save(run.folder.last_state, run.learner, run.optimizer, run.progress, run.average)
         for direction in run.directions:
             direction.selection.prune(run.progress)

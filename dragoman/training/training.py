@@ -66,4 +66,5 @@ class Training(Direction):
     @cached_property
     def learner(self) -> nn.Module:
         """All modules that are trained."""
+        # One module, so that its names are those in saved states; an objective has parameters and buffers, too.
         return nn.ModuleDict({"model": self.model, "objective": self.objective})

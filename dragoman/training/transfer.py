@@ -44,6 +44,7 @@ class Start(NamedTuple):
         run = Run.load(folder)
         run = Run.load(run.folder.reverse.path) if reverse else run
         weights = run.weights(name)
+        # Against the run's own model: a damaged file is told before the weights of the new one are touched.
         check(build.empty_for(run.config, run.sources, run.target), read_shapes(weights), weights)
         return cls(run, weights)
 
@@ -105,6 +106,7 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
             f"{start.weights} are others; take them over (text.vocabulary_from: {run.folder.path}), or choose "
             "another output"
         )
+    # Sources with one inventory share their answer: a vocabulary is gone through once.
     origin = cache(origins)
     for name, side in model.by_symbol().items():
         if name not in tensors or side >= len(there) - 1:
@@ -161,6 +163,7 @@ def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:
 
 def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:
     """The means of these rows of a table (V, ...); where there are none, of all from number `first` on."""
+    # A new symbol that nothing spells begins where the old ones are, in the middle.
     everything = table[first:].double().mean(0)
     means = [table[numbers].double().mean(0) if numbers else everything for numbers in origins]
     return torch.stack(means).to(table.dtype)

@@ -73,6 +73,7 @@ def likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np
     rows: list[Tensor] = []
     for batch in batches:
         scored = model.score(batch)
+        # float64: thousands of symbols are summed, and decimals decide between validations.
         tensors = (-scored.log_probs.double(), scored.correct, batch.target.mask)
         rows.append(torch.stack([counted.sum(1).double() for counted in tensors], 1).cpu())
     return torch.cat(rows).numpy()
@@ -137,6 +138,7 @@ class Validator:
                 return masked(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
 
             assert isinstance(processor.reading, ModelInputs)
+            # A function of the text, so that validations are comparable with each other.
             processor = replace(processor, reading=replace(processor.reading, noise=masks))
         return Translator(model, processor, config.training.search, self.device)
 

@@ -49,6 +49,7 @@ class Workers:
 
     def shard(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """This worker's rows of a global batch."""
+        # Every nth row: a batch is sorted by length, and all workers get shares of equal work.
         return rows[self.rank :: self.count]
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> None:
@@ -57,6 +58,7 @@ class Workers:
             return
         for kind in {tensor.dtype: None for tensor in tensors}:
             group = [tensor for tensor in tensors if tensor.dtype is kind]
+            # One message instead of hundreds of small ones.
             flat = torch.cat([tensor.flatten() for tensor in group])
             dist.all_reduce(flat)
             for tensor, total in zip(group, torch.split(flat, [tensor.numel() for tensor in group]), strict=True):

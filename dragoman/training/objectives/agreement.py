@@ -44,6 +44,7 @@ class Agreement(Objective):
             yield f"'agreement' needs a file for each side, which {table} is not"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
+        # One loss for both: the trace sends its gradient to both models.
         forward, backward = force(model, batch), force(self.reverse, batch.reversed())
         together = forward.weights * backward.weights.transpose(1, 2)  # (B, T, S)
         trace = together[both(forward.memory, batch)].sum()

@@ -96,6 +96,7 @@ class RDrop(Consistency):
         return [force(), force()]
 
     def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
+        # KL in both directions: neither pass is the teacher.
         both = [divergence(one, other) for one, other in permutations(log_probs)]
         return self.weight / 2 * torch.stack(both).sum()
 
@@ -129,6 +130,7 @@ class TokenCutoff(Consistency):
 
     def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
         count = len(log_probs)
+        # log of the mean distribution m_t
         middle = torch.logsumexp(torch.stack([view.clamp(min=LEAST) for view in log_probs]), 0) - math.log(count)
         return self.weight / count * torch.stack([divergence(view, middle) for view in log_probs]).sum()
 

@@ -108,14 +108,17 @@ class Reinforce(Objective):
         with torch.no_grad():
             log_probs = model.output.score_targets(readout, symbols[real]).log_probs
             self.tally.add_(torch.stack([log_probs.sum(), log_probs.new_full((), len(log_probs))]))
+            # R_t - b_t for one symbol; summed from the end, each has those of all that follow.
             reward = torch.zeros_like(real, dtype=log_probs.dtype).masked_scatter(real, log_probs - self.mean)
             if self.reward == "rest":
                 reward = reward.flip(1).cumsum(1).flip(1)
         assert unrolled.drawn is not None
+        # A weight of 0 contributes 0 to the entropy; its logarithm would make that NaN.
         log_alpha = unrolled.weights.clamp(min=torch.finfo(unrolled.weights.dtype).tiny).log()
         chosen = log_alpha.gather(2, unrolled.drawn.unsqueeze(2)).squeeze(2)
         entropy = -(unrolled.weights * log_alpha).sum(2)
         drawn = -(reward * chosen + self.entropy * entropy)[real].sum()
+        # Adds the gradient of `drawn`, and not its value, which has no meaning as a loss.
         return loss._replace(total=loss.total + drawn - drawn.detach())
 
     def batch_statistics(self) -> tuple[Tensor, ...]:

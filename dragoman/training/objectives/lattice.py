@@ -55,6 +55,7 @@ def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
     state = model.begin(batch.sources)
     decoder = model.decoder_state(state)
     queries, weights, features = model.decoder.unroll_by_position(model.read(target.ids, state), decoder)
+    # Only real pairs: distributions over the vocabulary are needed at each of them, the largest cost by far.
     pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
     readout = model.readout(
         features[pairs],

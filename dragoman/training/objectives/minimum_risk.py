@@ -91,11 +91,13 @@ class MinimumRisk(Objective):
         times, more = LONGER
         samples = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
         own = [[reference] if self.reference else [] for reference in right]
+        # Different ones, in the order in which they were drawn: a set would not repeat.
         return [list(dict.fromkeys([*references, *draws])) for references, draws in zip(own, samples, strict=True)]
 
     def _error(self, translation: Said, right: Said) -> float:
         """D of a translation."""
         symbols = self.target.vocabulary.symbols
+        # `<unk>` in both would count as a match.
         wanted = [UNSAID if number == UNK else symbol for number, symbol in zip(right, symbols(right), strict=True)]
         text, reference = (self.target.text.decode(symbol_ids) for symbol_ids in (symbols(translation), wanted))
         score = self.metric.sentence(text, [reference]).value / 100
@@ -112,6 +114,7 @@ def _draw(model: Seq2Seq, state: State, sentences: int, samples: int, longest: i
     while len(steps) < longest and not ended.all():
         prediction = model.predict(symbols, state)
         symbols, state = drawn(prediction), prediction.state
+        # Rows that have ended go on, for a tensor of one shape; what they say is cut off.
         ended |= symbols == EOS
         steps.append(symbols)
     translations = [_until_end(row) for row in torch.stack(steps, 1).tolist()]
@@ -129,6 +132,7 @@ def _log_probs(model: Seq2Seq, state: State, batch: Batch, candidates: Sequence[
     )
     numbers = [number for number, translations in enumerate(candidates) for _ in translations]
     rows = torch.tensor(numbers, device=target.ids.device)
+    # Candidates are rows of their own, one sentence each: the batch is encoded once, and its gradient added up.
     own = State(*(select(part, rows) for part in state))
     readout = model.readouts(model.unroll(own, target.ids), batch._replace(target=target), own)
     scores = model.output.score_targets(readout, target.ids[target.mask]).log_probs

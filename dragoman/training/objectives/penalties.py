@@ -39,6 +39,7 @@ class Penalty(nn.Module, ABC):
             self.register_buffer("updates", torch.zeros((), dtype=torch.long))
 
     def forward(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
+        # Sums over steps, and logarithms: bfloat16 has 8 bits.
         exact = weights.to(torch.promote_types(weights.dtype, torch.float32))
         weight = 0.0 if self.begin and self.updates < self.begin else self.weight
         return weight * self.penalty(exact, memory, batch)
@@ -112,6 +113,7 @@ class Coverage(Penalty):
     """
 
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
+        # sum over t' < t, without the step itself
         before = weights.cumsum(1) - weights
         seen = words(batch.target.mask).unsqueeze(2) & memory.mask.unsqueeze(1)
         return torch.minimum(weights, before)[seen].sum()
@@ -134,6 +136,7 @@ class Fertility(Penalty):
         real = words(memory.mask)
         fertility = (weights * words(batch.target.mask).unsqueeze(2)).sum(1)[real]  # (N,)
         mean, spread = functional.softplus(self.moments(memory.states[real]).to(weights.dtype)).unbind(1)
+        # As a constant added, it keeps a gradient where `clamp` would have none.
         variance = spread + LEAST_VARIANCE
         return (((fertility - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi)) / 2).sum()
 

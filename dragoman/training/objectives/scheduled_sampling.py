@@ -74,6 +74,7 @@ class ScheduledSampling(ForcedObjective):
     def _mixed(self, model: Seq2Seq, state: State, target: Sequence) -> Int[Tensor, "B T"]:
         """What the decoder reads: the reference with predictions in the place of some symbols."""
         teacher_forced = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
+        # As at the beginning: no need to step through the sentence.
         if teacher_forced.all():
             return target.ids
         inputs, symbols = [], torch.full_like(target.ids[:, 0], model.start_id)
@@ -82,6 +83,7 @@ class ScheduledSampling(ForcedObjective):
             symbols, state = torch.where(forced, gold, self.choose(prediction)), prediction.state
             inputs.append(symbols)
         read = torch.stack([*inputs, target.ids[:, -1]], 1)
+        # A word of the sentence itself, beyond the vocabulary, has no embedding.
         return read.masked_fill(read >= model.target_embedding.symbols, UNK)
 
     def after_step(self, updated: bool) -> None:

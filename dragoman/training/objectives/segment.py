@@ -67,12 +67,14 @@ def log_likelihood(
     real: Bool[Tensor, "B T"],
 ) -> Float[Tensor, "B"]:
     """`log P(y | x)` from the log-odds of writing and `log p(y_t | h_i, s_t)`, for each t and i."""
+    # At the last position nothing is left to read: writing has probability 1 there, reading log 1 = 0 in sums.
     last = mask & (mask.cumsum(1) == mask.sum(1, keepdim=True))
     write = functional.logsigmoid(energies).masked_fill(last.unsqueeze(1), 0.0).masked_fill(~mask.unsqueeze(1), NEVER)
     read = functional.logsigmoid(-energies).masked_fill((last | ~mask).unsqueeze(1), 0.0)
     to = read.cumsum(2) - read  # log-probability of reading from the first position up to each
     forward = functional.pad(torch.zeros_like(to[:, 0, :1]), (0, to.size(2) - 1), value=NEVER)
     for t in range(to.size(1)):
+        # All ways to position i from j <= i in one cumulated sum: to(i) - to(j) is the sum of reads between them.
         reached = to[:, t] + torch.logcumsumexp(forward - to[:, t], 1)
         forward = torch.where(real[:, t, None], reached + write[:, t] + words[:, t], forward)
     return torch.logsumexp(forward, 1)

@@ -41,6 +41,7 @@ def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> ForcedPas
 def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> ForcedPass:
     """The same, given all that comes before the loss."""
     readout, target = model.readouts(computed.unrolled, batch, computed.state), batch.target
+    # Without padding: an output layer computes only rows that count.
     loss = model.output.loss(readout, target.labels[target.mask])
     return ForcedPass(loss, computed.memories[0], computed.unrolled.weights, readout)
 
@@ -68,6 +69,7 @@ class ForcedObjective(Objective):
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         passes = self.passes(model, batch)
+        # The usual case, without a stack of one tensor.
         if not self.parts:
             return passes[0].loss
         parts = [torch.stack([forced_pass.loss.total for forced_pass in passes]).sum()]
