@@ -21,6 +21,7 @@ import pytest
 
 import dragoman
 from dragoman import demo
+from dragoman.cli import PANELS
 from dragoman.serving import pages
 from tests import toy
 from tests.serving.server import serving
@@ -76,6 +77,22 @@ def test_every_table_that_is_made_is_told_of(repository: Path) -> None:
     documentation = "\n".join(path.read_text("utf-8") for path in pages)
     assert tables
     assert [table for table in tables if f"make {table}" not in documentation] == []
+
+
+@pytest.mark.parametrize(("page", "lines"), [("README.md", 125), ("CHANGELOG.md", 250)])
+def test_pages_stay_short(page: str, lines: int, repository: Path) -> None:
+    assert len((repository / page).read_text("utf-8").splitlines()) <= lines
+
+
+def test_every_page_is_linked_from_the_readme(repository: Path) -> None:
+    readme = (repository / "README.md").read_text("utf-8")
+    assert [path.name for path in (repository / "docs").glob("*.md") if f"(docs/{path.name}" not in readme] == []
+
+
+def test_every_command_is_in_the_table_of_commands(repository: Path) -> None:
+    table = (repository / "docs" / "commands.md").read_text("utf-8")
+    commands = " ".join(PANELS.values()).split()
+    assert [name for name in commands if f"`{name}" not in table] == []
 
 
 def test_every_dependency_is_pinned_within_its_range(project: dict[str, Any], repository: Path) -> None:
@@ -263,8 +280,7 @@ def test_no_link_of_the_description_is_dead_on_a_package_index(wheel: ZipFile, r
     targets = re.findall(r"\]\(([^)]*)\)", description)
     assert [target for target in targets if not target.startswith("https://")] == []
     assert [line for line in description.splitlines() if line.startswith("!")] == []
-    after = "\n\n## From a `.po` file to new strings\n"  # and an image between
-    assert f"both halves of *ne ... pas* come from *isn't*.{after}" in description
-    assert "| `postedit` | corrects translations with a run that has learnt from corrected ones," in description
+    assert "and look\ninside it.\n\nPython 3.11 or newer" in description  # and an image between
+    assert "- **Attention mechanisms of the literature**: alignment scores" in description
     headings = re.findall(r"(?m)^#.*", (repository / "README.md").read_text(encoding="utf-8"))
     assert re.findall(r"(?m)^#.*", description) == headings
