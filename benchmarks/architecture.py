@@ -45,7 +45,7 @@ def model(sizes: Sizes) -> ModelConfig:
 
 def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
     """Return the configuration of an endless training on this corpus."""
-    language = LanguageConfig(pretokenizer="whitespace", unit=Spec(unit, {"size": sizes.symbols}))
+    language = LanguageConfig(pretokenizer="whitespace", tokenizer=Spec(unit, {"vocab_size": sizes.symbols}))
     return Config(
         data=data,
         text=TextConfig(shared_vocabulary=True, source=language, target=language),

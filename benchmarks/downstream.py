@@ -29,7 +29,7 @@ from dragoman.training import checks
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "rare" / "words.yaml"
 PAIRS, QUESTIONS = "enja_small_tanaka", "trec_qc"  # folders
 HOME, AWAY = "en", "ja"  # the language of the questions, and the one that they are translated to
-SUBWORDS = {f"text.{side}.unit": "{kind: bpe, size: 4000}" for side in ("source", "target")}
+SUBWORDS = {f"text.{side}.tokenizer": "{kind: bpe, vocab_size: 4000}" for side in ("source", "target")}
 LOWERCASE = {"text.source.lowercase": "true"}  # as the pairs are, and the questions are not
 TRIP = "round-trip"
 BLEU = Bleu(tokenise="none", lowercase=True)

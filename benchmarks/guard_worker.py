@@ -53,8 +53,8 @@ run: {run}
 data: {{source: en, target: fr, train: {corpus}/train, dev: {corpus}/dev}}
 text:
   shared_vocabulary: true
-  source: {{pretokenizer: whitespace, unit: {{kind: word, size: {symbols}}}}}
-  target: {{pretokenizer: whitespace, unit: {{kind: word, size: {symbols}}}}}
+  source: {{pretokenizer: whitespace, tokenizer: {{kind: word, vocab_size: {symbols}}}}}
+  target: {{pretokenizer: whitespace, tokenizer: {{kind: word, vocab_size: {symbols}}}}}
 model:{model}
 training: {{epochs: null, steps: {steps}, batch: {{size: 80}}}}
 search: {{kind: {search}}}

@@ -38,8 +38,8 @@ run: {folder}/{name}
 data: {{source: en, target: de, train: {folder}/train, dev: {folder}/dev, max_length: 200}}
 text:
   shared_vocabulary: true
-  source: {{pretokenizer: whitespace, unit: {{kind: bpe, size: 8000}}}}
-  target: {{pretokenizer: whitespace, unit: {{kind: bpe, size: 8000}}}}
+  source: {{pretokenizer: whitespace, tokenizer: {{kind: bpe, vocab_size: 8000}}}}
+  target: {{pretokenizer: whitespace, tokenizer: {{kind: bpe, vocab_size: 8000}}}}
 model:
   embedding: {{size: 192, dropout: 0.2, tie: all}}
   encoder: {{kind: rnn, cell: gru, size: 192, dropout: 0.2}}

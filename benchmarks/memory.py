@@ -20,8 +20,8 @@ from rich.table import Table
 
 from dragoman.corpus.examples import Pair, read_texts
 from dragoman.corpus.memory import Nearest
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import punctuation
 
 THRESHOLD = 0.5
 

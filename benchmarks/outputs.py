@@ -74,7 +74,7 @@ TABLE = Table("benchmarks.outputs", str(__doc__), lambda _: rows(), "runs/output
 
 
 def _units(size: Size) -> dict[str, str]:
-    return {f"text.{side}.unit.size": str(size.words) for side in ("source", "target")}
+    return {f"text.{side}.tokenizer.vocab_size": str(size.words) for side in ("source", "target")}
 
 
 def _size(row: Row) -> Size:

@@ -58,8 +58,11 @@ CORPORA = {
 }
 COPIED = {"model.output": "{kind: pointer_generator, label_smoothing: 0.1}"}
 HYBRID = {"model.embedding.source": "hybrid", "model.output": "{kind: hybrid, size: 256, label_smoothing: 0.1}"}
-CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character", "data.max_length": "200"}
-SUBWORDS = {"text.source.unit": "{kind: bpe, size: 2000}", "text.target.unit": "{kind: bpe, size: 2000}"}
+CHARACTERS = {"text.source.tokenizer": "character", "text.target.tokenizer": "character", "data.max_length": "200"}
+SUBWORDS = {
+    "text.source.tokenizer": "{kind: bpe, vocab_size: 2000}",
+    "text.target.tokenizer": "{kind: bpe, vocab_size: 2000}",
+}
 SEEDS = tuple(f"{FIRST}, subwords, seed {seed}" for seed in (1, 2, 3))
 TOGETHER = f"{FIRST}, subwords, three seeds together"
 WAYS = {  # what may stand for `<unk>`, and how a translator is loaded for it
@@ -182,7 +185,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
 
 def _says_unknown(run_config: Config) -> bool:
     """Tell whether `<unk>` may be in translations: not in those of subwords, characters and words that are spelled."""
-    return run_config.text.target.unit.kind == "word" and run_config.model.output.kind != "hybrid"
+    return run_config.text.target.tokenizer.kind == "word" and run_config.model.output.kind != "hybrid"
 
 
 def scored(runs: Sequence[Path], corpus: str, options: argparse.Namespace, way: str = "") -> dict[str, Score]:

@@ -36,8 +36,8 @@ from dragoman.corpus.memory import Nearest
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import punctuation
 from dragoman.training import checks
 from dragoman.training.starting import OPTIONS
 from dragoman.visualisation import curves
@@ -49,7 +49,7 @@ PLACEHOLDER = re.compile(
 )
 PARTS = ("dev", "test")
 JOINED = {"data.concatenate_sources": "true"}
-MEMORY = {"data.memory": "{kind: nearest, threshold: 0.4}"}
+MEMORY = {"data.translation_memory": "{kind: nearest, threshold: 0.4}"}
 PLAIN, READER, BEST = "parent", "parent with a memory", "started with a memory"
 SEEDS = (1, 2, 3)
 STRINGS = (300, 1000, 3000)  # of the memory, for the learning curve
@@ -175,7 +175,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
 
 def scores(runs: Sequence[Path], minutes: float, options: argparse.Namespace, memory: Path | None = None) -> Result:
     """Return the scores of runs that translate together."""
-    model = dragoman.load([str(run) for run in runs], device=DeviceConfig(threads=1), memory=memory)
+    model = dragoman.load([str(run) for run in runs], device=DeviceConfig(threads=1), translation_memory=memory)
     scores_by_part = {}
     for part in PARTS:
         pairs = _read(part, options)

@@ -30,7 +30,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
 from dragoman.text.glossary import Glossary, Term, Wholes
-from dragoman.text.tokenise import punctuation
+from dragoman.text.pretokenizer import punctuation
 from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translator import Translator
 

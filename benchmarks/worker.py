@@ -91,7 +91,7 @@ def decode(job: Job) -> None:
     config = load(job)
     candidates = (job.candidates[0], job.candidates[1]) if job.candidates else None
     folder = Path(job.folder).parent / "run"
-    translator = dragoman.load(folder, device=config.device, engine=job.engine, candidates=candidates)
+    translator = dragoman.load(folder, device=config.device, engine=job.engine, shortlist=candidates)
     sentences = [_sentence(translator, number, line) for number, line in enumerate(job.sentences())]
     batches = [sentences[begin : begin + job.rows] for begin in range(0, len(sentences), job.rows)]
     length = {"length_ratio": 1e-9, "length_margin": job.length - 1}  # the end symbol is added

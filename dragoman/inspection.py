@@ -19,7 +19,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.facts import metric_rows
 from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
-from dragoman.text.normalise import composed
+from dragoman.text.normalizer import composed
 from dragoman.translation import result
 from dragoman.translation.maps import SourceMaps
 from dragoman.translation.result import Result
@@ -99,7 +99,7 @@ def prediction(language: Language, perplexity: float, accuracy: float) -> list[S
     """Return the scores for the prediction of references in the symbols of a language."""
     vocabulary = language.vocabulary
     symbols = vocabulary.symbols(range(len(vocabulary)))
-    return predicted(perplexity, accuracy, str(language.text.spec["unit"]["kind"]), symbols)
+    return predicted(perplexity, accuracy, str(language.text.spec["tokenizer"]["kind"]), symbols)
 
 
 def translated(

@@ -62,7 +62,12 @@ def main(folder: Path, language: str) -> None:
     texts, parent, run = folder / "corpus", folder / "parent", folder / "run"
     names = (installed.ENGLISH, language)
     corpora = {"train": str(texts / "others.train.tsv"), "dev": str(texts / "others.dev.tsv")}
-    data = {"source": names[0], "target": names[1], **corpora, "memory": {"kind": "nearest", "threshold": 0.4}}
+    data = {
+        "source": names[0],
+        "target": names[1],
+        **corpora,
+        "translation_memory": {"kind": "nearest", "threshold": 0.4},
+    }
     messages = None if texts.is_dir() else _messages(language)
     config = mark(folder, "demo-installed.yaml", parent, data)
     if messages:
@@ -140,7 +145,7 @@ def _show(console: Console, texts: Path, parent: Path, config: Config) -> None:
     )
     measured = baselines.measure(data, config.text, [Spec(kind) for kind in SCORES], examples)
     rows = {baseline.name: list(baseline.scores.values()) for baseline in (measured.baselines if measured else ())}
-    models = loading.load(parent, memory=texts / "own.train.tsv"), loading.load(Path(config.run))
+    models = loading.load(parent, translation_memory=texts / "own.train.tsv"), loading.load(Path(config.run))
     for name, model in zip(("the model of others", "the model started from it"), models, strict=True):
         outputs = [translation.text for translation in model.translate(sources)]
         rows[name] = [METRICS[kind]().corpus(outputs, [references]) for kind in SCORES]

@@ -84,7 +84,7 @@ def build_model(
 
 def context(model: Seq2Seq | None = None, **fields: Any) -> ObjectiveContext:
     """The context of an objective that trains this model, between two languages of five words."""
-    pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word"))
     language = Language("de", pipeline, Vocabulary("abcde"), (1,) * SYMBOLS)
     with torch.random.fork_rng():
         model = model or build_model()

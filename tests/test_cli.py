@@ -83,7 +83,7 @@ def test_what_needs_no_model_does_without_torch(words: list[str], tmp_path: Path
         ["align", "run", "a", "b", "--one-based"],
         ["init", "a", "b", "--columns=x"],
         ["train", "x.yaml", "--seed"],
-        ["translate", "run", "--candidates=x"],
+        ["translate", "run", "--shortlist=x"],
     ],
 )
 def test_a_mistake_in_the_words_is_told_before_anything_heavy_is_imported(
@@ -155,8 +155,8 @@ def test_help_lists_every_command() -> None:
         (["align", "run", "a", "b", "--confidence"], "--confidence requires --gold"),
         (["evaluate", "ref", "-i", "z", "--by=length", "--edited=y"], "--edited requires --by edits"),
         (
-            ["evaluate", "ref", "--run=x", "--source=y", "--by=length", "--candidates=9,1"],
-            "--candidates cannot be combined with --by",
+            ["evaluate", "ref", "--run=x", "--source=y", "--by=length", "--shortlist=9,1"],
+            "--shortlist cannot be combined with --by",
         ),
         (["average", "run", "--last=1", "--best=1", "-o", "x"], "--last cannot be combined with --best"),
         (["average", "run", "file", "--last=1", "-o", "x"], "FILES cannot be combined with --last or --best"),

@@ -68,8 +68,8 @@ def test_trains_a_few_steps(path: Path, tmp_path: Path) -> None:
     if config.data.features:
         overrides["model.features.size"] = "16"  # as that of two directions
     for side, language in (("source", config.text.source), ("target", config.text.target)):
-        if language.unit.kind in ("bpe", "unigram"):
-            overrides[f"text.{side}.unit.size"] = "300"
+        if language.tokenizer.kind in ("bpe", "unigram"):
+            overrides[f"text.{side}.tokenizer.vocab_size"] = "300"
     folder = session.train(checks.load_config(path, overrides), quiet=True)
     assert folder.weights("model").is_file()
     assert f"valid/{config.training.metric}" in folder.metrics.read_text(encoding="utf-8")

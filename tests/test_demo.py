@@ -23,7 +23,10 @@ from tests.golden import Golden
 SIZES = {"train": 60, "dev": 4, "test": 6, "compositional": 4}
 TINY = """
 device: {threads: 1}
-text: {shared_vocabulary: true, source: {unit: {kind: bpe, size: 340}}, target: {unit: {kind: bpe, size: 340}}}
+text:
+  shared_vocabulary: true
+  source: {tokenizer: {kind: bpe, vocab_size: 340}}
+  target: {tokenizer: {kind: bpe, vocab_size: 340}}
 model:
   embedding: {size: 8}
   encoder: {kind: rnn, size: 8}

@@ -34,7 +34,7 @@ def test_every_package_in_the_layers_exists(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("importer", "imported", "contract"),
     [
-        ("text/normalise.py", "dragoman.model.build", "A module imports only from the layers below its own"),
+        ("text/normalizer.py", "dragoman.model.build", "A module imports only from the layers below its own"),
         (
             "search/beam.py",
             "dragoman.evaluation.metrics.table",

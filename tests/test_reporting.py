@@ -162,7 +162,9 @@ def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> No
     seen = translated._replace(examples=[replace(example, texts=texts) for example in translated.examples])
     rows = dict[tuple[str, ...], list[str]]()
     for sources in (("img", "en"), ("img",)):
-        data = run.config.data.model_copy(update={"source": sources, "features": ("img",), "memory": Spec("nearest")})
+        data = run.config.data.model_copy(
+            update={"source": sources, "features": ("img",), "translation_memory": Spec("nearest")}
+        )
         other = replace(run, config=run.config.model_copy(update={"data": data}))
         groups = reporting.contents([Translated(other, seen)], {}).groups
         rows[sources] = [row.name for group in groups if "by length" in group.title for row in group.groups]

@@ -16,7 +16,7 @@ from dragoman.configuration.sections import Section
 from dragoman.corpus.images import Layer
 from dragoman.evaluation import significance
 from dragoman.evaluation.metrics.sacre import Tokenise
-from dragoman.text.tokenise import PRETOKENIZERS
+from dragoman.text.pretokenizer import PRETOKENIZERS
 from dragoman.training import checks
 
 

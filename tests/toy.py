@@ -18,8 +18,8 @@ device: {name: cpu, threads: 1, precision: float32}
 data: {source: en, target: fr}
 text:
   shared_vocabulary: false
-  source: {unit: word}
-  target: {unit: word}
+  source: {tokenizer: word}
+  target: {tokenizer: word}
 model:
   embedding: {size: 12}
   encoder: {kind: rnn, size: 12}
@@ -35,8 +35,8 @@ search: {kind: beam, size: 3}
 """
 SUBWORDS = {  # other symbols in every epoch
     "text.shared_vocabulary": True,
-    "text.source.unit": {"kind": "bpe", "size": 290, "dropout": 0.2},
-    "text.target.unit": {"kind": "bpe", "size": 290, "dropout": 0.2},
+    "text.source.tokenizer": {"kind": "bpe", "vocab_size": 290, "dropout": 0.2},
+    "text.target.tokenizer": {"kind": "bpe", "vocab_size": 290, "dropout": 0.2},
     "model.embedding": {"size": 12, "dropout": 0.1, "tie": "all"},
     "model.encoder": {"kind": "rnn", "size": 12, "dropout": 0.2},
 }

@@ -42,7 +42,7 @@ PANELS = {
     "Try": "demo info",
     "Prepare": "init corpus debug augment features",
     "Train": "train distil average",
-    "Translate": "translate postedit serve corrections export lexicon dictionary",
+    "Translate": "translate postedit serve corrections export shortlist dictionary",
     "Look inside": "explain align score report",
     "Evaluate": "evaluate judge tune calibrate gate",
 }

@@ -174,7 +174,7 @@ def debug_config(
 
 def _symbols(side: "LanguageConfig") -> int:
     """Return the vocabulary size of a model with this configuration, as far as it is known without the data."""
-    return len(SPECIALS) + int(side.unit.options.get("size", CHARACTERS))
+    return len(SPECIALS) + int(side.tokenizer.options.get("vocab_size", CHARACTERS))
 
 
 def _tell(text: str) -> None:

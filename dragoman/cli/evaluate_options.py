@@ -111,11 +111,11 @@ class Options(NamedTuple):
     beam: Annotated[Beam, OF_RUN] = None
     engine: Annotated[Engine, OF_RUN] = "torch"
     weights: Annotated[Weights, OF_RUN] = None
-    candidates: Annotated[Candidates, OF_RUN, OF_METRICS, Conflicts("--by", because="they score a test set twice")] = (
+    shortlist: Annotated[Candidates, OF_RUN, OF_METRICS, Conflicts("--by", because="they score a test set twice")] = (
         None
     )
     to: Annotated[To, OF_RUN] = None
-    memory: Annotated[MemoryPlace, OF_RUN] = None
+    translation_memory: Annotated[MemoryPlace, OF_RUN] = None
     exact: Annotated[Exact, OF_RUN] = False
     threads: Annotated[Threads, OF_RUN] = None
 

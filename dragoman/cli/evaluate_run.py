@@ -32,7 +32,7 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     """Translate `--source` (a file, or NAME=FILE for each of several) by a run or an ensemble.
 
     Further scores: how well it predicts the reference, if there is only one; for a run with several languages, the
-    share of translations in another language than `--to`; with candidates, the scores of a search among these, and
+    share of translations in another language than `--to`; with a shortlist, the scores of a search within it, and
     their coverage of the references.
     """
     from dragoman.cli import sources as files
@@ -40,12 +40,14 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     from dragoman.translation.loading import load
 
     runs = options.run or []
-    load_runs = partial(load, runs, weights=options.weights, engine=options.engine, memory=options.memory)
+    load_runs = partial(
+        load, runs, weights=options.weights, engine=options.engine, translation_memory=options.translation_memory
+    )
     translator = load_runs()
     sources = files.whole(options.source or [], translator, options.beside())
     references = [read(path) for path in options.references]
     check(len(sources.lines), sources.path, references)
-    narrowed = load_runs(candidates=options.candidates) if options.candidates else None
+    narrowed = load_runs(shortlist=options.shortlist) if options.shortlist else None
     translations = _translated(translator, sources, options)
     further: list[Compared | Score] = []
     if options.by:
@@ -56,7 +58,7 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
         wrong = _wrong_language(runs[0], translations, references, options.to or translator.targets[0])
         further += named(wrong, _signature(options))
     if narrowed:
-        further += _with_candidates(narrowed, sources, references, options, metrics)
+        further += _with_shortlist(narrowed, sources, references, options, metrics)
     return Translated(translations, references, further, _signature(options), sources)
 
 
@@ -75,7 +77,7 @@ def _signature(options: Options) -> str:
     """Return the options that change translations, as the end of a score's signature."""
     from dragoman.cli.scores import part
 
-    names = ("search", "beam", "engine", "weights", "memory", "exact")
+    names = ("search", "beam", "engine", "weights", "translation_memory", "exact")
     chosen = {name: getattr(options, name) for name in names if is_given(options, f"--{name}")}
     return "".join(part(name, value) for name, value in chosen.items())
 
@@ -114,7 +116,7 @@ def _wrong_language(run: Path, translations: "Text", references: "Sequence[Text]
         return []
 
 
-def _with_candidates(
+def _with_shortlist(
     translator: "Translator",
     sources: "Sources",
     references: "Sequence[Text]",
@@ -126,14 +128,14 @@ def _with_candidates(
     from dragoman.cli.scores import scores as measured
     from dragoman.evaluation.metrics.metric import Score
 
-    assert translator.generator.candidates is not None
+    assert translator.generator.shortlist is not None
     batches = (batch for _, lines in references for batch in translator.pairs(sources.lines, lines, to=options.to))
-    coverage = translator.generator.candidates.coverage(batches)
+    coverage = translator.generator.shortlist.coverage(batches)
     percentage = 100 * coverage.covered / max(1, coverage.symbols)
     mean = f"{coverage.candidates / max(1, coverage.sentences):.0f}"
-    signature = f"symbols:{coverage.symbols}|mean:{mean}|of:{translator.generator.candidates.symbols}"
+    signature = f"symbols:{coverage.symbols}|mean:{mean}|of:{translator.generator.shortlist.symbols}"
     scores = [
         *measured(_translated(translator, sources, options), references, metrics),
         Score("Covered", percentage, signature),
     ]
-    return named(scores, _signature(options) + part("candidates", translator.generator.candidates.name))
+    return named(scores, _signature(options) + part("shortlist", translator.generator.shortlist.name))

@@ -76,7 +76,7 @@ class Options(NamedTuple):
     beam: Beam = None
     to: To = None
     weights: Weights = None
-    memory: MemoryPlace = None
+    translation_memory: MemoryPlace = None
     threads: Threads = None
 
     @property
@@ -93,7 +93,7 @@ def explain(options: Options) -> None:
     from dragoman.translation.loading import load
 
     outputs.check([("--export", path) for _, path in exports], [], runs)
-    translator = load(runs, weights=options.weights, memory=options.memory)
+    translator = load(runs, weights=options.weights, translation_memory=options.translation_memory)
     if sentence:
         text = "\t".join(sentence)
         inputs = (

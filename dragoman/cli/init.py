@@ -32,8 +32,9 @@ def init(
         typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a file of columns."),
     ] = None,
     columns: Columns = None,
-    memory: Annotated[
-        bool, typer.Option("--memory", help="The model reads translations of similar training sources, too.")
+    translation_memory: Annotated[
+        bool,
+        typer.Option("--translation-memory", help="The model reads translations of similar training sources, too."),
     ] = False,
     epochs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Epochs of the training, if not as many as still help.")
@@ -46,7 +47,7 @@ def init(
     from dragoman.corpus.initialise import initialise
     from dragoman.corpus.sizes import InitOptions
 
-    for line in initialise(source, target, output, dev, columns or (), InitOptions(memory, epochs)):
+    for line in initialise(source, target, output, dev, columns or (), InitOptions(translation_memory, epochs)):
         tell(line)
     tell(f"{output}: written")  # whatever becomes of what follows
     from dragoman.training import checks

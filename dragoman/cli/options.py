@@ -24,9 +24,9 @@ OVERRIDES = {"ignore_unknown_options": True}
 MemoryPlace = Annotated[
     str | None,
     typer.Option(
-        "--memory",
+        "--translation-memory",
         metavar="FILE",
-        help="Pairs to look similar sentences up in, instead of those that a run with data.memory was trained on.",
+        help="Look up similar sentences in these pairs instead of the training pairs (data.translation_memory).",
     ),
 ]
 Exact = Annotated[
@@ -127,7 +127,7 @@ OneBased = Annotated[
 
 
 class CandidateCounts(NamedTuple):
-    """The two numbers of `--candidates`."""
+    """The two numbers of `--shortlist`."""
 
     frequent: int
     likely: int
@@ -146,7 +146,7 @@ Candidates = Annotated[
         metavar="K,L",
         parser=CandidateCounts.parse,
         help="Search among the K most frequent symbols and the L likeliest translations of each source symbol, such "
-        "as 300,20; `lexicon` finds these.",
+        "as 300,20; `shortlist` finds these.",
     ),
 ]
 

@@ -46,7 +46,7 @@ class Options(NamedTuple):
     weights: Weights = None
     to: To = None
     arrays: ArrayFiles = None
-    memory: MemoryPlace = None
+    translation_memory: MemoryPlace = None
     threads: Threads = None
 
 
@@ -57,7 +57,7 @@ def score(options: Options) -> None:
     from dragoman.translation.loading import load
 
     outputs.check((), (options.source, options.target))
-    translator = load(options.run, weights=options.weights, memory=options.memory)
+    translator = load(options.run, weights=options.weights, translation_memory=options.translation_memory)
     portions = pairs.scored(translator, options.source, options.target, assignments=options.arrays or (), to=options.to)
     count = symbols = 0
     total = 0.0

@@ -19,7 +19,7 @@ from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, Recorded
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
-from dragoman.text.tokenise import bleu_tokenisation
+from dragoman.text.pretokenizer import bleu_tokenisation
 
 KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
 LOOKED = 1_000  # lines of a file that tell its script

@@ -30,7 +30,7 @@ def translate(options: Options) -> None:
 
     runs, source = options.runs, options.file
     fills = documents.is_document(source, runs)
-    memory = sources.memory_files(options.memory, runs)
+    memory = sources.memory_files(options.translation_memory, runs)
     check(options, memory)
     settings = output_options(options, memory)
     if options.shards is not None:
@@ -86,8 +86,8 @@ def _translate(
             if advance:
                 advance(len(translations))
     lines_done = counts["similar"] + counts["new"]
-    if options.memory:
-        tell(f"{options.memory}: has a similar sentence to {counts['similar']:,} of {lines_done:,} lines")
+    if options.translation_memory:
+        tell(f"{options.translation_memory}: has a similar sentence to {counts['similar']:,} of {lines_done:,} lines")
     if options.min_confidence is not None:
         least = f"confidence is below {options.min_confidence:g}"
         tell(f"{shown(source)}: {counts['withheld']:,} of {lines_done:,} lines were left empty, whose {least}")

@@ -16,7 +16,11 @@ from dragoman.run.folder import RunFolder
 def check(options: Options, memory: Sequence[Path]) -> None:
     """Raise UserError for files that would get in each other's way, and for runs without what an option needs."""
     read = [*options.line_files, *memory, *dictionary_files(options.dictionary)]
-    read += [*filter(None, [options.rerank, options.criteria]), *(options.glossary or ()), *(options.keep or ())]
+    read += [
+        *filter(None, [options.rerank, options.criteria]),
+        *(options.glossary or ()),
+        *(options.do_not_translate or ()),
+    ]
     read += [RunFolder(run).weights(options.weights) for run in options.runs if options.weights]
     outputs.check([("--output", path) for path in all_written(options.output)], read, options.runs)
     if options.glossary_weight == 0:
@@ -39,6 +43,6 @@ def output_options(options: Options, memory: Sequence[Path]) -> Mapping[str, Any
         "command": "translate",
         "RUN": [os.path.realpath(run) for run in runs],
         "calibration": digests(calibrations),
-        "--memory": digests(memory),
+        "--translation-memory": digests(memory),
         **record(options),
     }

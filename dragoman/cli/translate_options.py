@@ -99,7 +99,7 @@ class Options(NamedTuple):
         Path | None,
         typer.Option(metavar="FILE", help="Of many translations the best by the weights that `tune` has found."),
         Conflicts("--mbr", because="it chooses the best translation in another way"),
-        Conflicts("--via", because="weights are tuned on direct translations"),
+        Conflicts("--pivot", because="weights are tuned on direct translations"),
         FILES,
     ] = None
     criteria: Annotated[
@@ -136,7 +136,7 @@ class Options(NamedTuple):
         int | None, typer.Option(min=1, metavar="N", help="Most lines read at a time (default 256)."), WRITTEN
     ] = None
     engine: Annotated[Engine, SEARCHED] = "torch"
-    candidates: Annotated[Candidates, SEARCHED] = None
+    shortlist: Annotated[Candidates, SEARCHED] = None
     source: Annotated[
         list[str] | None,
         typer.Option(
@@ -160,11 +160,11 @@ class Options(NamedTuple):
         LINES,
     ] = False
     to: Annotated[To, RECORDED] = None
-    via: Annotated[
+    pivot: Annotated[
         str | None,
         typer.Option(metavar="LANGUAGE", help="Pivot language: translate into it first."),
         Conflicts("--alignments", "--json", "--show", because="attention refers to the pivot translation"),
-        Conflicts("--glossary", "--keep", because="terms would have to be those of the pivot language"),
+        Conflicts("--glossary", "--do-not-translate", because="terms would have to be those of the pivot language"),
         SEARCHED,
     ] = None
     prefix: Annotated[
@@ -174,7 +174,7 @@ class Options(NamedTuple):
         LINES,
         Recorded(bool),
     ] = None
-    memory: Annotated[MemoryPlace, WHOLE_LINES] = None
+    translation_memory: Annotated[MemoryPlace, WHOLE_LINES] = None
     exact: Annotated[Exact, SEARCHED] = False
     dictionary: Annotated[
         list[str] | None,
@@ -201,10 +201,10 @@ class Options(NamedTuple):
     glossary_weight: Annotated[
         float | None,
         typer.Option(min=0, metavar="W", help="Favour the terms by W nats for each symbol, and do not require them."),
-        Requires("--glossary", "--keep"),
+        Requires("--glossary", "--do-not-translate"),
         RECORDED,
     ] = None
-    keep: Annotated[
+    do_not_translate: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="Terms that are not translated, one per line."), FILES
     ] = None
     protect: Annotated[

@@ -48,18 +48,18 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
         runs,
         weights=options.weights,
         engine=options.engine,
-        candidates=options.candidates,
-        memory=options.memory,
+        shortlist=options.shortlist,
+        translation_memory=options.translation_memory,
         dictionary=options.dictionary or (),
         replace_unk=options.replace_unk,
     )
     if options.min_confidence is not None and not translator.is_calibrated:
         raise UserError(f"--min-confidence: {runs[0]} was calibrated with other weights; `dragoman calibrate` it again")
     unknown_words = translator.processor.transform(UnknownWords)
-    if options.via and unknown_words and unknown_words.dictionaries:
-        raise UserError("--via: a dictionary has words of two languages, and a third stands between; leave out one")
-    if options.via and not translator.marks:
-        raise UserError("--via: goes by way of another language, and this run has no others (data.pairs)")
+    if options.pivot and unknown_words and unknown_words.dictionaries:
+        raise UserError("--pivot: a dictionary has words of two languages, and a third stands between; leave out one")
+    if options.pivot and not translator.marks:
+        raise UserError("--pivot: goes by way of another language, and this run has no others (data.pairs)")
     search = sources.search_of(translator, options.search, options.beam)
     return Pipeline(translator, search, constraints, risk, _reranker(options, translator))
 
@@ -76,7 +76,7 @@ def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "Lex
     from dragoman.translation.transforms.terms import LexicalConstraints
 
     names = languages(runs) if options.glossary else ()
-    terms = [*map(glossary.read_kept, options.keep or ())]
+    terms = [*map(glossary.read_kept, options.do_not_translate or ())]
     terms += [glossary.read(path, names) for path in options.glossary or ()]
     if "whitespace" in (options.protect or ()) and not whole:
         raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
@@ -123,9 +123,9 @@ def translated(
     places = list(islice(numbered(source, portion.first), len(portion.lines)))
     if whole:
         places = [f"{shown(source)}: {SHORT.repr(str(line[0]))}" for line in portion.lines]
-    if options.via:
+    if options.pivot:
         # There are no terms (`translate_checks`), only spans that are protected in both translations.
-        between = translate(inputs, to=options.via, search=pipeline.search, constraints=pipeline.constraints)
+        between = translate(inputs, to=options.pivot, search=pipeline.search, constraints=pipeline.constraints)
         warn(places, (translation.left_out for translation in between))
         inputs = [(translation.text,) for translation in between]
     translations = translate(

@@ -37,7 +37,9 @@ class LanguageConfig(Section):
     pretokenizer: Literal["punctuation", "whitespace"] = Field(
         "punctuation", description="what separates words: punctuation too, or whitespace alone"
     )
-    unit: Spec = Field(Spec("bpe"), description="what a symbol is")
+    tokenizer: Spec = Field(
+        Spec("bpe"), description="how words are split into symbols: bpe, unigram, word or character"
+    )
 
 
 class TextConfig(Section):

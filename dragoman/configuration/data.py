@@ -81,8 +81,9 @@ class DataConfig(Section):
     edits: Text | None = Field(
         None, description="source that the target is written as edits of (post-editing); null = the target is a text"
     )
-    memory: Spec = Field(
-        Spec("none"), description="further source of that name: translations of the most similar training sources"
+    translation_memory: Spec = Field(
+        Spec("none"),
+        description="reads translations of the most similar training sources as a further source, `memory`",
     )
     noise: Spec = Field(
         Spec("none"), description="what hides part of a text that is its own translation (denoising): target = source"
@@ -135,7 +136,7 @@ class DataConfig(Section):
     @property
     def recalled(self) -> tuple[str, ...]:
         """The sources that the memory fills, the most similar first: memory, memory.2, ..."""
-        count = 0 if self.memory.is_absent else self.memory.options.get("count", 1)
+        count = 0 if self.translation_memory.is_absent else self.translation_memory.options.get("count", 1)
         numbers = range(1, 1 + min(count, MOST_RECALLED) if isinstance(count, int) else 2)
         return tuple(MEMORY if number == 1 else f"{MEMORY}.{number}" for number in numbers)
 

@@ -100,7 +100,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
         yield Problem(("text", "shared_vocabulary"), "a model of data.pairs has one inventory for all languages (true)")
     for name in ("alignments", "edits", "features", "recalled"):
         if getattr(data, name):
-            yield Problem(("data", "memory" if name == "recalled" else name), "not for data.pairs")
+            yield Problem(("data", "translation_memory" if name == "recalled" else name), "not for data.pairs")
     if not data.trained:
         yield Problem(("data", "pairs"), "no pair has 'train', so there is nothing to train on")
         return
@@ -155,14 +155,14 @@ def _protection(data: DataConfig) -> Iterator[Problem]:
 
 def _memory(data: DataConfig) -> Iterator[Problem]:
     """A memory is asked with a text, and its answers are a source of their own."""
-    path = ("data", "memory")
+    path = ("data", "translation_memory")
     if not data.queried_source:
         yield Problem(path, "is asked with a text, and there is none (data.features)")
     if data.queried_source == data.target:
         yield Problem(path, f"has pairs of two languages by their names, and both are '{data.target}'")
     for number, name in enumerate(data.source):
         if name in data.recalled:
-            yield Problem(("data", "source", number), f"'{name}' is the source that data.memory makes")
+            yield Problem(("data", "source", number), f"'{name}' is the source that data.translation_memory makes")
 
 
 def _features(config: Config) -> Iterator[Problem]:
@@ -197,7 +197,7 @@ def _edits(config: Config) -> Iterator[Problem]:
         )
     side, written = ("target", text.target) if recalled else ("source", text.source)
     for name in ("dropout", "alpha"):  # options with which a unit segments a text anew in every epoch
-        if written.unit.options.get(name):
-            yield Problem(path, f"are of the same symbols in every epoch; leave out text.{side}.unit.{name}")
+        if written.tokenizer.options.get(name):
+            yield Problem(path, f"are of the same symbols in every epoch; leave out text.{side}.tokenizer.{name}")
     if data.alignments:
         yield Problem(("data", "alignments"), "links are between words, and data.edits makes the target no words")

@@ -31,7 +31,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "copy": ("pointer_generator",),
     "copying": ("pointer_generator",),
     "adaptive_softmax": ("adaptive",),
-    # units
+    # tokenizers
     "char": ("character",),
     "sentencepiece": ("unigram",),
     "spm": ("unigram",),
@@ -74,7 +74,6 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "hidden_size": ("size",),
     "rnn_size": ("size",),
     "dim": ("size",),
-    "vocab_size": ("size",),
     "num_layers": ("layers",),
     "num_heads": ("heads",),
     "ffn_size": ("hidden",),
@@ -123,7 +122,7 @@ PLACES: Final[Mapping[str, str]] = {
     "tied_embeddings": "model.embedding.tie",
     "input_feed": "model.decoder.input_feeding",
     "input_feeding": "model.decoder.input_feeding",
-    "vocab_size": "text.source.unit.size",
+    "vocab_size": "text.source.tokenizer.vocab_size",
     "share_vocab": "text.shared_vocabulary",
     "objective": "training.objective",
     "gpu": "device.name",

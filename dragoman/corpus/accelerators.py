@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dragoman.text.tokenise import COMBINING
+from dragoman.text.pretokenizer import COMBINING
 
 MARKS = "_&~"
 LABEL = 10  # words of a text with a mark inside of one, at most: longer ones are sentences about identifiers

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.corpus.pharaoh import Links
 from dragoman.errors import UserError, missing_library
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
 
 ITERATIONS = 5  # of a model, and of the IBM model 1 that it starts from
 LONGEST = 200  # words of a sentence; the library's HMM takes no more, and its time grows with their third power
@@ -90,7 +90,7 @@ Find: TypeAlias = Callable[[Sequence[Task], int, Callable[[], object]], list[lis
 
 def written_words(pretokenizer: str) -> Callable[[str], str]:
     """A function from a text to its words, as `text.pretokenizer` separates them, with spaces between."""
-    from dragoman.text.tokenise import PRETOKENIZERS  # slow to import, and the command line needs the names above
+    from dragoman.text.pretokenizer import PRETOKENIZERS  # slow to import, and the command line needs the names above
 
     normalise, tokenise = Normalizer(lowercase=False), PRETOKENIZERS[pretokenizer]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dragoman.corpus import accelerators
 from dragoman.corpus.translation_unit import State, TranslationUnit
 from dragoman.errors import UserError
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
 
 LONGEST = 1_000  # default maximal number of characters in a text
 

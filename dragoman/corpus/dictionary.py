@@ -12,7 +12,7 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, read_lines
 from dragoman.files.reading import shown as file_shown
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
 
 HEADER: Final = ("source", "target", "probability", "count")
 COUNT = re.compile("[0-9]{1,18}")

@@ -9,7 +9,7 @@ from dragoman.corpus.naming import is_language, match
 from dragoman.errors import UserError
 from dragoman.files.reading import shown as file_shown
 from dragoman.text.glossary import Glossary, Term
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
 
 HEADER = ["source", "target"]
 SEPARATORS = {";": "semicolons", ",": "commas", "=": "=", "  ": "spaces"}

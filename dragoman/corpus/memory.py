@@ -20,8 +20,8 @@ from dragoman.configuration.data import MOST_RECALLED
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.ngrams import NgramIndex
 from dragoman.files.writing import write_atomically
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import Pretokenizer
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import Pretokenizer
 
 LONGEST = 2_000  # characters of a source that is kept or looked up: time grows with their square
 CANDIDATES = 1_000  # texts from each index that are compared in full

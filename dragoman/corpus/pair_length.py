@@ -7,8 +7,8 @@ import numpy as np
 
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.sample import Inventory
+from dragoman.text.pretokenizer import punctuation
 from dragoman.text.subword import Bpe
-from dragoman.text.tokenise import punctuation
 
 
 def mean_length(examples: Sequence[Pair], sizes: Sequence[int], max_length: int) -> float:
@@ -29,6 +29,6 @@ def mean_length(examples: Sequence[Pair], sizes: Sequence[int], max_length: int)
 
 def _learn_subwords(texts: Sequence[str], size: int) -> Bpe:
     words = {text[begin:end] for text in texts for begin, end in punctuation(text)}
-    unit = Bpe(size=Inventory.of(words).symbols(size))
+    unit = Bpe(vocab_size=Inventory.of(words).symbols(size))
     unit.fit(texts, seed=1)
     return unit

@@ -7,7 +7,7 @@ from pathlib import Path
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.statistics import Finding
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
 
 _normalise = Normalizer(lowercase=False)
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from dragoman.corpus.examples import Pair, is_blank, read_pairs
 from dragoman.errors import UserError
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import bleu_tokenisation, punctuation
 from dragoman.text.protection import KINDS, Protection
-from dragoman.text.tokenise import bleu_tokenisation, punctuation
 
 SAMPLED = 200_000  # number of pairs that are analysed
 BYTES = 256  # symbols that every inventory of subwords has, besides one for the space

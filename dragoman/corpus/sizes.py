@@ -24,7 +24,7 @@ class Corpus(NamedTuple):
 class InitOptions(NamedTuple):
     """What the user asks for: a model that reads a translation memory, and the number of epochs."""
 
-    memory: bool = False
+    translation_memory: bool = False
     epochs: int | None = None
 
 
@@ -74,12 +74,12 @@ def choose(
     if epochs <= FEW_EPOCHS < size.epochs:
         embedded, dropout = 0.1, min(0.15, dropout)
     schedule = Spec("cosine", {"warmup": 0.1}) if options.epochs else Spec("plateau", {"warmup": 300})
-    memory = {"memory": Spec("nearest", {"threshold": 0.4})} if options.memory else {}
+    memory = {"translation_memory": Spec("nearest", {"threshold": 0.4})} if options.translation_memory else {}
     rest = {"layers": 1, "dropout": dropout}
     max_length = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
     # As many symbols as `size.batch` sentences have on average: about as many steps as with batches of sentences, and
     # the longest sentences, many times longer than the mean in catalogues, take no more memory than others.
-    counts = [text[side]["unit"].options["size"] for side in ("source", "target")]
+    counts = [text[side]["tokenizer"].options["vocab_size"] for side in ("source", "target")]
     length = mean_length(sample.examples, counts[:1] if text["shared_vocabulary"] else counts, max_length)
     looks = {"attend": "between", "input_feeding": "none", "readout": "deep"}
     tokenise = "none" if sample.tokenised else sample.tokenise
@@ -89,14 +89,14 @@ def choose(
         {
             "run": run,
             "data": {**corpus._asdict(), **memory, "max_length": max_length},
-            "text": {**text, "protect": () if options.memory else tuple(map(Spec, sample.spans))},
+            "text": {**text, "protect": () if options.translation_memory else tuple(map(Spec, sample.spans))},
             "model": {
                 "embedding": {
                     "size": size.embedding,
                     "dropout": embedded,
                     "tie": "all" if text["shared_vocabulary"] else "output",
                 },
-                "combination": "hierarchical" if options.memory else "concatenation",
+                "combination": "hierarchical" if options.translation_memory else "concatenation",
                 "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
                 "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
                 "output": Spec("softmax", {"label_smoothing": 0.1}),
@@ -124,6 +124,7 @@ def _text(sample: Sample, size: Size) -> dict[str, Any]:
         for side, inventory in (("source", sample.source), ("target", sample.target))
     }
     sides = {
-        side: {"pretokenizer": pretokenizer, "unit": Spec("bpe", {"size": count})} for side, count in symbols.items()
+        side: {"pretokenizer": pretokenizer, "tokenizer": Spec("bpe", {"vocab_size": count})}
+        for side, count in symbols.items()
     }
     return {"shared_vocabulary": joint, **sides}

@@ -15,9 +15,9 @@ from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.pharaoh import FEW
 from dragoman.corpus.survey import Lines, Survey
 from dragoman.errors import UserError
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import PRETOKENIZERS
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import PRETOKENIZERS
 
 SHOWN_LINES = 5  # lines listed for each finding
 SHOWN_CHARACTERS = 10  # characters listed for each side

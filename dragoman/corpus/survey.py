@@ -12,8 +12,8 @@ import numpy.typing as npt
 from dragoman.corpus.characters import Alphabet
 from dragoman.corpus.examples import Pair
 from dragoman.files.reading import LONGEST_TEXT
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import Pretokenizer
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import Pretokenizer
 
 FAR = 5.0  # standard deviations of the log length ratio beyond which a pair looks misaligned,
 LEAST_FAR = math.log(2.5)  # but only if the ratio is also more than 2.5 times the usual one,

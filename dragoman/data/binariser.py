@@ -22,7 +22,7 @@ from dragoman.text.edits import operations
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
 from dragoman.text.protection import Protection
-from dragoman.text.unit import flat
+from dragoman.text.tokenizer import flat
 
 BLOCK = 10_000  # pairs in memory at a time
 SMALL = np.iinfo(np.uint16).max + 1  # the number of ids that fit into two bytes
@@ -51,7 +51,7 @@ class Binariser:
         self.protection = protection
         self.surfaces = surfaces
         # Subword dropout segments a sentence anew in every epoch, so its text is kept.
-        self._sampled = [side for side, language in languages.items() if language.text.unit.samples]
+        self._sampled = [side for side, language in languages.items() if language.text.tokenizer.samples]
         self._remembered = [side for side, name in names(data).items() if name in data.recalled]
 
     @property
@@ -153,7 +153,7 @@ def _mask_spans(block: tuple[list[str], ...], protection: Protection) -> tuple[l
 def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:
     """The out-of-vocabulary symbols of each normalised text, whose ids are `rows`."""
     for text, here in zip(texts, rows.holding(UNK), strict=True):
-        yield language.vocabulary.unknown(language.text.unit.encode(text)) if here else []
+        yield language.vocabulary.unknown(language.text.tokenizer.encode(text)) if here else []
 
 
 def _edits(target: Language, before: list[str], after: list[str], longest: int) -> list[Sequence[Symbol]]:

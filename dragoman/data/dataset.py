@@ -116,25 +116,25 @@ class Dataset:
         seed: int,
         folder: Path,
         *,
-        keep_units: bool = False,
+        keep_tokenizers: bool = False,
         source_dropout: float = 0.0,
         surfaces: Surfaces = NOTHING,
     ) -> "Dataset":
-        """Learn the units from the training pairs and write them, the vocabularies and the ids to `folder`.
+        """Learn the tokenizers from the training pairs and write them, the vocabularies and the ids to `folder`.
 
         Existing files are reused if they were made with the same options from the same files (by size and modification
-        time). With `keep_units` (a model was trained with them), existing units are never relearnt, even if the files
-        have changed. The corpus is read twice and never held in memory; after a killed preparation, the next call
-        starts over. Arrays are read from their files whenever a batch needs them. `surfaces` are what a model asks for
-        of words outside the vocabularies: batches have ids (`Sequence.extended`) or characters (`Sequence.spelled`) of
-        them.
+        time). With `keep_tokenizers` (a model was trained with them), existing tokenizers are never learned again, even
+        if the files have changed. The corpus is read twice and never held in memory; after a killed preparation, the
+        next call starts over. Arrays are read from their files whenever a batch needs them. `surfaces` says what a
+        model reads of words outside the vocabularies: their ids (`Sequence.extended`) or their characters
+        (`Sequence.spelled`).
         """
         development, judged = [], {}
         for pair in data.language_pairs:
             open_sources(data, [*data.train, pair.dev])  # raises if their arrays have different sizes
             examples, judged[pair.name] = read_development(pair.dev, pair.sources, pair.target, data.features)
             development.append(examples)
-        prepare(data, text, seed, folder, keep_units=keep_units, surfaces=any(surfaces))
+        prepare(data, text, seed, folder, keep_tokenizers=keep_tokenizers, surfaces=any(surfaces))
         sides = load(data, folder)
         if data.recalled:
             memory, query_side = recall(data, sides.values(), folder), data.source.index(data.queried_source)
@@ -293,7 +293,7 @@ class Dataset:
         return self._add_noise(self._noise, source, ids, row, epoch) if self._noise and side == "source" else ids
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
-        if not language.text.unit.samples:
+        if not language.text.tokenizer.samples:
             return self.train.columns[side][row]
         try:
             text = self.train.columns[f"{side}.text"][row].tobytes().decode()

@@ -57,7 +57,7 @@ class Language:
 
     def rows(self, texts: Sequence[str]) -> Rows:
         """The ids of normalised texts with EOS, all at once and without dropout."""
-        places, lengths = self.text.unit.numbers(texts)
+        places, lengths = self.text.tokenizer.numbers(texts)
         ids = np.where(places == 0, UNK, places + self.vocabulary.first - 1)
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 
@@ -68,7 +68,7 @@ class Language:
         key, symbols = "model.attention.sentences", self.text.encode(text)
         if len(symbols) != 1:
             raise UserError(f"{key}: '{text}' is {len(symbols)} symbols ({' '.join(symbols)}), and must be one")
-        if self.text.unit.samples:
+        if self.text.tokenizer.samples:
             raise UserError(f"{key}: subword dropout would cut '{text}', which must be one symbol; leave it out")
         (number,) = self.vocabulary.ids(symbols)
         if number == UNK:
@@ -76,7 +76,7 @@ class Language:
         return number
 
     def save(self, folder: Path, side: Side) -> None:
-        """Write `SIDE.json`, `SIDE.units`, `SIDE.vocabulary`, `SIDE.counts`, and `SIDE.characters` if there are any."""
+        """Write the files `SIDE.json`, `.tokenizer`, `.vocabulary`, `.counts`, and `.characters` if there are any."""
         self.text.save(folder, side)
         self.vocabulary.save(folder / f"{side}.vocabulary")
         with write_atomically(folder / f"{side}.counts") as file:

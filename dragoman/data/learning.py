@@ -1,4 +1,4 @@
-"""Learn units and vocabularies from the training texts, jointly or one per language."""
+"""Learn tokenizers and vocabularies from the training texts, jointly or one per language."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.pipeline import Side, TextPipeline
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS, UnfitUnitError
+from dragoman.text.tokenizer import MARKS, InsufficientCorpusError
 
 
 def open_sources(data: DataConfig, where: str | Sequence[str]) -> dict[Side, FeatureFiles]:
@@ -89,7 +89,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     if text.shared_vocabulary:
         _fit(pipelines[0], Lines(data, pipelines, protection), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
-            pipeline.unit.restore(pipelines[0].unit.learnt())
+            pipeline.tokenizer.restore(pipelines[0].tokenizer.learnt())
     else:
         for number, pipeline in enumerate(pipelines):
             alone = tuple(other if other is pipeline else None for other in pipelines)
@@ -103,7 +103,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
 
     def language(name: str) -> Language:
         pipeline = pipelines[-1] if name in data.recalled else next(rest)
-        return Language(name, pipeline, Vocabulary(pipeline.unit.inventory, marks(data)))
+        return Language(name, pipeline, Vocabulary(pipeline.tokenizer.inventory, marks(data)))
 
     return {
         side: FeatureSource(name, arrays[side].size) if side in arrays else language(name)
@@ -130,12 +130,12 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
             raise UserError(
                 f"text.{key}: differs from that of {run} (text.vocabulary_from); take `text` from its config.yaml"
             )
-        if (MARKS[0] in language.text.unit.inventory) != bool(text.protect):
+        if (MARKS[0] in language.text.tokenizer.inventory) != bool(text.protect):
             differs = "is not empty" if not text.protect else "is empty"
             raise UserError(
                 f"text.protect: {differs} in {run} (text.vocabulary_from); take `text` from its config.yaml"
             )
-        inventories.add(tuple(language.text.unit.inventory))
+        inventories.add(tuple(language.text.tokenizer.inventory))
         languages[side] = language
     if text.shared_vocabulary and len(inventories) > 1:
         raise UserError(
@@ -158,7 +158,7 @@ def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
 def same(one: Source, other: Source) -> bool:
     """Whether two sources have the same symbols."""
     if isinstance(one, Language) and isinstance(other, Language):
-        return one.vocabulary == other.vocabulary and one.text.unit.learnt() == other.text.unit.learnt()
+        return one.vocabulary == other.vocabulary and one.text.tokenizer.learnt() == other.text.tokenizer.learnt()
     return one == other
 
 
@@ -168,11 +168,11 @@ def _places(data: DataConfig) -> str:
 
 def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
     try:
-        text.unit.fit(lines, seed, MARKS if lines.protection else ())
-    except UnfitUnitError as error:
-        raise UserError(f"{key}.unit: {error}") from error
+        text.tokenizer.fit(lines, seed, MARKS if lines.protection else ())
+    except InsufficientCorpusError as error:
+        raise UserError(f"{key}.tokenizer: {error}") from error
 
 
 def new_pipeline(text: LanguageConfig) -> TextPipeline:
-    """The pipeline with these options, before its unit has learnt anything."""
-    return TextPipeline(lowercase=text.lowercase, pretokenizer=text.pretokenizer, unit=text.unit)
+    """The pipeline with these options, before its tokenizer has learnt anything."""
+    return TextPipeline(lowercase=text.lowercase, pretokenizer=text.pretokenizer, tokenizer=text.tokenizer)

@@ -1,4 +1,4 @@
-"""Prepare a corpus: learn units and vocabularies from the user's files, and write a store, unless both are there."""
+"""Prepare a corpus: learn tokenizers and vocabularies from the user's files and write a store, as far as needed."""
 
 import hashlib
 import json
@@ -23,31 +23,37 @@ from dragoman.data.surfaces import BETWEEN
 from dragoman.errors import UserError
 from dragoman.text.pipeline import Side
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS
-from dragoman.text.units import GLUE
+from dragoman.text.tokenizer import MARKS
+from dragoman.text.words import GLUE
 
 STORE = "data"
 
 
 def prepare(
-    data: DataConfig, text: TextConfig, seed: int, folder: Path, *, keep_units: bool = False, surfaces: bool = False
+    data: DataConfig,
+    text: TextConfig,
+    seed: int,
+    folder: Path,
+    *,
+    keep_tokenizers: bool = False,
+    surfaces: bool = False,
 ) -> None:
-    """Write units, vocabularies and the store to `folder`, unless the same are there already.
+    """Write tokenizers, vocabularies and the store to `folder`, unless the same are there already.
 
-    `keep_units`: a model depends on the ids of the units in the folder, so only the store may be rewritten.
+    `keep_tokenizers`: a model depends on the ids of the tokenizers in the folder, so only the store may be rewritten.
     `surfaces`: the model asks for the spellings of out-of-vocabulary words.
     """
     fingerprint = _fingerprint(data, text, seed, surfaces)
-    if _fingerprint_of(folder / STORE) == fingerprint and (keep_units or _is_readable(data, text, folder)):
+    if _fingerprint_of(folder / STORE) == fingerprint and (keep_tokenizers or _is_readable(data, text, folder)):
         return
-    if keep_units:
+    if keep_tokenizers:
         _write(data, text, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
         return
-    # Without a store, units and vocabularies of a killed preparation cannot be mistaken for those of an older one.
+    # Without a store, tokenizers and vocabularies of a killed preparation cannot be mistaken for those of an older one.
     discard(folder / STORE)
     sources = learn(data, text, seed)
     for source in sources.values() if not surfaces else ():
-        if isinstance(source, Language) and not {*source.text.unit.inventory} - {*MARKS, GLUE}:
+        if isinstance(source, Language) and not {*source.text.tokenizer.inventory} - {*MARKS, GLUE}:
             raise UserError(f"text: no symbol of {source.name} is frequent enough to have a place in the vocabulary")
     _write(data, text, sources, fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
 
@@ -68,8 +74,8 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
 
 
 def _is_readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
-    """Whether units and vocabularies exist, and are those of `text.vocabulary_from`, which may have changed; a process
-    killed while removing them may have left some out.
+    """Whether tokenizers and vocabularies exist and are those of `text.vocabulary_from`, which may have changed; a
+    process killed while removing them may have left some out.
     """
     try:
         sources = load(data, folder)
@@ -189,6 +195,6 @@ class _Tally:
         alphabet: set[str] = set()
         if self._characters:
             same_words = [name for name, other in self._languages.items() if other.vocabulary == language.vocabulary]
-            alphabet = set().union(*map(self._characters.__getitem__, same_words), *language.text.unit.inventory)
+            alphabet = set().union(*map(self._characters.__getitem__, same_words), *language.text.tokenizer.inventory)
         characters = tuple(sorted(alphabet - {BETWEEN}))
         return replace(language, counts=tuple(self._counts[side].tolist()), characters=characters)

@@ -43,10 +43,10 @@ class SymbolTable:
 
 
 class Vocabulary:
-    """The symbols of one language, numbered from 0: the four specials, marks, then the units of text in their order.
+    """The symbols of one language, numbered from 0: the four specials, marks, then the symbols of the tokenizer.
 
-    The specials and the marks are numbers, never text: a text that spells `<s>` gets the number of the unit `<s>` if
-    there is one, otherwise UNK, but never BOS. `first` is the number of the first unit.
+    The specials and the marks are numbers, never text: a text that spells `<s>` gets the number of the symbol `<s>` if
+    there is one, otherwise UNK, but never BOS. `first` is the number of the first of these.
     """
 
     def __init__(self, symbols: Sequence[str], marks: Sequence[Mark] = ()) -> None:

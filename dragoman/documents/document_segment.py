@@ -9,7 +9,7 @@ from dragoman.corpus.accelerators import Accelerator, find_accelerator
 from dragoman.documents.placeholders import ENTITY, PLACEHOLDER, PROTECTED
 from dragoman.documents.placing import Mark, placed
 from dragoman.documents.translated import Translated
-from dragoman.text.tokenise import CJK
+from dragoman.text.pretokenizer import CJK
 from dragoman.translation.transforms.tag_placement import Placed
 
 _SIGN = re.compile(r"[\s\d,;*†‡§¶®©™()\[\]–-]+")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.errors import UserError, missing_library
-from dragoman.text.tokenise import chinese_or_japanese, spaceless
+from dragoman.text.pretokenizer import chinese_or_japanese, spaceless
 
 LONGEST = 500  # characters of a sentence: a longer one is cut, so that no text keeps others waiting
 WINDOW = 4 * LONGEST  # characters of a line that are split at once, since long ones take more than linear time

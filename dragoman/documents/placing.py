@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.documents.translated import Sentence, Translated
-from dragoman.text.tokenise import Span
+from dragoman.text.pretokenizer import Span
 from dragoman.translation.transforms.tag_placement import Ends, Node, Placed, places, shared
 
 _LETTER = re.compile(r"\w")

@@ -16,8 +16,8 @@ from dragoman.corpus.memory import Nearest
 from dragoman.corpus.sample import spread
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import PRETOKENIZERS
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import PRETOKENIZERS
 
 LINES = 500  # development sentences that are looked up, at most
 SOURCES = 50_000  # training pairs that they are looked up in, at most: looking up takes a few seconds at these sizes

@@ -12,8 +12,8 @@ from dragoman.corpus.tables import read_table
 from dragoman.errors import UserError, missing_library
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.files.reading import shown
-from dragoman.text.normalise import composed
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import composed
+from dragoman.text.pretokenizer import punctuation
 
 TEXT, LABEL = "text", "label"  # the columns of labelled text
 

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from rapidfuzz.distance import Levenshtein
 
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
-from dragoman.text.normalise import composed
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import composed
+from dragoman.text.pretokenizer import punctuation
 
 LENGTHS = (2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # the most words in each bucket, the same for all runs
 FREQUENCIES = (0, 1, 3, 9, 99, 999)  # the most occurrences

@@ -29,7 +29,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     parts = count_parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
     notes = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
     shared = notes if config.text.shared_vocabulary else ""
-    units = " and ".join(dict.fromkeys((config.text.source.unit.kind, config.text.target.unit.kind)))
+    units = " and ".join(dict.fromkeys((config.text.source.tokenizer.kind, config.text.target.tokenizer.kind)))
     return [
         ("languages", config.data.languages),
         ("training data", config.data.places("train")),

@@ -6,7 +6,7 @@ config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols, and the characters of their words if
                           the model reads or spells these; for numeric sources, how many numbers a region has; with
                           several languages, which of them each symbol is in
-memory.jsonl.gz           the training pairs, if they are a translation memory (data.memory)
+memory.jsonl.gz           the training pairs, if they are a translation memory (data.translation_memory)
 model.safetensors         the weights to use: the mean of the best or last, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 model-start.safetensors   the weights of another run that training began with (training.init_interpolation)
@@ -19,7 +19,7 @@ checkpoints/              last.safetensors (to resume from) and the best weights
 data/                     the prepared corpus
 calibration.json          the temperature at which the weights are calibrated, where `dragoman calibrate` has found it
 gate.json                 how it compares with the run that served, where `dragoman gate` has found that
-lexicon.safetensors       translations of each source symbol, where `dragoman lexicon` has found them
+shortlist.safetensors     translations of each source symbol, where `dragoman shortlist` has found them
 dictionary.tsv            translations of words that take the place of `<unk>`, where a user has put them
 onnx/                     the model as ONNX graphs, where `dragoman export` has made them
 reverse/                  the run of the other direction, where both were trained together (objective: agreement)
@@ -46,14 +46,14 @@ FORM = 2
 # Names of the files that training writes: before its first checkpoint; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
-    r"|(source|target)(\..+)?\.(json|units|vocabulary|counts|characters)"
+    r"|(source|target)(\..+)?\.(json|tokenizer|vocabulary|counts|characters)"
     r"|target\.languages|memory\.jsonl\.gz|model-start\.safetensors"
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
 PARTS = re.compile(
     rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?"
-    r"|lexicon\.safetensors|calibration\.json|gate\.json)"
+    r"|shortlist\.safetensors|calibration\.json|gate\.json)"
 )
 
 

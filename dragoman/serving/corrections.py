@@ -15,7 +15,7 @@ from dragoman.documents.passages import split
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.serving.similar import NORMALISE, SimilarSources
-from dragoman.text.normalise import composed
+from dragoman.text.normalizer import composed
 
 APPLICATION = 0x64726167  # in the header of our databases: "drag"
 FORM = 2

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Match, Nearest
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import punctuation
 
 RECENT = 500  # corrections that have an index of their own, which is made anew with each of them in milliseconds
 COUNT = 5  # similar sentences that are looked at, since the correction of one may have been removed

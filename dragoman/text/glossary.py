@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import COMBINING, SPACELESS, Span
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import COMBINING, SPACELESS, Span
 
 _WITHIN = rf"(?![\u200c\u200d](?!\w)){COMBINING}"  # a (non-)joiner that joins nothing ends no word
 _ACCELERATOR = r"(?<!\w)_(?=[^\W_])"  # before the word of a label: _File

@@ -10,10 +10,10 @@ from dragoman.configuration.components import Spec, build, complete, plain
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import PRETOKENIZERS, Span, divide_spaceless, punctuation
-from dragoman.text.unit import UNKNOWN, Unit
-from dragoman.text.units import UNITS
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import PRETOKENIZERS, Span, divide_spaceless, punctuation
+from dragoman.text.tokenizer import UNKNOWN, Tokenizer
+from dragoman.text.words import TOKENIZERS
 
 Side: TypeAlias = str  # target, source, or source.NAME of several
 
@@ -27,18 +27,18 @@ class WordsOf(NamedTuple):
 
 
 class TextPipeline:
-    """The normalizer, pretokenizer and unit of text of one language."""
+    """The normalizer, pretokenizer and tokenizer of text of one language."""
 
-    def __init__(self, *, lowercase: bool, pretokenizer: str, unit: Spec) -> None:
-        unit = complete(UNITS, unit)
-        self.spec = {"lowercase": lowercase, "pretokenizer": pretokenizer, "unit": plain(unit)}
+    def __init__(self, *, lowercase: bool, pretokenizer: str, tokenizer: Spec) -> None:
+        tokenizer = complete(TOKENIZERS, tokenizer)
+        self.spec = {"lowercase": lowercase, "pretokenizer": pretokenizer, "tokenizer": plain(tokenizer)}
         self.normalise = Normalizer(lowercase=lowercase)
         self.tokenise = PRETOKENIZERS[pretokenizer]
-        self.unit: Unit = build(UNITS, unit, self.tokenise)
+        self.tokenizer: Tokenizer = build(TOKENIZERS, tokenizer, self.tokenise)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
-        return self.unit.encode(self.normalise(text), sample)
+        return self.tokenizer.encode(self.normalise(text), sample)
 
     def elided(self, text: str) -> list[str] | None:
         """The symbols of the beginning of a text if the apostrophe at its end is that of an elided word (`l'`), as it
@@ -51,7 +51,7 @@ class TextPipeline:
 
     def decode(self, symbols: Sequence[str]) -> str:
         """The text that the symbols (without padding, begin and end) spell; `<unk>` is written as is."""
-        return self.unit.decode(symbols)
+        return self.tokenizer.decode(symbols)
 
     def words(self, symbols: Sequence[str], *, divided: bool = True) -> WordsOf:
         """Group symbols by the words of the text that they spell. In scripts without spaces, where the pretokenizer
@@ -62,7 +62,7 @@ class TextPipeline:
         are several; a symbol of spaces to the next word (or the last, if none follows); any further byte of a character
         to that character's word. `<unk>` counts as letters. A text without words counts as one word.
         """
-        surfaces = self.unit.surfaces(symbols)
+        surfaces = self.tokenizer.surfaces(symbols)
         text = "".join(surfaces)
         letters = [s.replace(UNKNOWN, "u" * len(UNKNOWN)) if UNKNOWN in s else s for s in surfaces]
         spans = self.tokenise("".join(letters)) or [(0, len(text))]
@@ -80,8 +80,8 @@ class TextPipeline:
         return WordsOf([text[left:right] for left, right in spans], word_of, spans)
 
     def save(self, folder: Path, name: Side) -> None:
-        """Write the options to `NAME.json` and what the unit has learnt to `NAME.units`."""
-        self.unit.save(folder / f"{name}.units")
+        """Write the options to `NAME.json` and what the tokenizer has learnt to `NAME.tokenizer`."""
+        self.tokenizer.save(folder / f"{name}.tokenizer")
         with write_atomically(folder / f"{name}.json") as file:
             file.write(json.dumps(self.spec, indent=2, ensure_ascii=False) + "\n")
 
@@ -92,11 +92,11 @@ class TextPipeline:
         try:
             spec = json.loads("\n".join(read_lines(path)))
             pipeline = cls(
-                lowercase=spec["lowercase"], pretokenizer=spec["pretokenizer"], unit=Spec.parse(spec["unit"])
+                lowercase=spec["lowercase"], pretokenizer=spec["pretokenizer"], tokenizer=Spec.parse(spec["tokenizer"])
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
-        pipeline.unit.load(folder / f"{name}.units")
+        pipeline.tokenizer.load(folder / f"{name}.tokenizer")
         return pipeline
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
-from dragoman.text.tokenise import Span
-from dragoman.text.unit import MARK, MARKS, REPLACEMENT
+from dragoman.text.pretokenizer import Span
+from dragoman.text.tokenizer import MARK, MARKS, REPLACEMENT
 
 Pattern: TypeAlias = re.Pattern[str]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from random import Random
 from typing import final
 
-from dragoman.text.unit import SPACE
+from dragoman.text.tokenizer import SPACE
 
 VARIANTS = 64  # segmentations of each word, from which each occurrence takes one
 CACHED = 1 << 17  # segmentations that are kept in memory

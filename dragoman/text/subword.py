@@ -13,9 +13,9 @@ import numpy as np
 import sentencepiece
 
 from dragoman.configuration.values import Count, Positive, Rate
+from dragoman.text.pretokenizer import Pretokenizer, punctuation
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
-from dragoman.text.tokenise import Pretokenizer, punctuation
-from dragoman.text.unit import SPACE, Numbers, UnfitUnitError, Unit, escape, flat, spell
+from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Numbers, Tokenizer, escape, flat, spell
 
 FITTING_LINES = 1_000_000  # the inventory is learnt from a sample of a longer corpus, if its lines can be counted
 FITTING_CHARACTERS = 1_000  # longer lines are split for learning: sentencepiece skips lines over a limit
@@ -31,11 +31,11 @@ _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 sentencepiece.set_min_log_level(2)
 
 
-class TooManyCharactersError(UnfitUnitError):
+class TooManyCharactersError(InsufficientCorpusError):
     """The characters of the corpus do not fit into the inventory."""
 
 
-class Subword(Unit):
+class Subword(Tokenizer):
     """Pieces of words, learnt from the text itself; nothing is unknown, and decoding restores every text exactly.
 
     Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256 symbols
@@ -48,9 +48,9 @@ class Subword(Unit):
     complete = True
     kind: ClassVar[Literal["bpe", "unigram"]]
 
-    def __init__(self, pretokenizer: Pretokenizer, size: int) -> None:
+    def __init__(self, pretokenizer: Pretokenizer, vocab_size: int) -> None:
         super().__init__(pretokenizer)
-        self.size = size
+        self.vocab_size = vocab_size
         self._processor = sentencepiece.SentencePieceProcessor()
 
     @property
@@ -76,7 +76,7 @@ class Subword(Unit):
 
     def _trained(self, lines: Iterable[str], coverage: float, reserved: Sequence[str]) -> bytes:
         """Learn an inventory that covers this share of the characters; returns sentencepiece's model file. The reserved
-        symbols are beside the `size` others.
+        symbols are beside the `vocab_size` others.
         """
         model = io.BytesIO()
         try:
@@ -84,7 +84,7 @@ class Subword(Unit):
                 sentence_iterator=_portions(lines),
                 model_writer=model,
                 model_type=self.kind,
-                vocab_size=self.size + 1 + len(reserved),
+                vocab_size=self.vocab_size + 1 + len(reserved),
                 unk_id=UNKNOWN_ID,
                 user_defined_symbols=list(reserved),
                 bos_id=-1,
@@ -106,17 +106,17 @@ class Subword(Unit):
         """The error with a message for users; `beside` symbols are not counted in the size."""
         largest = _TOO_LARGE.search(message)
         if largest:
-            return UnfitUnitError(
-                f"size {self.size} is larger than the corpus allows, at most {int(largest[1]) - beside}"
+            return InsufficientCorpusError(
+                f"size {self.vocab_size} is larger than the corpus allows, at most {int(largest[1]) - beside}"
             )
         least = _TOO_SMALL.search(message)
         if least:
             return TooManyCharactersError(
-                f"size {self.size} is too small for the {BYTES} bytes and the characters in use,"
+                f"size {self.vocab_size} is too small for the {BYTES} bytes and the characters in use,"
                 f" at least {int(least[1]) - beside}"
             )
         if "sentences_.empty()" in message:
-            return UnfitUnitError("the corpus is empty, there is nothing to learn units from")
+            return InsufficientCorpusError("the corpus is empty, there is nothing to learn symbols from")
         return RuntimeError(message)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
@@ -198,8 +198,10 @@ class Bpe(Subword):
     kind = "bpe"
     choosing = "dropout"
 
-    def __init__(self, pretokenizer: Pretokenizer = punctuation, *, size: Count = 8000, dropout: Rate = 0.0) -> None:
-        super().__init__(pretokenizer, size)
+    def __init__(
+        self, pretokenizer: Pretokenizer = punctuation, *, vocab_size: Count = 8000, dropout: Rate = 0.0
+    ) -> None:
+        super().__init__(pretokenizer, vocab_size)
         self.dropout = dropout
         self._cut: dict[str, bytes] = {}
 
@@ -241,9 +243,9 @@ class Unigram(Subword):
     choosing = "alpha"
 
     def __init__(
-        self, pretokenizer: Pretokenizer = punctuation, *, size: Count = 8000, alpha: Positive | None = None
+        self, pretokenizer: Pretokenizer = punctuation, *, vocab_size: Count = 8000, alpha: Positive | None = None
     ) -> None:
-        super().__init__(pretokenizer, size)
+        super().__init__(pretokenizer, vocab_size)
         self.alpha = alpha
 
     @property

@@ -76,6 +76,6 @@ def missed(run: Direction, validation: Validation) -> str:
     if name == NEAREST:
         name = f"the {NEAREST}"
         if not (run.config.data.recalled or _trained_on(run)):
-            advice = "; a translation memory may serve these texts better, or help the model (data.memory)"
+            advice = "; a translation memory may serve these texts better, or help the model (data.translation_memory)"
     comparison = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
     return f"{run.folder.path}: no better than {name}: {comparison}{advice}"

@@ -29,7 +29,7 @@ from dragoman.run.folder import RunFolder
 from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
 from dragoman.text.protection import KINDS
-from dragoman.text.units import UNITS
+from dragoman.text.words import TOKENIZERS
 from dragoman.training.objectives.consistency import CONSISTENCIES
 from dragoman.training.objectives.objective import check_learnable, check_normalised
 from dragoman.training.objectives.penalties import PENALTIES
@@ -39,11 +39,11 @@ from dragoman.training.schedule import SCHEDULES
 
 # The keys of the configuration that name one or several parts, besides those of the model.
 TABLES: sections.Tables = {
-    ("data", "memory"): MEMORIES,
+    ("data", "translation_memory"): MEMORIES,
     ("data", "noise"): NOISES,
     ("text", "protect"): KINDS,
-    ("text", "source", "unit"): UNITS,
-    ("text", "target", "unit"): UNITS,
+    ("text", "source", "tokenizer"): TOKENIZERS,
+    ("text", "target", "tokenizer"): TOKENIZERS,
     ("training", "objective"): OBJECTIVES,
     ("training", "penalties"): PENALTIES,
     ("training", "consistency"): CONSISTENCIES,
@@ -108,7 +108,7 @@ def _names(config: Config) -> Iterator[Problem]:
     """Names of files in the run contain those of several sources."""
     for number, name in enumerate(config.data.source):
         if "/" in name and len(config.data.inputs) > 1:
-            message = f"'{name}' has a '/', and names of files in the run contain it (several sources, or data.memory)"
+            message = f"'{name}' with a '/' cannot name files of the run (several sources, or data.translation_memory)"
             yield Problem(("data", "source", number), message)
 
 
@@ -146,18 +146,17 @@ def _of_words(config: Config) -> str:
 
 
 def _unknown(config: Config) -> Iterator[Problem]:
-    """Parts for words outside the vocabulary alone need a unit that has such words."""
+    """Parts for words outside the vocabulary alone need a tokenizer that has such words."""
     data, model = config.data, config.model
-    units = {"source": config.text.source.unit.kind, "target": config.text.target.unit.kind}
-    complete = {side for side, unit in units.items() if UNITS[unit].complete}
+    kinds = {"source": config.text.source.tokenizer.kind, "target": config.text.target.tokenizer.kind}
+    complete = {side for side, kind in kinds.items() if TOKENIZERS[kind].complete}
     names = [name for name in data.inputs or data.sides if name not in data.features]
     read = {"target" if name in data.recalled else "source" for name in names}  # what a memory recalls is a target
 
     def describe(does: str, side: str) -> str:
-        expected = " or ".join(kind for kind, unit in UNITS.items() if not unit.complete)
-        return (
-            f"{does} words outside the vocabulary, and text.{side}.unit: {units[side]} leaves none; expected {expected}"
-        )
+        expected = " or ".join(kind for kind, tokenizer in TOKENIZERS.items() if not tokenizer.complete)
+        setting = f"text.{side}.tokenizer: {kinds[side]}"
+        return f"{does} words outside the vocabulary, and {setting} leaves none; expected {expected}"
 
     kind = model.embedding.source.kind
     if EMBEDDINGS[kind].has_table and EMBEDDINGS[kind].reads_characters and read and read <= complete:
@@ -299,17 +298,21 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
     if text.shared_vocabulary:
         source, target = text.source, text.target
         ways = []
-        for unit in (source.unit, target.unit):
-            whole = components.complete(UNITS, unit)
-            # Options by which a unit chooses among segmentations in training are not part of the inventory.
-            ways.append({name: value for name, value in whole.options.items() if name != UNITS[unit.kind].choosing})
-        if source.unit.kind != target.unit.kind or ways[0] != ways[1]:
-            message = f"{target.unit} differs from text.source.unit: {source.unit}"
+        for tokenizer in (source.tokenizer, target.tokenizer):
+            whole = components.complete(TOKENIZERS, tokenizer)
+            # Options by which a tokenizer chooses among segmentations in training are not part of the inventory.
+            ways.append(
+                {name: value for name, value in whole.options.items() if name != TOKENIZERS[tokenizer.kind].choosing}
+            )
+        if source.tokenizer.kind != target.tokenizer.kind or ways[0] != ways[1]:
+            message = f"{target.tokenizer} differs from text.source.tokenizer: {source.tokenizer}"
             message += "; text.shared_vocabulary needs equal ones (or shared_vocabulary: false)"
             yield Problem(
-                ("text", "target", "unit"), message, beside=(("text", "shared_vocabulary"), ("text", "source", "unit"))
+                ("text", "target", "tokenizer"),
+                message,
+                beside=(("text", "shared_vocabulary"), ("text", "source", "tokenizer")),
             )
-        elif UNITS[source.unit.kind].whole_words and source.pretokenizer != target.pretokenizer:
+        elif TOKENIZERS[source.tokenizer.kind].whole_words and source.pretokenizer != target.pretokenizer:
             message = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
             message += "; text.shared_vocabulary needs equal ones for whole words"
             yield Problem(

@@ -19,8 +19,8 @@ from dragoman.corpus.sample import spread
 from dragoman.data.recall import Recall
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import PRETOKENIZERS
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import PRETOKENIZERS
 from dragoman.training.checks import complete
 from dragoman.training.journal import TrainingLog
 from dragoman.training.plan import steps_of_epoch
@@ -135,7 +135,7 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     began = time.perf_counter()
     pairs, _ = spread(read_pairs(data.train, data.queried_source, data.target), INDEXED)
     normalise, tokenise = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
-    memory = components.build(MEMORIES, data.memory, pairs, normalise, tokenise)
+    memory = components.build(MEMORIES, data.translation_memory, pairs, normalise, tokenise)
     assert isinstance(memory, Nearest)
     recall, column = Recall(memory, data.queried_source, data.recalled), data.source.index(data.queried_source)
     indexed = time.perf_counter()
@@ -144,7 +144,7 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     looking_up = (indexed - began) * count / max(1, len(pairs)) + (looked_up - indexed) * count / max(1, len(rows))
     train = _written(place / "0.jsonl", (*data.inputs, data.target), answered)
     corpora = {"train": train, "dev": train[0], "weights": (), "temperature": 1.0}
-    update = {**corpora, "source": data.inputs, "memory": Spec("none")}
+    update = {**corpora, "source": data.inputs, "translation_memory": Spec("none")}
     return data.model_copy(update=update), len(rows) / max(1, count), looking_up
 
 

@@ -113,7 +113,7 @@ def assemble(
         config.text,
         config.seed,
         folder.path,
-        keep_units=folder.last_state.is_file(),
+        keep_tokenizers=folder.last_state.is_file(),
         source_dropout=config.training.source_dropout,
         surfaces=build.surfaces(config.model),
     )

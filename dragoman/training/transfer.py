@@ -22,7 +22,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import check, fill, read_shapes, read_tensors
 from dragoman.run.run import Run
 from dragoman.text.mark import Symbol
-from dragoman.text.unit import REPLACEMENT
+from dragoman.text.tokenizer import REPLACEMENT
 from dragoman.training.folder import note_start
 from dragoman.training.training import Direction, Training
 
@@ -157,8 +157,8 @@ def letters(new: Language, old: Language) -> Origins:
 
 def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:
     """The symbols of one language that spell a symbol of another; a mark, or a byte within a character, has none."""
-    piece = new.text.unit.piece(symbol) if isinstance(symbol, str) else REPLACEMENT
-    return [] if REPLACEMENT in piece else old.text.unit.segments(old.text.normalise(piece))
+    piece = new.text.tokenizer.piece(symbol) if isinstance(symbol, str) else REPLACEMENT
+    return [] if REPLACEMENT in piece else old.text.tokenizer.segments(old.text.normalise(piece))
 
 
 def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:

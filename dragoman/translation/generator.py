@@ -17,7 +17,6 @@ from dragoman.errors import UserError
 from dragoman.model import linear
 from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.search.candidates import CandidateList, shortlisted
 from dragoman.search.constraints import (
     CONSTRAINTS,
     All,
@@ -32,6 +31,7 @@ from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
+from dragoman.search.shortlist import Shortlist, shortlisted
 from dragoman.search.spans import Accepted
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
@@ -57,8 +57,8 @@ class SequenceGenerator:
     """A model or an ensemble on a device, the processor that prepares its input, and what its hypotheses keep to.
 
     With a `predictor`, the search uses that instead of the model. A `model` given as a function is loaded when it is
-    first needed. `constraints` are those that the configuration names; `candidates` are the symbols that translations
-    are restricted to; `backend` computes linear maps.
+    first needed. `constraints` are those that the configuration names; `shortlist` restricts the symbols of
+    translations; `backend` computes linear maps.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class SequenceGenerator:
         self.processor = processor
         self.device = device
         self.predictor: Predictor[Any] | None = None
-        self.candidates: CandidateList | None = None
+        self.shortlist: Shortlist | None = None
         self.constraints: tuple[Spec, ...] = ()
         self.backend: linear.LinearBackend | None = None
 
@@ -137,8 +137,8 @@ class SequenceGenerator:
         active = [transform for transform in batch[0].transforms if transform in noted]
         constraints = self.constraints_of(task.mark, len(batch))
         model: Predictor[Any] = self.predictor or self.scorer
-        if self.candidates:
-            model = shortlisted(model, self.candidates.allowed(sources, self._required(batch)))
+        if self.shortlist:
+            model = shortlisted(model, self.shortlist.allowed(sources, self._required(batch)))
         for transform in active:
             constraints += transform.constraints(batch, device, strict=strict)
             model = transform.wrap(model, batch, device)

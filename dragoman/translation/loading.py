@@ -25,11 +25,11 @@ from dragoman.model import build
 from dragoman.model.attention.normalizers import competes
 from dragoman.model.int8 import Int8
 from dragoman.run.run import Run
-from dragoman.search import candidates as lists
-from dragoman.search.candidates import CandidateList
+from dragoman.search import shortlist as shortlists
 from dragoman.search.ensemble import Ensemble
+from dragoman.search.shortlist import Shortlist
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS
+from dragoman.text.tokenizer import MARKS
 from dragoman.translation.attribution.nearest_pairs import similar
 from dragoman.translation.calibration import Calibration
 from dragoman.translation.combined_inputs import CombinedInputs
@@ -51,8 +51,8 @@ def load(
     weights: str | None = None,
     device: str | DeviceConfig | None = None,
     engine: Engine = "torch",
-    candidates: tuple[int, int] | None = None,
-    memory: str | Path | None = None,
+    shortlist: tuple[int, int] | None = None,
+    translation_memory: str | Path | None = None,
     dictionary: str | Path | Sequence[str | Path] = (),
     replace_unk: bool | None = None,
 ) -> Translator:
@@ -61,10 +61,10 @@ def load(
     `device` takes the place of the run's key: a DeviceConfig, or a name alone, which is auto, cpu or cuda.
     `engine="int8"` translates with 8-bit integer matrices, `engine="onnx"` with the graphs of `dragoman export --onnx`,
     both on the CPU; given pairs are always scored with torch.
-    `candidates=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
-    of each source symbol, which is faster; run `dragoman lexicon` first.
+    `shortlist=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
+    of each source symbol, which is faster; run `dragoman shortlist` first.
     `memory` is a corpus, as `data.train` names one, that takes the place of the training pairs as translation memory of
-    a run with `data.memory`.
+    a run with `data.translation_memory`.
     `replace_unk`, if given, takes the place of the run's key: whether source words stand for `<unk>`, translated if a
     `dictionary` has them: that in the run's folder, then these, of which later ones override earlier ones. With several
     sources, "NAME=FILE" is for one of them, unless there is a file of that whole name; without a name, it is for the
@@ -79,16 +79,18 @@ def load(
     if engine not in get_args(Engine):
         raise ValueError(f"engine '{engine}': expected one of {', '.join(get_args(Engine))}")
     arguments.checked(weights, "weights", str, type(None))
-    arguments.checked(memory, "memory", str, Path, type(None))
+    arguments.checked(translation_memory, "translation_memory", str, Path, type(None))
     arguments.checked(replace_unk, "replace_unk", bool, type(None))
-    files, counts = _files(dictionary), _counts(candidates)
+    files, counts = _files(dictionary), _counts(shortlist)
     runs = [Run.load(path) for path in folders]
     own = runs[0].config.device
     wanted = own if device is None else devices.choose_config(device, own)
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
-    if memory is not None and not any(run.config.data.recalled for run in runs):
-        raise UserError(f"{', '.join(map(str, folders))}: has no translation memory to replace (data.memory)")
-    members = [_of_run(run, weights, engine, chosen, memory) for run in runs]
+    if translation_memory is not None and not any(run.config.data.recalled for run in runs):
+        raise UserError(
+            f"{', '.join(map(str, folders))}: has no translation memory to replace (data.translation_memory)"
+        )
+    members = [_of_run(run, weights, engine, chosen, translation_memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.generator.constraints = runs[0].config.constraints
     translator.similar = similar(runs[0])
@@ -104,7 +106,7 @@ def load(
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
     if counts:
-        translator.generator.candidates = CandidateList(list(map(_lexicon, runs)), *counts, chosen.torch_device)
+        translator.generator.shortlist = Shortlist(list(map(_lexicon, runs)), *counts, chosen.torch_device)
     return translator
 
 
@@ -114,12 +116,12 @@ def _files(dictionary: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [arguments.checked(path, "dictionary", str, Path) for path in files]
 
 
-def _counts(candidates: tuple[int, int] | None) -> tuple[int, int] | None:
-    if candidates is None:
+def _counts(shortlist: tuple[int, int] | None) -> tuple[int, int] | None:
+    if shortlist is None:
         return None
-    if not isinstance(candidates, tuple | list) or len(candidates) != 2:
-        raise arguments.unexpected(candidates, "candidates", "two numbers, as in candidates=(300, 20)")
-    frequent, translations = (arguments.whole(count, "candidates") for count in candidates)
+    if not isinstance(shortlist, tuple | list) or len(shortlist) != 2:
+        raise arguments.unexpected(shortlist, "shortlist", "two numbers, as in shortlist=(300, 20)")
+    frequent, translations = (arguments.whole(count, "shortlist") for count in shortlist)
     return frequent, translations
 
 
@@ -187,7 +189,7 @@ def _lexicon(run: Run) -> Lexicon:
     """The lexicon of a run: translations of its source symbols."""
     if not run.config.data.plain:
         raise UserError(f"{run.folder.path}: candidates are translations of one source's symbols, not for this run")
-    return lists.read(run.folder.path / lists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
+    return shortlists.read(run.folder.path / shortlists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
 
 
 def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator]) -> None:

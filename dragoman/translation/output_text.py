@@ -43,7 +43,7 @@ class ModelOutputs:
         if self.edited is None:
             spelt = list(map(str, symbols))
             if single_spaced is not None:
-                spelt = self.target.text.unit.single_spaced(spelt, single_spaced)
+                spelt = self.target.text.tokenizer.single_spaced(spelt, single_spaced)
             return spelt, self.target.text.words(spelt)
         edited_symbols = list(apply_edits(spelled(encoded[self.edited]), symbols))
         spelt = [symbol for symbol, _ in edited_symbols]
@@ -70,7 +70,9 @@ class ModelOutputs:
     def surfaces(self, encoded: list[Encoded], ids: Sequence[int]) -> list[str]:
         """What each symbol of a translation spells; UNKNOWN_WORD for `<unk>`."""
         symbols = zip(ids, self.named(encoded, ids), strict=True)
-        return self.target.text.unit.surfaces([UNKNOWN_WORD if id_ == UNK else str(symbol) for id_, symbol in symbols])
+        return self.target.text.tokenizer.surfaces(
+            [UNKNOWN_WORD if id_ == UNK else str(symbol) for id_, symbol in symbols]
+        )
 
     def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
         """The target vocabulary extended by the words of each sentence, if the model asks for them."""

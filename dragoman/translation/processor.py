@@ -174,7 +174,7 @@ class Processor:
         figures = {name: values.tolist() for name, values in hypothesis.figures.items()}
         return Translation(
             sources,
-            "".join(self.target.text.unit.surfaces(written)),
+            "".join(self.target.text.tokenizer.surfaces(written)),
             words.words,
             hypothesis.score,
             hypothesis.log_prob,

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from dragoman.text.tokenise import spaceless
+from dragoman.text.pretokenizer import spaceless
 
 SHORTEST: Final = 9  # characters of a cycle with all its repetitions
 PERIOD: Final = 200  # characters of a cycle

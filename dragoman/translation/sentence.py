@@ -18,8 +18,8 @@ from dragoman.data.vocabulary import UNK
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint
 from dragoman.text.mark import Mark, Symbol
+from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span
 from dragoman.translation import source_inputs
 from dragoman.translation.combined_inputs import CombinedInputs
 from dragoman.translation.output_text import ModelOutputs

@@ -88,7 +88,7 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
         raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
     if not only_text(processor.reading.sources) or processor.edited is not None:
         raise UserError("a source that is still arriving has to be the only one, and translated")
-    if generator.predictor or generator.backend or generator.candidates:
+    if generator.predictor or generator.backend or generator.shortlist:
         raise UserError("a source that is still arriving is translated by engine torch, without candidates")
     if processor.reading.protection:
         raise UserError("a text is not translated while the source arrives by a run with text.protect: spans are whole")

@@ -22,8 +22,8 @@ from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.mark import Mark, Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS, SPACE
-from dragoman.text.units import GLUE
+from dragoman.text.tokenizer import MARKS, SPACE
+from dragoman.text.words import GLUE
 from dragoman.translation.attention_matrix import SourceAttention, SymbolWeights
 
 # The maximal number of source symbols that are read; `Translation.left_out` counts the rest. Text beyond LONGEST_TEXT

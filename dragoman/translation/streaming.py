@@ -65,7 +65,7 @@ def _words(
 ) -> list[StreamedWord]:
     """The words, separated by spaces, that these symbols spell. What takes the place of a word is not separated."""
     symbols = target.vocabulary.symbols([step.symbol for step in emitted])
-    surfaces = target.text.unit.surfaces(symbols)
+    surfaces = target.text.tokenizer.surfaces(symbols)
     letters = [(letter, step.read) for surface, step in zip(surfaces, emitted, strict=True) for letter in surface]
     if any(step.symbol == UNK for step in emitted):
         words = target.text.words(symbols)

@@ -13,7 +13,7 @@ from dragoman.corpus.pharaoh import Links
 from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
-from dragoman.text.unit import UNKNOWN
+from dragoman.text.tokenizer import UNKNOWN
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.repetition import doubt

@@ -190,7 +190,7 @@ class Translator:
         if chooser and search is None and beam_size is None:
             search = chooser.search(self.search)
         if exact and not self.processor.reading.recall:
-            raise UserError("this run has no translation memory to find exact matches in (data.memory)")
+            raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, chooser)
         if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from dragoman.text.edits import DELETE, KEEP, operations
-from dragoman.text.normalise import composed
+from dragoman.text.normalizer import composed
 from dragoman.text.printable import printable
 
 STYLE = """

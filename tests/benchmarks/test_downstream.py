@@ -54,7 +54,7 @@ def test_both_directions_are_trained_and_the_trip_is_made_once(
     pytest.importorskip("sklearn")
     (tmp_path / "tiny.yaml").write_text(TINY, "utf-8")
     monkeypatch.setattr(downstream, "CONFIG", tmp_path / "tiny.yaml")
-    monkeypatch.setattr(downstream, "SUBWORDS", {f"text.{side}.unit": "word" for side in ("source", "target")})
+    monkeypatch.setattr(downstream, "SUBWORDS", {f"text.{side}.tokenizer": "word" for side in ("source", "target")})
     folder = tmp_path / "table"
     arguments = ["--folder", str(folder), "--data", str(data), "--epochs", "1"]
     first, second = (row.name for row in downstream.rows())

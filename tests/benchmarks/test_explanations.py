@@ -11,7 +11,7 @@ from dragoman.configuration.components import Spec
 from dragoman.text.pipeline import TextPipeline
 
 SMALL = "model: {embedding: {size: 8}, encoder: {kind: rnn, size: 8}, decoder: {kind: rnn, size: 8}}"
-TINY = f"text: {{source: {{unit: word}}, target: {{unit: word}}}}\n{SMALL}\ntraining: {{steps: 2}}\n"
+TINY = f"text: {{source: {{tokenizer: word}}, target: {{tokenizer: word}}}}\n{SMALL}\ntraining: {{steps: 2}}\n"
 
 
 def test_minimal_pairs_differ_in_one_word(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_minimal_pairs_differ_in_one_word(tmp_path: Path) -> None:
     }
     for name, texts in lines.items():
         (tmp_path / f"test.{name}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     (minimal_pair,) = explanations.minimal_pairs(tmp_path, pipeline)
     assert minimal_pair == ("He sees the dog.", "Il voit le chien.", "Il voit le chat.", 3, ("dog", "cat"))
 

@@ -14,7 +14,7 @@ from dragoman.training import checks
 TINY = """
 run: runs/additive
 data: {source: en, target: fr, train: data/train, dev: data/dev}
-text: {source: {unit: {kind: bpe, size: 400}}, target: {unit: {kind: bpe, size: 400}}}
+text: {source: {tokenizer: {kind: bpe, vocab_size: 400}}, target: {tokenizer: {kind: bpe, vocab_size: 400}}}
 model:
   embedding: {size: 4}
   encoder: {kind: rnn, size: 2}

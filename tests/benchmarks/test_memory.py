@@ -7,8 +7,8 @@ import pytest
 from benchmarks import memory
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Nearest
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import punctuation
 from tests import toy
 
 

@@ -56,7 +56,7 @@ def test_the_digest_is_of_options_and_not_of_places(build_config: Callable[..., 
     assert provenance.digest(build_config("elsewhere")) == here
     assert provenance.digest(build_config(**{"data.max_length": 99})) != here
     assert provenance.digest(build_config(), build_config()) != here
-    whole = build_config(**{"text.source.unit": {"kind": "word", "minimum_frequency": 1}})
+    whole = build_config(**{"text.source.tokenizer": {"kind": "word", "minimum_frequency": 1}})
     assert provenance.digest(whole) == here, "what is the default counts as if it were written"
 
 

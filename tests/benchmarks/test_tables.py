@@ -43,8 +43,8 @@ from tests import toy
 TINY = """
 text:
   shared_vocabulary: true
-  source: {unit: word, pretokenizer: whitespace}
-  target: {unit: word, pretokenizer: whitespace}
+  source: {tokenizer: word, pretokenizer: whitespace}
+  target: {tokenizer: word, pretokenizer: whitespace}
 model: {embedding: {size: 8}, encoder: {kind: rnn, size: 8}, decoder: {kind: rnn, size: 8}}
 training: {batch: {size: 16}, average_checkpoints: {count: 1}, metric: METRIC}
 metrics: [{kind: bleu, tokenise: none}, ter]
@@ -628,7 +628,7 @@ def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
     rows_by_name = {row.name: row for row in rare.rows()}
     names = ["ja-en, words, copied", *rare.SEEDS, rare.TOGETHER]
     tiny = {"training.epochs": "1", "search": "{kind: greedy, length_ratio: 1, length_margin: 2}"}
-    fewer = {f"text.{side}.unit": "{kind: bpe, size: 300}" for side in ("source", "target")}
+    fewer = {f"text.{side}.tokenizer": "{kind: bpe, vocab_size: 300}" for side in ("source", "target")}
     for name in names:
         more = {**tiny, **(fewer if "subwords" in name else {})}
         rare.work(rows_by_name[name]._replace(overrides={**rows_by_name[name].overrides, **more}), tokenised)
@@ -676,7 +676,7 @@ def messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
 def test_every_row_of_outputs_is_a_sound_configuration(row: Row, messages: Namespace) -> None:
     config = outputs.config(row, messages)
     assert list(checks.problems(config)) == []
-    assert f"{config.text.target.unit.options['size']:,} words, {config.model.output.kind}" == row.name
+    assert f"{config.text.target.tokenizer.options['size']:,} words, {config.model.output.kind}" == row.name
     assert len(config.data.pairs) == (1 if row.name.startswith("50,000") else 5)
 
 

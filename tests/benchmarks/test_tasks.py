@@ -21,7 +21,7 @@ LINES = {
 }
 TINY = """
 data: {source: source, target: target, train: train.tsv, dev: dev.tsv}
-text: {shared_vocabulary: false, source: {unit: character}, target: {pretokenizer: whitespace, unit: word}}
+text: {shared_vocabulary: false, source: {tokenizer: character}, target: {pretokenizer: whitespace, tokenizer: word}}
 model: {embedding: {size: 4}, encoder: {kind: rnn, size: 2}, decoder: {kind: rnn, size: 4}}
 training: {epochs: 2, batch: {size: 8}, schedule: cosine, metric: exact_match}
 metrics: exact_match

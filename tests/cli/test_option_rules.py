@@ -78,7 +78,7 @@ def test_every_rule_names_what_the_command_has() -> None:
         for name, options in vars(import_module(module.name)).items():
             if name.endswith("Options") and options.__module__ == module.name:
                 checked.update(f"{module.name} {option}" for option in _checked(options))
-    assert {"dragoman.cli.translate_options --via", "dragoman.cli.evaluate_options --run"} <= checked
+    assert {"dragoman.cli.translate_options --pivot", "dragoman.cli.evaluate_options --run"} <= checked
 
 
 def _checked(options: Any) -> Iterator[str]:

@@ -82,12 +82,17 @@ def test_overrides_are_read_from_words() -> None:
         "a.yaml",
         "--training.clip_norm",
         "-1",
-        "--text.source.unit={kind: bpe, size: 3}",
+        "--text.source.tokenizer={kind: bpe, vocab_size: 3}",
         "--seed=",
     ]
     assert overrides(words) == (
         Path("a.yaml"),
-        {"run": "runs/x", "training.clip_norm": "-1", "text.source.unit": "{kind: bpe, size: 3}", "seed": ""},
+        {
+            "run": "runs/x",
+            "training.clip_norm": "-1",
+            "text.source.tokenizer": "{kind: bpe, vocab_size: 3}",
+            "seed": "",
+        },
     )
     assert overrides(["a", "--seed=1", "--seed=2"]) == (Path("a"), {"seed": "2"})
     with pytest.raises(typer.BadParameter, match="--seed needs a value"):

@@ -212,14 +212,16 @@ def test_one_language_on_both_sides_is_one_file_unless_a_table_has_both(load: Lo
 
 
 def test_separate_inventories_may_differ_and_joint_ones_may_be_tied(load: Load) -> None:
-    assert load(DATA + "text: {shared_vocabulary: false, source: {unit: word}}").text.source.unit == Spec("word")
-    assert load(DATA + "text: {source: {unit: {dropout: 0.1}}}").text.shared_vocabulary
+    assert load(DATA + "text: {shared_vocabulary: false, source: {tokenizer: word}}").text.source.tokenizer == Spec(
+        "word"
+    )
+    assert load(DATA + "text: {source: {tokenizer: {dropout: 0.1}}}").text.shared_vocabulary
     assert load(DATA + "model: {embedding: {tie: all}}").model.embedding.tie == "all"
     assert load(DATA + "training: {epochs: null, steps: 3, metric: loss}\nmetrics: []").metrics == ()
 
 
 def test_a_wrong_value_makes_no_contradiction_but_parts_are_still_checked(faults: Faults) -> None:
-    text = DATA + "text: {shared_vocabulary: nope, source: {unit: word}}\nmodel: {decoder: {size: 0}}\n"
+    text = DATA + "text: {shared_vocabulary: nope, source: {tokenizer: word}}\nmodel: {decoder: {size: 0}}\n"
     assert faults(text) == [
         'run.yaml:2: text.shared_vocabulary: expected true or false, found "nope"',
         "run.yaml:3: model.decoder.size: must be at least 1, found 0",

@@ -26,8 +26,8 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
             "training.steps": "null",
             "training.clip_norm": "1e-3",
             "data.source": "no",
-            "text.source.unit": "{kind: word, size: 9}",
-            "text.target.unit": "{kind: word, size: 9}",
+            "text.source.tokenizer": "{kind: word, vocab_size: 9}",
+            "text.target.tokenizer": "{kind: word, vocab_size: 9}",
         },
     )
     assert config.model.decoder == Spec("rnn", {"size": 128})
@@ -35,7 +35,7 @@ def test_overrides_reach_sections_and_specs(load: Load) -> None:
     assert config.training.steps is None
     assert config.training.clip_norm == 0.001
     assert config.data.source == ("no",)
-    assert config.text.target.unit == Spec("word", {"size": 9})
+    assert config.text.target.tokenizer == Spec("word", {"vocab_size": 9})
 
 
 def test_overrides_may_be_values_of_python(load: Load) -> None:

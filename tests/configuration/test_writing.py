@@ -45,7 +45,9 @@ def drawn(draw: st.DrawFn) -> Config:
             dev=draw(TEXT),
             max_ratio=draw(st.floats(1, 1e300)),
         ),
-        text=config.TextConfig(shared_vocabulary=False, source=config.LanguageConfig(unit=draw(SPECS), lowercase=True)),
+        text=config.TextConfig(
+            shared_vocabulary=False, source=config.LanguageConfig(tokenizer=draw(SPECS), lowercase=True)
+        ),
         model=config.ModelConfig(
             encoder=draw(SPECS), attention=config.AttentionConfig(score=draw(SPECS)), decoder=draw(SPECS)
         ),

@@ -222,7 +222,7 @@ def corpus(folder: Path, form: str = "npy", lines: int = 4) -> DataConfig:
     )
 
 
-SIDE = LanguageConfig.model_validate({"unit": "word"})
+SIDE = LanguageConfig.model_validate({"tokenizer": "word"})
 TEXT = TextConfig.model_validate({"source": SIDE, "target": SIDE})
 
 
@@ -292,12 +292,12 @@ def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path, golden
     Dataset.prepare(config, TEXT, 1, tmp_path / "run")
     assert header.stat().st_mtime_ns == first
     np.save(tmp_path / "train.image.npy", np.ones((4, 1, 2)))
-    Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
+    Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_tokenizers=True)
     assert header.stat().st_mtime_ns != first
     for part in ("train", "dev"):
         np.save(tmp_path / f"{part}.image.npy", np.ones((4, 1, 5)))
     with pytest.raises(UserError, match=r"train\.image\.npy:") as raised:
-        Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_units=True)
+        Dataset.prepare(config, TEXT, 1, tmp_path / "run", keep_tokenizers=True)
     golden(str(raised.value))
 
 

@@ -154,8 +154,8 @@ def test_spans_that_both_sides_share_are_protected(tmp_path: Path, lines: list[s
     targets = [line.replace("files", "Dateien").replace("%s", "").replace("ask", "%d") for line in lines]
     write(tmp_path / "train", lines, targets)
     write(tmp_path / "dev", ["one"], ["eins"])
-    for options, expected in ((InitOptions(), kinds), (InitOptions(memory=True), ())):
-        config = tmp_path / f"{options.memory}.yaml"
+    for options, expected in ((InitOptions(), kinds), (InitOptions(translation_memory=True), ())):
+        config = tmp_path / f"{options.translation_memory}.yaml"
         notes = initialise.initialise(tmp_path / "train.en", tmp_path / "train.fr", config, None, options=options)
         assert tuple(protection.kind for protection in checks.load_config(config).text.protect) == expected
         assert ("the same placeholders and tags on both sides" in notes[0]) == bool(kinds)
@@ -280,7 +280,7 @@ def test_sizes_grow_with_the_corpus() -> None:
     for key in ("encoder", "decoder"):
         sizes = [getattr(config.model, key).options["size"] for config in chosen]
         assert sizes == sorted(sizes)
-    symbols = [config.text.source.unit.options["size"] for config in chosen]
+    symbols = [config.text.source.tokenizer.options["size"] for config in chosen]
     assert symbols == sorted(set(symbols))
     assert chosen[0].training.validate_every is None
     assert chosen[-1].training.validate_every == 2_000
@@ -295,7 +295,7 @@ def test_batches_have_the_symbols_of_so_many_sentences() -> None:
         for examples in (short, long):
             seen = sample()._replace(examples=examples)
             chosen = choose(CORPUS, seen, "r", size=size)
-            length = mean_length(examples, [chosen.text.source.unit.options["size"]], chosen.data.max_length)
+            length = mean_length(examples, [chosen.text.source.tokenizer.options["size"]], chosen.data.max_length)
             assert chosen.training.batch.type == "tokens"
             assert chosen.training.batch.size == pytest.approx(size.batch * length, abs=5)
     assert mean_length(long, [400], 1000) > 3 * mean_length(short, [400], 1000)
@@ -320,7 +320,7 @@ def test_few_epochs_need_little_dropout_and_a_rate_that_falls_over_all_of_them()
 
 
 def test_a_memory_is_a_source_that_is_read_apart() -> None:
-    config = choose(CORPUS, sample(), "r", InitOptions(memory=True))
+    config = choose(CORPUS, sample(), "r", InitOptions(translation_memory=True))
     assert config.data.recalled == ("memory",)
     assert config.model.combination == Spec("hierarchical")
     assert choose(CORPUS, sample(), "r").data.recalled == ()
@@ -339,10 +339,10 @@ def test_what_was_seen_decides_the_rest() -> None:
     spaced = choose(CORPUS, sample(tokenised=True)._replace(tokenise="zh"), "r")
     assert spaced.metrics[0].options == {"tokenise": "none"}
     assert (plain.data.max_length, other.data.max_length) == (100, 350)
-    few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.unit.options["size"]
+    few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.tokenizer.options["size"]
     assert few == 256 + 1 + 90 + 50
     apart = choose(CORPUS, sample(shared=0.1)._replace(target=Inventory(2, 10, 2)), "r").text
-    assert [side.unit.options["size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]
+    assert [side.tokenizer.options["size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]
 
 
 def half_translated(folder: Path) -> Path:

@@ -11,8 +11,8 @@ from rapidfuzz.distance import Indel
 from dragoman.corpus import memory, ngrams
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Match, Nearest
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import punctuation
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import punctuation
 
 WORDS = "open close save file image mask the all new as copy".split()
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)

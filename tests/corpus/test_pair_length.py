@@ -24,7 +24,7 @@ def test_the_longer_side_of_each_pair_counts_with_its_end_symbol(sizes: list[int
     texts: list[list[str]] = [[pair.source for pair in examples], [pair.target for pair in examples]]
     units = []
     for number, size in enumerate(sizes):
-        units.append(Bpe(size=size))
+        units.append(Bpe(vocab_size=size))
         units[-1].fit(texts[number] if len(sizes) == 2 else texts[0] + texts[1], seed=1)
     lengths = [1 + max(len(units[0].encode(pair.source)), len(units[-1].encode(pair.target))) for pair in examples]
     assert mean_length(examples, sizes, 1000) == pytest.approx(sum(lengths) / len(lengths))

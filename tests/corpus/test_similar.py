@@ -10,8 +10,8 @@ from rapidfuzz.distance import Indel
 from dragoman.corpus import memory
 from dragoman.corpus.examples import Pair
 from dragoman.corpus.memory import Nearest, most_similar
-from dragoman.text.normalise import Normalizer
-from dragoman.text.tokenise import PRETOKENIZERS
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import PRETOKENIZERS
 
 NORMALISE, TOKENISE = Normalizer(lowercase=True), PRETOKENIZERS["punctuation"]
 WORDS = "the a cat dog sees hears old young man woman house garden in".split()

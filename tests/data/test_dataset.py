@@ -68,18 +68,18 @@ def spelled(data: Dataset, rows: list[int], epoch: int = 0) -> list[tuple[str, s
     return list(zip(*sides, strict=True))
 
 
-UNITS: list[Mapping[str, Any]] = [
+TOKENIZERS: list[Mapping[str, Any]] = [
     {"kind": "word"},
     {"kind": "character"},
-    {"kind": "bpe", "size": 310},
-    {"kind": "bpe", "size": 310, "dropout": 0.5},
-    {"kind": "unigram", "size": 295},
-    {"kind": "unigram", "size": 295, "alpha": 0.5},
+    {"kind": "bpe", "vocab_size": 310},
+    {"kind": "bpe", "vocab_size": 310, "dropout": 0.5},
+    {"kind": "unigram", "vocab_size": 295},
+    {"kind": "unigram", "vocab_size": 295, "alpha": 0.5},
 ]
 NAMES = ["word", "character", "bpe", "bpe-dropout", "unigram", "unigram-sampled"]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@pytest.mark.parametrize("unit", TOKENIZERS, ids=NAMES)
 @pytest.mark.parametrize("joint", [True, False])
 def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint: bool) -> None:
     unit = unit if joint or "size" not in unit else {**unit, "size": 280}
@@ -92,7 +92,7 @@ def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint
 
 
 @pytest.mark.parametrize("joint", [True, False])
-@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@pytest.mark.parametrize("unit", TOKENIZERS, ids=NAMES)
 def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
     tmp_path: Path, unit: Mapping[str, Any], joint: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,19 +130,21 @@ def test_what_is_kept_of_each_corpus_is_counted(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.spec("D10")
 def test_one_joint_inventory_or_one_for_each_language(tmp_path: Path) -> None:
     settings = corpus(tmp_path)
-    unit = {"kind": "bpe", "size": 290}
+    unit = {"kind": "bpe", "vocab_size": 290}
     joint = Dataset.prepare(settings, text(unit), 1, tmp_path / "joint")
     apart = Dataset.prepare(settings, text(unit, joint=False), 1, tmp_path / "apart")
-    assert joint.sources[0].text.unit.inventory == joint.target.text.unit.inventory
-    assert "ä" in joint.sources[0].text.unit.inventory
-    assert "ä" not in apart.sources[0].text.unit.inventory
-    assert "ä" in apart.target.text.unit.inventory
+    assert joint.sources[0].text.tokenizer.inventory == joint.target.text.tokenizer.inventory
+    assert "ä" in joint.sources[0].text.tokenizer.inventory
+    assert "ä" not in apart.sources[0].text.tokenizer.inventory
+    assert "ä" in apart.target.text.tokenizer.inventory
     assert len(joint.sources[0].vocabulary) == len(apart.sources[0].vocabulary) == 290 + 4
 
 
 def test_sides_of_a_joint_inventory_may_differ_in_case_and_dropout(tmp_path: Path) -> None:
-    options = {"lowercase": True, "unit": {"kind": "bpe", "size": 290, "dropout": 0.5}}
-    data = Dataset.prepare(corpus(tmp_path), text({"kind": "bpe", "size": 290}, target=options), 1, tmp_path / "run")
+    options = {"lowercase": True, "tokenizer": {"kind": "bpe", "vocab_size": 290, "dropout": 0.5}}
+    data = Dataset.prepare(
+        corpus(tmp_path), text({"kind": "bpe", "vocab_size": 290}, target=options), 1, tmp_path / "run"
+    )
     assert data.sources[0].vocabulary == data.target.vocabulary
     assert spelled(data, [0]) == [(SOURCE[0], TARGET[0].lower())]
     assert data.sources[0].text.encode("the cat", 1) == data.sources[0].text.encode("the cat")
@@ -150,7 +152,7 @@ def test_sides_of_a_joint_inventory_may_differ_in_case_and_dropout(tmp_path: Pat
 
 
 def test_a_default_and_the_same_spelled_out_are_the_same_units(tmp_path: Path) -> None:
-    spelled_out = text("word", target={"unit": {"kind": "word", "size": 50_000}})
+    spelled_out = text("word", target={"tokenizer": {"kind": "word", "vocab_size": 50_000}})
     data = Dataset.prepare(corpus(tmp_path), spelled_out, 1, tmp_path)
     assert data.sources[0].vocabulary == data.target.vocabulary
 
@@ -159,14 +161,14 @@ def test_a_corpus_that_cannot_be_prepared_leaves_the_old_store(tmp_path: Path, g
     settings = corpus(tmp_path)
     Dataset.prepare(settings, text(), 1, tmp_path / "run")
     with pytest.raises(UserError) as raised:
-        Dataset.prepare(settings, text({"kind": "bpe", "size": 9000}), 1, tmp_path / "run")
+        Dataset.prepare(settings, text({"kind": "bpe", "vocab_size": 9000}), 1, tmp_path / "run")
     golden(str(raised.value))
     assert len(Dataset.prepare(settings, text(), 1, tmp_path / "run").train) == 20
 
 
 @pytest.mark.spec("D1")
 def test_words_beyond_the_limit_become_unknown(tmp_path: Path) -> None:
-    data = Dataset.prepare(corpus(tmp_path), text({"kind": "word", "size": 3}), 1, tmp_path / "run")
+    data = Dataset.prepare(corpus(tmp_path), text({"kind": "word", "vocab_size": 3}), 1, tmp_path / "run")
     assert len(data.sources[0].vocabulary) == 3 + 4
     assert UNK in data.batch(np.arange(3), 0).sources[0].ids
 
@@ -189,14 +191,14 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
 
 
 def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
-    data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
+    data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
         lines = learning.Lines(data, sides)
         assert len(lines) == len(list(lines)) == 30 * (2 - sides.count(None))
 
 
 def test_dropout_depends_on_seed_epoch_and_row_alone(tmp_path: Path) -> None:
-    unit = {"kind": "bpe", "size": 310, "dropout": 0.5}
+    unit = {"kind": "bpe", "vocab_size": 310, "dropout": 0.5}
     settings = corpus(tmp_path)
     data = Dataset.prepare(settings, text(unit), 1, tmp_path / "run")
 
@@ -227,7 +229,7 @@ def aligned(folder: Path, links: list[str]) -> DataConfig:
 LINKS = ["0-0 1-1 2?2 3-3", "0-0 1-1 2-0 3-2", "", "", "", "2-2 0-0 1-1 0-1"]
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@pytest.mark.parametrize("unit", TOKENIZERS, ids=NAMES)
 def test_links_between_words_become_links_between_their_symbols(tmp_path: Path, unit: Mapping[str, Any]) -> None:
     data = Dataset.prepare(aligned(tmp_path, LINKS), text(unit), 1, tmp_path / "run")
     kept = [row for row in range(6) if row in KEPT]
@@ -282,7 +284,7 @@ def test_other_links_are_prepared_anew(tmp_path: Path) -> None:
 )
 def test_links_past_the_words_and_other_faults_are_told(tmp_path: Path, links: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        Dataset.prepare(aligned(tmp_path, links), text({"kind": "bpe", "size": 280}), 1, tmp_path / "run")
+        Dataset.prepare(aligned(tmp_path, links), text({"kind": "bpe", "vocab_size": 280}), 1, tmp_path / "run")
 
 
 def test_plans_and_batches_fit_together(tmp_path: Path) -> None:
@@ -307,7 +309,7 @@ def test_what_is_prepared_is_used_again(tmp_path: Path) -> None:
     assert spelled(again, [0, 1]) == spelled(first, [0, 1])
 
 
-@pytest.mark.parametrize("name", ["target.json", "target.units", "source.vocabulary", "source.counts"])
+@pytest.mark.parametrize("name", ["target.json", "target.tokenizer", "source.vocabulary", "source.counts"])
 def test_what_a_killed_removal_took_is_learnt_anew(tmp_path: Path, name: str) -> None:
     settings = corpus(tmp_path)
     first = Dataset.prepare(settings, text("character"), 1, tmp_path / "run")
@@ -446,7 +448,7 @@ def test_damaged_and_foreign_files_are_told(tmp_path: Path, golden: Golden) -> N
     golden(str(raised.value))
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=NAMES)
+@pytest.mark.parametrize("unit", TOKENIZERS, ids=NAMES)
 def test_one_very_long_line_is_left_out(tmp_path: Path, unit: Mapping[str, Any]) -> None:
     settings = corpus(tmp_path, [*SOURCE, "cat " * 100_000], [*TARGET, "Katze " * 100_000])
     data = Dataset.prepare(settings, text(unit), 1, tmp_path / "run")
@@ -456,7 +458,7 @@ def test_one_very_long_line_is_left_out(tmp_path: Path, unit: Mapping[str, Any])
 @pytest.mark.parametrize("side", ["source", "target", "source.text"])
 def test_values_of_the_store_that_nobody_wrote_are_told(side: str, tmp_path: Path, golden: Golden) -> None:
     settings, run = corpus(tmp_path), tmp_path / "run"
-    options = text({"kind": "bpe", "size": 290, "dropout": 0.5} if side == "source.text" else "word")
+    options = text({"kind": "bpe", "vocab_size": 290, "dropout": 0.5} if side == "source.text" else "word")
     Dataset.prepare(settings, options, 1, run)
     path = run / "data" / f"{side}.values"
     path.write_bytes(b"\xff" * path.stat().st_size)
@@ -484,7 +486,7 @@ def test_real_text_is_restored(tmp_path: Path, shared_data: Path) -> None:
             "dev": str(folder / "val.lc.norm.tok"),
         }
     )
-    data = Dataset.prepare(settings, text({"kind": "bpe", "size": 2000}), 1, tmp_path)
+    data = Dataset.prepare(settings, text({"kind": "bpe", "vocab_size": 2000}), 1, tmp_path)
     assert data.report == Report(1014, 1014, 0, 0, 0)
     assert len(data.sources[0].vocabulary) == 2004
     assert [Example((source,), target) for source, target in spelled(data, list(range(1014)))] == data.dev
@@ -495,7 +497,7 @@ def test_units_that_a_model_knows_survive_changed_files(tmp_path: Path) -> None:
     before = Dataset.prepare(settings, text("word"), 1, run)
     changed = tmp_path / "train.en"
     changed.write_text("".join(f"new{line}\n" for line in changed.read_text("utf-8").splitlines()), encoding="utf-8")
-    after = Dataset.prepare(settings, text("word"), 1, run, keep_units=True)
+    after = Dataset.prepare(settings, text("word"), 1, run, keep_tokenizers=True)
     assert after.sources[0].symbols == before.sources[0].symbols
     assert after.train.columns["source"][0].tolist() != before.train.columns["source"][0].tolist()
     assert Dataset.prepare(settings, text("word"), 1, run).sources[0].vocabulary == before.sources[0].vocabulary

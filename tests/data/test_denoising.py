@@ -19,7 +19,9 @@ from dragoman.text.mark import Mark, Symbol
 from tests import toy
 
 FIRST = len(SPECIALS)  # the mask, where there is no mark before it
-TEXT = TextConfig.model_validate({"source": {"unit": "word"}, "target": {"unit": "word"}, "shared_vocabulary": True})
+TEXT = TextConfig.model_validate(
+    {"source": {"tokenizer": "word"}, "target": {"tokenizer": "word"}, "shared_vocabulary": True}
+)
 
 
 def parts(noisy: list[int | None]) -> list[list[int]]:

@@ -9,13 +9,13 @@ from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 
 LINES = ["the cat sleeps . § a dog runs . § it is late .", "a cat runs . § the dog sleeps ."] * 20
-UNITS = [Spec("word"), Spec("character"), Spec("bpe", {"size": 300})]
+UNITS = [Spec("word"), Spec("character"), Spec("bpe", {"vocab_size": 300})]
 
 
 def language(unit: Spec) -> Language:
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=unit)
-    pipeline.unit.fit(LINES, 1)
-    return Language("en", pipeline, Vocabulary(pipeline.unit.inventory))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=unit)
+    pipeline.tokenizer.fit(LINES, 1)
+    return Language("en", pipeline, Vocabulary(pipeline.tokenizer.inventory))
 
 
 @pytest.mark.spec("A9")
@@ -33,8 +33,8 @@ REFUSED = [
     (Spec("word"), "", r"'' is 0 symbols"),
     (Spec("word"), "§§", r"'§§' is 2 symbols"),
     (Spec("word"), "¶", r"'¶' is not in the vocabulary; it must stand between sentences of the corpus"),
-    (Spec("bpe", {"size": 300}), "¶", r"'¶' is \d symbols \(.*<0xC2> <0xB6>\), and must be one"),
-    (Spec("bpe", {"size": 300, "dropout": 0.1}), "§", r"subword dropout would cut '§'"),
+    (Spec("bpe", {"vocab_size": 300}), "¶", r"'¶' is \d symbols \(.*<0xC2> <0xB6>\), and must be one"),
+    (Spec("bpe", {"vocab_size": 300, "dropout": 0.1}), "§", r"subword dropout would cut '§'"),
 ]
 
 

@@ -16,10 +16,10 @@ from dragoman.data.vocabulary import EOS
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS
+from dragoman.text.tokenizer import MARKS
 
 LINES = {"en": ["the cat", "a dog", "", "cats"], "de": ["die Katze", "ein Hund", "leer", "Katzen"], "cs": ["kočka"] * 4}
-UNITS: list[dict[str, Any]] = [{"kind": "word"}, {"kind": "bpe", "size": 300, "dropout": 0.5}]
+TOKENIZERS: list[dict[str, Any]] = [{"kind": "word"}, {"kind": "bpe", "vocab_size": 300, "dropout": 0.5}]
 
 
 def configuration(folder: Path) -> DataConfig:
@@ -40,7 +40,7 @@ def prepared(folder: Path, unit: dict[str, Any]) -> Dataset:
 
 
 @pytest.mark.spec("E1")
-@pytest.mark.parametrize("unit", UNITS, ids=["word", "sampled"])
+@pytest.mark.parametrize("unit", TOKENIZERS, ids=["word", "sampled"])
 def test_sources_begin_with_the_mark_of_their_target(tmp_path: Path, unit: dict[str, Any]) -> None:
     data = prepared(tmp_path, unit)
     (source,), target = data.sources, data.target
@@ -64,14 +64,14 @@ def test_sources_begin_with_the_mark_of_their_target(tmp_path: Path, unit: dict[
 
 
 def test_development_examples_are_by_pair(tmp_path: Path) -> None:
-    data = prepared(tmp_path, UNITS[0])
+    data = prepared(tmp_path, TOKENIZERS[0])
     assert [len(examples) for examples in data.development] == [2, 2, 2, 2]
     assert data.development[3] == [Example(("kočka",), "die Katze"), Example(("kočka",), "ein Hund")]
     assert len(data.dev) == 8
 
 
 def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     lines = learning.Lines(configuration(tmp_path), (pipeline, pipeline))
     both = [text for pair in zip(LINES["en"], LINES["de"], strict=True) for text in pair]
     assert list(lines) == [*both, *LINES["cs"]]
@@ -94,7 +94,7 @@ def test_protected_spans_of_a_file_of_several_pairs_are_those_of_each_pair(tmp_p
     data = configuration(tmp_path)
     for name, line in (("en", "5 cats"), ("de", "fünf Katzen"), ("cs", "5 koček")):
         (tmp_path / f"train.{name}").write_text(f"{line}\n", "utf-8")
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     lines = learning.Lines(data, (pipeline, pipeline), Protection.named(["numbers"]))
     assert list(lines) == ["5 cats", "fünf Katzen", f"{MARKS[0]} koček"]
 
@@ -103,7 +103,7 @@ def test_what_is_prepared_does_not_depend_on_what_is_not_trained_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = configuration(tmp_path)
-    text = TextConfig.model_validate({"source": {"unit": "word"}, "target": {"unit": "word"}})
+    text = TextConfig.model_validate({"source": {"tokenizer": "word"}, "target": {"tokenizer": "word"}})
     preparation.prepare(data, text, 1, tmp_path / "run")
     monkeypatch.setattr(preparation, "learn", lambda *_: pytest.fail("is prepared already"))
     other = data.model_copy(update={"temperature": 5.0, "weights": (1.0, 2.0), "pairs": data.pairs[:3]})

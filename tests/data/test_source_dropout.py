@@ -21,7 +21,7 @@ def dataset(folder: Path, rate: float) -> Dataset:
                 (folder / f"{part}.{name}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     place = str(folder / "train")
     data = DataConfig.model_validate({"source": ["a", "b"], "target": "c", "train": place, "dev": str(folder / "dev")})
-    side = LanguageConfig.model_validate({"unit": "word"})
+    side = LanguageConfig.model_validate({"tokenizer": "word"})
     text = TextConfig.model_validate({"source": side, "target": side})
     return Dataset.prepare(data, text, 1, folder / "run", source_dropout=rate)
 

@@ -29,7 +29,7 @@ LINES = [
     ("ann sees ann and eve", "eve sieht bob"),
     ("eats", "isst"),
 ]
-FEW: dict[str, Any] = {"kind": "word", "size": 2}
+FEW: dict[str, Any] = {"kind": "word", "vocab_size": 2}
 SIDES: dict[str, dict[str, Any]] = {
     "one source": {},
     "two sources": {"source": ["a", "b"]},
@@ -226,7 +226,7 @@ def test_the_mark_of_a_language_is_no_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_of_subwords_nothing_is_unknown(tmp_path: Path, dropout: float) -> None:
-    unit = {"kind": "bpe", "size": 275, "dropout": dropout}
+    unit = {"kind": "bpe", "vocab_size": 275, "dropout": dropout}
     data = prepared(tmp_path, LINES, unit)
     batch = data.batch(np.arange(4), 3)
     for side in (*batch.sources, batch.target):
@@ -236,7 +236,7 @@ def test_of_subwords_nothing_is_unknown(tmp_path: Path, dropout: float) -> None:
 
 def test_pieces_that_only_the_source_has_are_the_sentences_own(tmp_path: Path) -> None:
     """In two inventories of subwords, whatever dropout makes of a word."""
-    data = prepared(tmp_path, LINES, {"kind": "bpe", "size": 270, "dropout": 0.5}, joint=False)
+    data = prepared(tmp_path, LINES, {"kind": "bpe", "vocab_size": 270, "dropout": 0.5}, joint=False)
     (source,), target = data.sources, data.target.vocabulary
     assert isinstance(source, Language)
     batch = data.batch(np.arange(4), 1)

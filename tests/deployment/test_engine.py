@@ -15,7 +15,7 @@ pytest.importorskip("onnxruntime")
 
 import dragoman
 from dragoman import devices
-from dragoman.cli.lexicon import lexicon
+from dragoman.cli.shortlist import shortlist
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export, tracing
@@ -92,9 +92,9 @@ def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
 def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
     """One translation of each source symbol, and no more."""
-    lexicon(copied)
+    shortlist(copied)
     plain, exported = (
-        dragoman.load(copied, engine=engine, candidates=(0, 1)).translate(TEXTS, search=search)
+        dragoman.load(copied, engine=engine, shortlist=(0, 1)).translate(TEXTS, search=search)
         for engine in ("torch", "onnx")
     )
     whole = dragoman.load(copied, engine="onnx").translate(TEXTS, search=search)
@@ -130,8 +130,8 @@ def test_graphs_of_several_runs_are_an_ensemble(run: Path, copied: Path, tmp_pat
     golden(str(raised.value))
     folders = [shutil.copytree(run, tmp_path / "first"), copied]
     for folder in folders:
-        lexicon(folder)
-    few = [dragoman.load(folders, engine=engine, candidates=(0, 1)).translate(TEXTS) for engine in ("torch", "onnx")]
+        shortlist(folder)
+    few = [dragoman.load(folders, engine=engine, shortlist=(0, 1)).translate(TEXTS) for engine in ("torch", "onnx")]
     for one, other in zip(*few, strict=True):
         assert one.text == other.text
         assert one.score == pytest.approx(other.score, abs=1e-4)

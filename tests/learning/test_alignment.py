@@ -16,7 +16,7 @@ from tests import toy
 CONFIG = """
 device: {name: cpu, threads: 1, precision: float32}
 data: {source: en, target: fr}
-text: {shared_vocabulary: false, source: {unit: word, lowercase: true}, target: {unit: word, lowercase: true}}
+text: {shared_vocabulary: false, source: {tokenizer: word, lowercase: true}, target: {tokenizer: word, lowercase: true}}
 model: {embedding: {size: 24}, encoder: {size: 16}, attention: {score: {kind: additive, size: 24}}, decoder: {size: 32}}
 training:
   epochs: null

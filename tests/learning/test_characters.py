@@ -14,8 +14,8 @@ from tests import toy
 TENSES = {"ed": "war", "ing": "ist", "s": "sind"}  # by the end of a word
 FREQUENT = {"kind": "word", "minimum_frequency": 20}
 OPTIONS: dict[str, Any] = {
-    "text.source.unit": FREQUENT,
-    "text.target.unit": FREQUENT,
+    "text.source.tokenizer": FREQUENT,
+    "text.target.tokenizer": FREQUENT,
     "training.epochs": None,
     "training.steps": 150,
     "training.validate_every": 150,
@@ -78,8 +78,8 @@ STEMS = {"go": "geh", "sing": "sing", "wait": "wart", "buy": "kauf"}
 ENDS = {"you": "st", "they": "en", "past": "te"}
 HYBRID: dict[str, Any] = {
     "model.output": {"kind": "hybrid", "size": 24, "characters": 8, "beam": 3},
-    "text.source.unit": {"kind": "word"},
-    "text.target.unit": {"kind": "word", "size": 2},
+    "text.source.tokenizer": {"kind": "word"},
+    "text.target.tokenizer": {"kind": "word", "vocab_size": 2},
     "training.steps": 360,
     "training.validate_every": 360,
     "seed": 1,

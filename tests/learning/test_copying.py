@@ -17,8 +17,8 @@ FRAMES = [
 ]
 FREQUENT = {"kind": "word", "minimum_frequency": 20}
 OPTIONS: dict[str, Any] = {
-    "text.source.unit": FREQUENT,
-    "text.target.unit": FREQUENT,
+    "text.source.tokenizer": FREQUENT,
+    "text.target.tokenizer": FREQUENT,
     "training.epochs": None,
     "training.steps": 250,
     "training.validate_every": 250,

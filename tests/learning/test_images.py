@@ -25,7 +25,7 @@ CONFIG = """
 seed: 5
 device: {name: cpu, threads: 1, precision: float32}
 data: {source: [en, image], target: de, features: image}
-text: {shared_vocabulary: false, source: {unit: word}, target: {unit: word}}
+text: {shared_vocabulary: false, source: {tokenizer: word}, target: {tokenizer: word}}
 model:
   embedding: {size: 16}
   encoder: {kind: rnn, size: 16}

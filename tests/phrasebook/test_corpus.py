@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.text.tokenise import PRETOKENIZERS
+from dragoman.text.pretokenizer import PRETOKENIZERS
 from phrasebook import corpus
 from phrasebook.constructions import CONSTRUCTIONS
 from phrasebook.corpus import sample, write

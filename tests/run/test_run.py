@@ -102,7 +102,7 @@ def test_weights_that_are_asked_for_must_be_there(run: Path, golden: Golden) -> 
 
 @pytest.mark.parametrize(
     "name",
-    ["run.json", "config.yaml", "source.json", "source.units", "source.vocabulary", "target.json", "target.counts"],
+    ["run.json", "config.yaml", "source.json", "source.tokenizer", "source.vocabulary", "target.json", "target.counts"],
 )
 def test_a_missing_file_is_named(name: str, run: Path) -> None:
     (run / name).unlink()
@@ -116,7 +116,7 @@ def test_a_missing_file_is_named(name: str, run: Path) -> None:
         ("config.yaml", b"model: [oops"),
         ("config.yaml", b"\xff\xfe"),
         ("source.json", b"{"),
-        ("source.units", b"\x00\x01"),
+        ("source.tokenizer", b"\x00\x01"),
         ("target.vocabulary", b"not JSON\n"),
         *(pytest.param(f"target.{ending}", b"[" * 100_000, id=ending) for ending in ("json", "units", "vocabulary")),
         ("target.counts", b"3\n-4\n"),

@@ -18,10 +18,10 @@ from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.model.predictor import Predictor
 from dragoman.search.beam import Beam
-from dragoman.search.candidates import CandidateList, ShortlistPredictor
 from dragoman.search.constraints import All, FittingEdits, ForbiddenSymbols, Prefix
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
+from dragoman.search.shortlist import Shortlist, ShortlistPredictor
 from tests.builders import build_model, sentences
 
 SYMBOLS = 12
@@ -70,7 +70,7 @@ def short(inner: Tree, seed: int, words: list[list[int]] = SOURCES) -> Tree:
         total = sum(chances.values())
         return {symbol: chance / total for symbol, chance in chances.items()}
 
-    allowed = CandidateList([of], 1, 2, CPU).allowed((sentences(*words),))
+    allowed = Shortlist([of], 1, 2, CPU).allowed((sentences(*words),))
     return Tree(ShortlistPredictor(inner.predictor, allowed), inner.reads, plain)
 
 

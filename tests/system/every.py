@@ -92,7 +92,8 @@ COMMANDS = {
         "translate runs/toy packed.en -o packed.fr --resume", r"packed\.fr(\.partial.*)?", ("packed.fr",)
     ),
     "translate with terms": Command(
-        "translate runs/toy test.en -o found.fr --keep names --glossary terms.tsv --protect numbers --resume",
+        "translate runs/toy test.en -o found.fr --do-not-translate names --glossary terms.tsv --resume"
+        " --protect numbers",
         r"found\.fr(\.partial.*)?",
         ("found.fr",),
     ),
@@ -144,8 +145,8 @@ COMMANDS = {
         r"runs/toy/calibration\.json",
         ("runs/toy/calibration.json",),
     ),
-    "lexicon": Command(
-        "lexicon runs/toy train.en train.fr", r"runs/toy/lexicon\.safetensors", ("runs/toy/lexicon.safetensors",)
+    "shortlist": Command(
+        "shortlist runs/toy train.en train.fr", r"runs/toy/shortlist\.safetensors", ("runs/toy/shortlist.safetensors",)
     ),
     "dictionary": Command("dictionary runs/toy train.en train.fr -o words.tsv", r"words\.tsv", ("words.tsv",)),
     "dictionary without a run": Command(

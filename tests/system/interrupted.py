@@ -167,7 +167,7 @@ def _hasten_demo() -> None:
     from dragoman.training import starting
     from dragoman.training.checks import load_config
 
-    units = {f"text.{side}.unit": "word" for side in ("source", "target")}
+    units = {f"text.{side}.tokenizer": "word" for side in ("source", "target")}
     sizes = {"model.embedding.size": "12", "model.encoder": "{kind: rnn, size: 12}", "model.decoder.size": "12"}
     few = {"training.steps": "4", "training.save_every": "2", "training.validate_every": "2"}
 

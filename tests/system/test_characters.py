@@ -25,9 +25,9 @@ from tests.system.conftest import Shell
 
 pytestmark = pytest.mark.slow
 
-FEW = {"kind": "word", "size": 3}
+FEW = {"kind": "word", "vocab_size": 3}
 SPELLING = {"kind": "hybrid", "size": 8, "characters": 4, "beam": 2}
-OPTIONS: dict[str, Any] = {"text.source.unit": FEW, "text.target.unit": FEW, "training.epochs": 6}
+OPTIONS: dict[str, Any] = {"text.source.tokenizer": FEW, "text.target.tokenizer": FEW, "training.epochs": 6}
 RUNS: dict[str, dict[str, Any]] = {
     "reads": {
         "model.embedding.source": {"kind": "character_rnn", "hidden": 5},
@@ -126,8 +126,8 @@ def test_a_word_that_was_never_seen_has_a_vector_and_a_probability(runs: Shell) 
 
 
 def test_shortlists_spell(runs: Shell) -> None:
-    assert runs("lexicon", "hybrid").code == 0
-    short = load(runs, "hybrid", candidates=(2, 1))
+    assert runs("shortlist", "hybrid").code == 0
+    short = load(runs, "hybrid", shortlist=(2, 1))
     assert not any("<unk>" in translation.text for translation in short.translate(LINES))
 
 

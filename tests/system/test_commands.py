@@ -242,7 +242,7 @@ def test_evaluate_counts_tokens_or_characters(trained: Shell) -> None:
     assert [line.split(" (")[0] for line in trained(*words).lines] == ["Exact match = 0.00", "Token error rate = 50.00"]
     *_, last = trained(*words, "--unit", "character").lines
     assert last.startswith("Token error rate = 12.50 (")
-    assert "unit:character" in last
+    assert "tokenizer:character" in last
 
 
 @pytest.mark.spec("H4")
@@ -275,8 +275,8 @@ def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     outcome = copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr")
     copied("translate", "runs/toy", "test.en", "-o", "found.fr")
     assert outcome.lines[:3] == copied("evaluate", "test.fr", "-i", "found.fr").lines
-    assert re.fullmatch(r"Perplexity = \d+\.\d\d \(unit:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[3])
-    assert re.fullmatch(r"Accuracy = \d+\.\d\d \(unit:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[4])
+    assert re.fullmatch(r"Perplexity = \d+\.\d\d \(tokenizer:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[3])
+    assert re.fullmatch(r"Accuracy = \d+\.\d\d \(tokenizer:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[4])
     summary = copied("score", "runs/toy", "test.en", "test.fr").err
     assert f"perplexity {outcome.lines[3].split()[2]} a symbol" in summary
     assert len(copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "test.fr").lines) == 3
@@ -399,7 +399,7 @@ def test_info_tells_what_is_in_a_run(trained: Shell) -> None:
     assert "model.safetensors" in facts
     assert facts["weights"].startswith("the ")
     assert re.search(r"\|order:2\|sentences:8\|references:\w{8}\)$", facts["development BLEU-2"])
-    assert "unit:word|symbols:10|" in facts["development Perplexity"]
+    assert "tokenizer:word|symbols:10|" in facts["development Perplexity"]
 
 
 def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied: Shell) -> None:
@@ -522,7 +522,18 @@ def test_init_tells_the_same_of_what_it_wrote(shell: Shell) -> None:
 
 @pytest.mark.slow
 def test_init_writes_a_memory_and_as_many_epochs_as_are_asked_for(shell: Shell) -> None:
-    words = "train.en", "train.fr", "--dev", "dev", "-o", "new.yaml", "--memory", "--threads=1", "--epochs", "2"
+    words = (
+        "train.en",
+        "train.fr",
+        "--dev",
+        "dev",
+        "-o",
+        "new.yaml",
+        "--translation-memory",
+        "--threads=1",
+        "--epochs",
+        "2",
+    )
     message = shell("init", *words).err
     assert re.search(rf"(?m)^{DURATION}", message)
     assert "of looking up similar pairs" in message
@@ -531,9 +542,9 @@ def test_init_writes_a_memory_and_as_many_epochs_as_are_asked_for(shell: Shell) 
 
 
 def test_what_would_end_a_training_is_told_before_it(shell: Shell, golden: Golden) -> None:
-    outcome = shell("debug", "data", "toy.yaml", "--text.source.unit={kind: bpe, size: 9999}")
+    outcome = shell("debug", "data", "toy.yaml", "--text.source.tokenizer={kind: bpe, vocab_size: 9999}")
     assert outcome.code == 0
-    assert outcome.lines[-1].startswith("training: would end with an error: text.source.unit: ")
+    assert outcome.lines[-1].startswith("training: would end with an error: text.source.tokenizer: ")
     golden(outcome.lines[-1])
     assert "model.decoder" in shell("debug", "data", "toy.yaml", "--model.decoder.kind=none").err
 

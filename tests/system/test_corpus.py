@@ -65,7 +65,7 @@ def test_training_reads_every_format(name: str, shell: Shell) -> None:
     assert shell("init", name, "--columns", "en,de", "--dev", name, "-o", "c.yaml").code == 0
     assert "60" in shell("debug", "data", "c.yaml").out
     small = ["--model.embedding.size=8", "--model.encoder.size=8", "--model.decoder.size=8", "--training.epochs=1"]
-    units = [f"--text.{side}.unit.size=280" for side in ("source", "target")]
+    units = [f"--text.{side}.tokenizer.vocab_size=280" for side in ("source", "target")]
     trained = shell("train", "c.yaml", *small, *units, "--training.metric=loss", "--run=run")
     assert trained.code == 0, trained.err
 

@@ -82,7 +82,7 @@ def test_what_is_counted_translates_words_that_the_model_does_not_know(shell: Sh
         "training.validate_every": 200,
         "training.schedule": {"kind": "cosine", "steps": 200},
         "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
-        "text.target.unit": {"kind": "word", "size": 3},
+        "text.target.tokenizer": {"kind": "word", "vocab_size": 3},
     }
     session.train(toy.config(shell.folder, shell.folder / "run", options), quiet=True)
     assert shell("dictionary", "train.en", "train.fr", "-o", "words.tsv").code == 0
@@ -113,6 +113,6 @@ def test_what_is_counted_translates_words_that_the_model_does_not_know(shell: Sh
 
 def test_two_languages_have_one_dictionary(copied: Shell) -> None:
     copied.write("runs/toy/dictionary.tsv", "one\tuna\n")
-    assert copied.fails("translate", "runs/toy", "test.en", "--via", "en").startswith("--via: a dictionary")
+    assert copied.fails("translate", "runs/toy", "test.en", "--pivot", "en").startswith("--pivot: a dictionary")
     copied.write("runs/toy/dictionary.tsv", "one\n")
     assert copied.fails("translate", "runs/toy", "test.en").startswith("runs/toy/dictionary.tsv:1: expected")

@@ -95,7 +95,7 @@ def test_shares_of_corpora_are_those_of_what_it_learns_from(teacher: Shell, gold
         "distil small.yaml",
         "distil runs/toy",
         "distil runs/toy small.yaml --data.source=fr --data.target=en",
-        "distil runs/toy small.yaml --data.memory=nearest",
+        "distil runs/toy small.yaml --data.translation_memory=nearest",
         "distil runs/none small.yaml",
         "distil runs/toy small.yaml --run=mine",
     ],

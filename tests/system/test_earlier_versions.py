@@ -19,7 +19,7 @@ COMMANDS = (
     "align RUN test.en test.fr",
     "dictionary RUN test.en test.fr",
     "evaluate test.fr --run RUN --source test.en",
-    "lexicon RUN",
+    "shortlist RUN",
     "average RUN -o mean.safetensors",
     "report RUN -o page.html",
     "report RUN -o page.html --sentences test.en",

@@ -148,20 +148,20 @@ def test_from_the_command_line(shell: Shell, golden: Golden) -> None:
 @pytest.mark.slow
 def test_runs_translate_together_among_the_candidates_of_all(shell: Shell, golden: Golden) -> None:
     for name in ("words", "digits"):
-        assert shell("lexicon", name).code == 0
+        assert shell("shortlist", name).code == 0
     folders, texts = [shell.folder / "words", shell.folder / "digits"], [("one two", "1 2"), ("", "3"), ("six", "6")]
     whole = dragoman.load(folders).translate(texts)
-    for one, other in zip(whole, dragoman.load(folders, candidates=(100, 0)).translate(texts), strict=True):
+    for one, other in zip(whole, dragoman.load(folders, shortlist=(100, 0)).translate(texts), strict=True):
         assert one.text == other.text
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
-    few = dragoman.load(folders, candidates=(0, 1)).translate(texts)
+    few = dragoman.load(folders, shortlist=(0, 1)).translate(texts)
     assert all(one.log_prob < other.log_prob for one, other in zip(whole[:1], few[:1], strict=True))
-    words = ("--run=words", "--run=digits", "--source=both.tsv", "test.fr", "--metrics=bleu", "--candidates=100,0")
+    words = ("--run=words", "--run=digits", "--source=both.tsv", "test.fr", "--metrics=bleu", "--shortlist=100,0")
     output = shell("evaluate", *words).lines
     assert output[-1].startswith("Covered = 100.00")
     assert output[-2].split()[2] == output[0].split()[2]
     with pytest.raises(UserError) as raised:
-        dragoman.load([shell.folder / "words", shell.folder / "both"], candidates=(100, 0))
+        dragoman.load([shell.folder / "words", shell.folder / "both"], shortlist=(100, 0))
     golden(str(raised.value))
 
 
@@ -196,7 +196,7 @@ def test_runs_that_do_not_fit_together_are_told(shell: Shell, tmp_path: Path, go
         dragoman.load([shell.folder / "words", tmp_path / "eos"])
     golden(str(raised.value))
     lower = toy.config(
-        shell.folder, tmp_path / "lower", {"data.source": "en", "text.source": {"unit": "word", "lowercase": True}}
+        shell.folder, tmp_path / "lower", {"data.source": "en", "text.source": {"tokenizer": "word", "lowercase": True}}
     )
     session.train(lower, quiet=True)
     with pytest.raises(UserError) as raised:

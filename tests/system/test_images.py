@@ -201,9 +201,9 @@ def test_what_is_wrong_with_arrays_is_told(seen: Shell, golden: Golden) -> None:
         _ = dragoman.load(seen.folder / "run").source
     golden(str(raised.value))
     assert seen.fails("postedit", "run", "--translation", "test.en").startswith("run: has a source of numbers (en, im")
-    assert seen.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
+    assert seen.fails("translate", "run", "both.tsv", "--shortlist", "3,3").startswith("run: candidates are")
     assert seen.fails("translate", "run", "both.tsv", "--wait", "2").startswith("a source that is still arriving")
-    assert seen.fails("lexicon", "run").startswith("run: a lexicon needs a run of one text")
+    assert seen.fails("shortlist", "run").startswith("run: a shortlist needs a run of one text")
 
 
 def test_a_run_with_images_is_not_exported(seen: Shell) -> None:

@@ -215,8 +215,8 @@ def test_commands_take_the_language(shell: Shell) -> None:
     assert shell("report", "run", "--sentences", "shown.tsv", "--to", "de", "-o", "page.html").code == 0
     assert shell.fails("report", "run", "--sentences", "shown.tsv").startswith("to which language?")
     assert shell.refuses("report", "run", "--to", "de").startswith("usage: --to requires --sentences")
-    assert shell.fails("lexicon", "run").startswith("run: a lexicon needs")
-    assert shell.fails("translate", "run", "test.en", "--to", "de", "--candidates", "3,3").startswith("run: candidates")
+    assert shell.fails("shortlist", "run").startswith("run: a lexicon needs")
+    assert shell.fails("translate", "run", "test.en", "--to", "de", "--shortlist", "3,3").startswith("run: candidates")
 
 
 @pytest.mark.spec("E2")
@@ -225,23 +225,25 @@ def test_a_pivot_is_two_translations(shell: Shell) -> None:
     between = shell("translate", "run", "test.fr", "--to", "en", "--output", "between")
     assert between.code == 0, between.err
     wanted = shell("translate", "run", "between", "--to", "de")
-    assert shell("translate", "run", "test.fr", "--to", "de", "--via", "en").lines == wanted.lines
+    assert shell("translate", "run", "test.fr", "--to", "de", "--pivot", "en").lines == wanted.lines
     (shell.folder / "guide.md").write_text("one {name} two https://x.y/z\n", "utf-8")
-    through = shell("translate", "run", "guide.md", "--to", "de", "--via", "fr")
+    through = shell("translate", "run", "guide.md", "--to", "de", "--pivot", "fr")
     assert through.out.count("{name}") == through.out.count("https://x.y/z") == 1
-    (line,) = shell("translate", "run", "-", "--to", "de", "--via", "fr", "--protect", "numbers", stdin="one 7\n").lines
+    (line,) = shell(
+        "translate", "run", "-", "--to", "de", "--pivot", "fr", "--protect", "numbers", stdin="one 7\n"
+    ).lines
     assert line.count("7") == 1
-    assert shell.fails("translate", "run", "test.fr", "--to", "de", "--via", "cs").startswith("this run does not")
-    words = ("translate", "run", "test.fr", "--to", "de", "--via", "en")
-    assert shell.refuses(*words, "--show").startswith("usage: --via cannot be combined with --alignments, --json or")
-    assert shell.refuses(*words, "--wait", "1").startswith("usage: --via cannot be combined with --wait or")
+    assert shell.fails("translate", "run", "test.fr", "--to", "de", "--pivot", "cs").startswith("this run does not")
+    words = ("translate", "run", "test.fr", "--to", "de", "--pivot", "en")
+    assert shell.refuses(*words, "--show").startswith("usage: --pivot cannot be combined with --alignments, --json or")
+    assert shell.refuses(*words, "--wait", "1").startswith("usage: --pivot cannot be combined with --wait or")
 
 
-@pytest.mark.parametrize("option", ["--glossary", "--keep"])
+@pytest.mark.parametrize("option", ["--glossary", "--do-not-translate"])
 def test_terms_have_no_place_in_a_pivot(option: str, shell: Shell, golden: Golden) -> None:
     """A glossary is into the target language, and the text in between is in another."""
     shell.write("terms.tsv", "one\tsechs sechs\n")
-    golden(shell.refuses("translate", "run", "test.fr", "--to", "de", "--via", "en", option, "terms.tsv"))
+    golden(shell.refuses("translate", "run", "test.fr", "--to", "de", "--pivot", "en", option, "terms.tsv"))
 
 
 @pytest.mark.spec("E2")
@@ -305,7 +307,7 @@ def test_what_is_of_one_language_alone(shell: Shell) -> None:
 def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> None:
     """With subword dropout and a temperature, both of which are functions of the epoch."""
     pairs = toy.languages(tmp_path)
-    unit = {"kind": "bpe", "size": 330, "dropout": 0.2}
+    unit = {"kind": "bpe", "vocab_size": 330, "dropout": 0.2}
     text = {"shared_vocabulary": True, "source": {"unit": unit}, "target": {"unit": unit}}
     whole = train(tmp_path, pairs, tmp_path / "whole", {"text": text, "training.epochs": 3})
     train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3, "training.steps": 5})

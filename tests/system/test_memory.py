@@ -30,7 +30,7 @@ BRIEF = 40  # of a line that a training step, which `init` takes to say how long
 CUT = 60_000  # of a line that no units are learnt from either: the model reads the same symbols of both
 BPE = (
     "--text.shared_vocabulary=true "
-    "--text.source.unit='{kind: bpe, size: 280}' --text.target.unit='{kind: bpe, size: 280}'"
+    "--text.source.tokenizer='{kind: bpe, vocab_size: 280}' --text.target.tokenizer='{kind: bpe, vocab_size: 280}'"
 )
 COMMANDS = f"""
 translate runs/toy KIND.en --search=greedy
@@ -41,7 +41,7 @@ score runs/toy KIND.en KIND.fr
 align runs/toy KIND.en KIND.fr
 dictionary runs/toy KIND.en KIND.fr
 report runs/toy --sentences KIND.en -o -
-lexicon runs/toy KIND.en KIND.fr
+shortlist runs/toy KIND.en KIND.fr
 augment forward runs/toy KIND.en -o NEW
 debug data toy.yaml --data.train=KIND
 init KIND.en KIND.fr -o NEW.yaml

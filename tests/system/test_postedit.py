@@ -30,8 +30,8 @@ OPTIONS = {
     "data.edits": "mt",
     "text": {
         "shared_vocabulary": True,
-        "source": {"pretokenizer": "whitespace", "unit": "word"},
-        "target": {"pretokenizer": "whitespace", "unit": "word"},
+        "source": {"pretokenizer": "whitespace", "tokenizer": "word"},
+        "target": {"pretokenizer": "whitespace", "tokenizer": "word"},
     },
     "training.epochs": 35,
     "training.patience": None,

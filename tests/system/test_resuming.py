@@ -167,7 +167,7 @@ def begun(many: Shell) -> Shell:
         ("runs/toy many.en --alignments", "--alignments, --json"),
         ("runs/toy many.en --json --weights model-best", "--weights"),
         ("runs/toy many.en --json --engine int8", "--engine"),
-        ("runs/toy many.en --json --candidates 10,5", "--candidates"),
+        ("runs/toy many.en --json --shortlist 10,5", "--shortlist"),
         ("runs/toy many.en --json --to fr", "--to"),
         ("runs/toy --source en=many.en --json", "--source"),
         ("runs/toy many.en --json --n-best 2", "--n-best"),

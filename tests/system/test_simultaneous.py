@@ -57,7 +57,7 @@ def test_there_is_a_line_out_for_every_line_in(trained: Shell) -> None:
         "--show",
         "--engine=int8",
         "--engine=onnx",
-        "--candidates=3,2",
+        "--shortlist=3,2",
         "--incremental",
     ],
 )

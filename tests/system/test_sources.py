@@ -232,8 +232,8 @@ def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
     assert two.fails("translate", "run", *both[:2], "--source", "digits=short") == (
         "test.en has 3 lines, short has 1; sources need as many lines"
     )
-    assert two.fails("translate", "run", "both.tsv", "--candidates", "3,3").startswith("run: candidates are")
-    assert two.fails("lexicon", "run").startswith("run: a lexicon needs a run of one text")
+    assert two.fails("translate", "run", "both.tsv", "--shortlist", "3,3").startswith("run: candidates are")
+    assert two.fails("shortlist", "run").startswith("run: a shortlist needs a run of one text")
     two.write("gold", "0-0\n" * 3)
     assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith("--gold has links between")
 

@@ -104,13 +104,13 @@ def test_the_same_command_goes_on(other: Shell) -> None:
 
 @pytest.mark.slow
 def test_what_a_run_that_starts_from_one_with_a_memory_looks_up_are_its_own_pairs(other: Shell) -> None:
-    memory = "--data.memory={kind: nearest, threshold: 0.3}"
+    memory = "--data.translation_memory={kind: nearest, threshold: 0.3}"
     outcome = other("train", "toy.yaml", memory, "--model.combination=flat", "--training.epochs=1", "--run=runs/old")
     assert outcome.code == 0, outcome.err
     outcome = other("train", "--finetune", "runs/old", "new.tsv", "--training.epochs=1")
     assert outcome.code == 0, outcome.err
     new = Run.load(other.folder / "runs" / "old-new")
-    assert new.config.data.memory == Run.load(other.folder / "runs" / "old").config.data.memory
+    assert new.config.data.translation_memory == Run.load(other.folder / "runs" / "old").config.data.translation_memory
     data = other.folder / "runs" / "old-new-data"
     files = [(data / f"train.{name}").read_text("utf-8").splitlines() for name in ("en", "fr")]
     kept = [(pair.source, pair.target) for pair in read_pairs(str(new.folder.path / MEMORY), "en", "fr")]

@@ -242,7 +242,7 @@ def test_a_terminal_is_answered_line_by_line(trained: Shell) -> None:
         "align runs/toy test.en test.fr",
         "dictionary runs/toy test.en test.fr",
         "report runs/toy --sentences test.en -o -",
-        "lexicon runs/toy test.en test.fr",
+        "shortlist runs/toy test.en test.fr",
         "augment copy test.fr --source-name en --target-name fr -o copied",
     ],
 )

@@ -32,8 +32,8 @@ FRAMES = [("my name is {0}", "je suis {0}"), ("{0} sees {1}", "{0} voit {1}"), (
 SEEN = {"kind": "word", "minimum_frequency": 20}
 OPTIONS: dict[str, Any] = {
     "model.output": "pointer_generator",
-    "text.source.unit": SEEN,
-    "text.target.unit": SEEN,
+    "text.source.tokenizer": SEEN,
+    "text.target.tokenizer": SEEN,
     "training.epochs": None,
     "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
 }
@@ -42,7 +42,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "knows one more": {
         "training.steps": 300,
         "training.validate_every": 300,
-        "text.source.unit": {**SEEN, "minimum_frequency": 5},
+        "text.source.tokenizer": {**SEEN, "minimum_frequency": 5},
         "seed": 5,
     },
     "speaks": {"training.steps": 30, "training.validate_every": 30, "model.output": "softmax"},
@@ -196,9 +196,9 @@ def test_words_that_are_left_out_are_not_the_sentences(runs: Shell, monkeypatch:
 
 
 def test_shortlists_have_the_words_of_their_sentences(runs: Shell) -> None:
-    assert runs("lexicon", "copies").code == 0
+    assert runs("shortlist", "copies").code == 0
     sources, targets = zip(*NEW, strict=True)
-    short = load(runs, "copies", candidates=(100, 0))
+    short = load(runs, "copies", shortlist=(100, 0))
     texts = [translation.text for translation in short.translate(sources)]
     assert texts == [translation.text for translation in load(runs, "copies").translate(sources)]
     forced = short.translate(sources, prefix=[" ".join(target.split()[:2]) for target in targets])

@@ -27,7 +27,7 @@ COMPUTING = {
     "gate": (RUN, "--against", RUN, "--source", "test.en", "--reference", "test.fr"),
     "init": ("train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"),
     "features": ("images", "-o", "images.npy", "--model", "timm:none"),
-    "lexicon": (RUN,),
+    "shortlist": (RUN,),
     "postedit": (RUN, "--translation", "test.en"),
     "report": (RUN, "--sentences", "test.en"),
     "score": (RUN, "test.en", "test.fr"),

@@ -58,7 +58,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def config(corpus: Path, run: Path, **options: object) -> Config:
     settings = {key.replace("__", "."): value for key, value in options.items()}
-    memory = {"data.memory": {"kind": "nearest", "threshold": 0.6}}
+    memory = {"data.translation_memory": {"kind": "nearest", "threshold": 0.6}}
     return toy.config(corpus, run, {**memory, "training.epochs": None, "training.steps": 1, **settings})
 
 
@@ -79,7 +79,9 @@ def test_what_is_remembered_is_copied(corpus: Path, tmp_path: Path) -> None:
     toy.write(corpus, "new", keyed(20, 2))
     run = session.train(config(corpus, tmp_path / "run", **options), quiet=True).path
     lefts = [(source, target) for source, target in keyed(20, 2) if source.endswith("left")]
-    translations = dragoman.load(run, memory=corpus / "new").translate([source[:-4] + "back" for source, _ in lefts])
+    translations = dragoman.load(run, translation_memory=corpus / "new").translate(
+        [source[:-4] + "back" for source, _ in lefts]
+    )
     right = sum(translation.text == target for translation, (_, target) in zip(translations, lefts, strict=True))
     assert right >= 16
     source, memory = translations[0].sources
@@ -108,7 +110,7 @@ def test_below_the_threshold_and_beyond_the_longest_nothing_is_remembered(
     )
     memory = {"kind": "nearest", "threshold": 0.5, "count": count}
     configured = config(
-        corpus, tmp_path / "run", data__train=str(tmp_path / "odd"), data__memory=memory, data__max_ratio=20
+        corpus, tmp_path / "run", data__train=str(tmp_path / "odd"), data__translation_memory=memory, data__max_ratio=20
     )
     data = Dataset.prepare(configured.data.model_copy(update={"max_length": 3}), configured.text, 1, tmp_path / "run")
     sides = configured.data.sides[1:]
@@ -142,7 +144,7 @@ def test_a_source_may_be_given_in_the_place_of_what_is_remembered(corpus: Path) 
 def test_exact_matches_are_returned_as_they_are(corpus: Path, tmp_path: Path) -> None:
     run, place = begun(corpus), tmp_path / "more.tsv"
     place.write_text("en\tfr\nodd\t An  unheard-of text!\nodd\tother\n", "utf-8")
-    translator = dragoman.load(run, memory=place)
+    translator = dragoman.load(run, translation_memory=place)
     exact, searched = translator.translate(["odd", "odds"], exact=True)
     assert exact.text == " An  unheard-of text!"
     assert exact.attention.shape == (len(exact.words), 1)
@@ -157,7 +159,7 @@ def test_a_message_of_several_lines_is_found_as_a_whole(corpus: Path, tmp_path: 
     message = 'msgid ""\n"  One\\n"\n"two\\n"\nmsgstr "{}"\n\nmsgid "six:\\n"\nmsgstr "{}"\n'
     (tmp_path / "known.po").write_text(head + message.format("Un\\ndeux", "neuf:\\n"), "utf-8")
     (tmp_path / "new.po").write_text(head + message.format("", ""), "utf-8")
-    files = ("new.po", "-o", "out.po", "--memory", "known.po", "--exact")
+    files = ("new.po", "-o", "out.po", "--translation-memory", "known.po", "--exact")
     place = Shell(tmp_path)
     assert place("translate", begun(corpus), *files).code == 0
     text = (tmp_path / "out.po").read_text("utf-8")
@@ -173,9 +175,9 @@ def test_a_message_of_several_lines_is_found_as_a_whole(corpus: Path, tmp_path: 
         {
             "text.shared_vocabulary": True,
             "model.combination": {"kind": "flat", "sentinel": True},
-            "data.memory": "nearest",
+            "data.translation_memory": "nearest",
         },
-        {"data.memory": {"kind": "nearest", "count": 2}, "model.combination": "sum"},
+        {"data.translation_memory": {"kind": "nearest", "count": 2}, "model.combination": "sum"},
         {"data.edits": "memory"},
         {**toy.SUBWORDS, "data.max_length": 60},
     ],
@@ -220,7 +222,7 @@ def test_a_resumed_run_is_the_same(corpus: Path, tmp_path: Path) -> None:
 def test_another_memory_prepares_the_store_anew(corpus: Path, tmp_path: Path) -> None:
     stores = []
     for threshold in (0.6, 0.99, 0.99):
-        configured = config(corpus, tmp_path, data__memory={"kind": "nearest", "threshold": threshold})
+        configured = config(corpus, tmp_path, data__translation_memory={"kind": "nearest", "threshold": threshold})
         data = Dataset.prepare(configured.data, configured.text, 1, tmp_path)
         stores.append((data.train.notes["fingerprint"], int(data.train.columns["source.memory"].lengths.sum())))
     assert stores[0][1] > stores[1][1] == len(data.train)
@@ -233,39 +235,49 @@ def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden
     place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
     (tmp_path / "in").write_text(f"odd one\n{KEY} left\n", "utf-8")
     (tmp_path / "ref").write_text("un deux\nun\n", "utf-8")
-    message = shell("translate", run, tmp_path / "in", "--memory", place, "--exact", "--json")
+    message = shell("translate", run, tmp_path / "in", "--translation-memory", place, "--exact", "--json")
     assert message.code == 0, message.err
     first, second = map(json.loads, message.out.splitlines())
     assert (first["text"], first["sources"][1]["name"], second["sources"][1]["text"]) == ("un deux", "memory", "")
     assert first["sources"][1]["match"] == {"source": "odd one", "score": 1.0}
     assert "match" not in second["sources"][1]
     (tmp_path / "prefix").write_text("un\n" * 2, "utf-8")
-    message = shell("translate", run, tmp_path / "in", "--memory", place, "--show", "--prefix", tmp_path / "prefix")
+    message = shell(
+        "translate", run, tmp_path / "in", "--translation-memory", place, "--show", "--prefix", tmp_path / "prefix"
+    )
     assert "[memory 1.00]" in message.err, message
     (validated, *_) = RunFolder(run).validation.read_text("utf-8").splitlines()
     assert json.loads(validated)["sources"][1]["match"] == {"source": keyed(4, 1)[0][0], "score": 1.0}
     message = shell(
-        "evaluate", tmp_path / "ref", "--run", run, "--source", tmp_path / "in", "--exact", "--memory", place
+        "evaluate",
+        tmp_path / "ref",
+        "--run",
+        run,
+        "--source",
+        tmp_path / "in",
+        "--exact",
+        "--translation-memory",
+        place,
     )
     assert "exact:True" in message.out
     assert shell("score", run, tmp_path / "in", tmp_path / "ref").out.count("\n") == 2
-    assert shell("score", run, tmp_path / "in", tmp_path / "ref", "--memory", place).out.count("\n") == 2
+    assert shell("score", run, tmp_path / "in", tmp_path / "ref", "--translation-memory", place).out.count("\n") == 2
 
 
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        ({"data.memory": "nearst"}, "data.memory"),
-        ({"data.memory": {"kind": "nearest", "threshold": 0}}, "data.memory.threshold"),
-        ({"data.memory": {"kind": "nearest", "count": 11}}, "data.memory.count"),
-        ({"data.memory": {"kind": "nearest", "count": "two"}}, "data.memory.count"),
+        ({"data.translation_memory": "nearst"}, "data.translation_memory"),
+        ({"data.translation_memory": {"kind": "nearest", "threshold": 0}}, "data.translation_memory.threshold"),
+        ({"data.translation_memory": {"kind": "nearest", "count": 11}}, "data.translation_memory.count"),
+        ({"data.translation_memory": {"kind": "nearest", "count": "two"}}, "data.translation_memory.count"),
         ({"data.source": ["en", "memory"]}, "data.source.1"),
-        ({"data.source": ["en"], "data.features": ["en"]}, "data.memory"),
-        ({"data.source": "fr", "data.train": "a.tsv", "data.dev": "b.tsv"}, "data.memory"),
+        ({"data.source": ["en"], "data.features": ["en"]}, "data.translation_memory"),
+        ({"data.source": "fr", "data.train": "a.tsv", "data.dev": "b.tsv"}, "data.translation_memory"),
         ({"data.alignments": True}, "data.alignments"),
         ({"data.edits": "fr"}, "data.edits"),
-        ({"data.edits": "memory", "text.target.unit": {"kind": "bpe", "dropout": 0.1}}, "data.edits"),
-        ({"data.edits": "memory", "text.target.unit": {"kind": "unigram", "alpha": 0.1}}, "data.edits"),
+        ({"data.edits": "memory", "text.target.tokenizer": {"kind": "bpe", "dropout": 0.1}}, "data.edits"),
+        ({"data.edits": "memory", "text.target.tokenizer": {"kind": "unigram", "alpha": 0.1}}, "data.edits"),
         ({"training.objective": "agreement"}, "training.objective"),
     ],
 )
@@ -289,9 +301,9 @@ def test_faults_are_told_in_one_line(
         yield str(raised.value).replace(str(tmp_path), "FOLDER")
 
     run = begun(corpus)
-    plain = session.train(config(corpus, tmp_path / "plain", data__memory="none"), quiet=True).path
-    golden(*load_messages(plain, memory=corpus / "train"))
-    golden(*load_messages(run, memory=tmp_path / "missing"))
+    plain = session.train(config(corpus, tmp_path / "plain", data__translation_memory="none"), quiet=True).path
+    golden(*load_messages(plain, translation_memory=corpus / "train"))
+    golden(*load_messages(run, translation_memory=tmp_path / "missing"))
     with pytest.raises(UserError) as raised:
         dragoman.load(plain).translate(["a"], exact=True)
     golden(str(raised.value))
@@ -305,7 +317,7 @@ def test_faults_are_told_in_one_line(
 def test_a_memory_is_not_replaced(corpus: Path, tmp_path: Path, shell: Shell) -> None:
     for name, text in (("m.en", "odd one\n"), ("m.fr", "un deux\n"), ("in", "odd one\n")):
         (tmp_path / name).write_text(text, "utf-8")
-    words = ("translate", begun(corpus), tmp_path / "in", "--memory", tmp_path / "m")
+    words = ("translate", begun(corpus), tmp_path / "in", "--translation-memory", tmp_path / "m")
     message = shell.fails(*words, "-o", tmp_path / "m.fr")
     assert message == f"--output {tmp_path / 'm.fr'}: is read, and would be replaced; name another file"
     assert (tmp_path / "m.fr").read_text("utf-8") == "un deux\n"
@@ -320,7 +332,7 @@ def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shel
         "translate",
         begun(corpus),
         tmp_path / "in",
-        "--memory",
+        "--translation-memory",
         place,
         "--exact",
         "--batch-lines",
@@ -331,7 +343,7 @@ def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shel
     assert "--resume goes on from them" in shell.fails(*words)
     place.write_text("en\tfr\nodd one\tun deux\nnew\ttrois\n", "utf-8")
     message = shell.fails(*words, "--resume")
-    assert f"--resume: {output}.partial was written with another --memory" in message
+    assert f"--resume: {output}.partial was written with another --translation-memory" in message
     place.write_text("en\tfr\nodd one\tun deux\n", "utf-8")
     (tmp_path / "in").write_bytes(b"odd one\nnew\nodd one\n")
     message = shell(*words, "--resume").err.splitlines()[-1]
@@ -341,5 +353,5 @@ def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shel
 def test_a_memory_without_pairs_is_told(corpus: Path, tmp_path: Path, shell: Shell) -> None:
     place = tmp_path / "m.tsv"
     place.write_text("en\tfr\nodd one\t\n", "utf-8")
-    message = shell.fails("translate", begun(corpus), "--memory", place, stdin="odd one\n")
+    message = shell.fails("translate", begun(corpus), "--translation-memory", place, stdin="odd one\n")
     assert message == f"{place}: has no pairs of en and fr to look up"

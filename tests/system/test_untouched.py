@@ -118,7 +118,7 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("translate runs/toy test.en --dictionary en=words.tsv -o words.tsv", READ),
         ("translate runs/toy test.en --prefix test.fr -o test.fr", READ),
         ("translate runs/toy test.en --glossary words.tsv -o words.tsv", READ),
-        ("translate runs/toy test.en --keep words.tsv -o words.tsv", READ),
+        ("translate runs/toy test.en --do-not-translate words.tsv -o words.tsv", READ),
         ("translate runs/toy test.en --rerank words.tsv -o words.tsv", READ),
         ("translate runs/toy test.en --rerank gold --criteria words.tsv -o words.tsv", READ),
         ("tune runs/toy --source dev.en --reference dev.fr -o dev.en", "no weights"),
@@ -138,8 +138,8 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("report runs/toy --corpus test.fr -o test.fr", READ),
         ("report runs/toy -o train.fr", READ),
         ("report runs/toy -o runs/toy/validation.jsonl", PART),
-        ("lexicon runs/toy runs/toy/lexicon.safetensors test.fr", READ),
-        ("lexicon runs/toy", "not a dragoman weights file"),
+        ("shortlist runs/toy runs/toy/shortlist.safetensors test.fr", READ),
+        ("shortlist runs/toy", "not a dragoman weights file"),
         ("features pictures -o list.npy --list list.npy --model timm:x", READ),
         ("init train.en train.fr -o train.en", EXISTS),
         ("corpus mine.corpus.tsv --columns en,fr -o mine.corpus", READ),
@@ -160,7 +160,7 @@ def test_what_is_read_is_never_replaced(words: str, reason: str, folder: Path) -
     (folder / "pictures").mkdir(exist_ok=True)
     shell.write("pictures/a.png", "no image")
     shell.write("list.npy", "a.png\n")
-    shell.write("runs/toy/lexicon.safetensors", "mine\n")
+    shell.write("runs/toy/shortlist.safetensors", "mine\n")
     (folder / "runs/toy/onnx").mkdir()
     shell.write("runs/toy/onnx/step.onnx", "mine")
     shell.write("runs/toy/onnx/export.json", '{"version": 1}')

@@ -12,31 +12,31 @@ from dragoman.data.language import Language
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
-from dragoman.text.units import UNITS
+from dragoman.text.words import TOKENIZERS
 from dragoman.translation.output_text import ModelOutputs
 from tests.golden import Golden
 
 LINES = ["the cat isn't here, l'homme", "cats and dogs."] * 8
-OPTIONS = {"bpe": {"size": 290}, "unigram": {"size": 276}}
+OPTIONS = {"bpe": {"vocab_size": 290}, "unigram": {"vocab_size": 276}}
 
 
 def pipeline(kind: str, *, lowercase: bool = False, pretokenizer: str = "punctuation") -> TextPipeline:
-    learnt = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, unit=Spec(kind, OPTIONS.get(kind, {})))
-    learnt.unit.fit([learnt.normalise(line) for line in LINES], seed=1)
+    learnt = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, tokenizer=Spec(kind, OPTIONS.get(kind, {})))
+    learnt.tokenizer.fit([learnt.normalise(line) for line in LINES], seed=1)
     return learnt
 
 
-PIPELINES = {kind: pipeline(kind) for kind in UNITS}
+PIPELINES = {kind: pipeline(kind) for kind in TOKENIZERS}
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_text_is_normalised_before_it_is_cut(kind: str) -> None:
     text_pipeline = pipeline(kind, lowercase=True)
     assert text_pipeline.encode("The\u2028CAT") == text_pipeline.encode("the cat")
     assert text_pipeline.decode(text_pipeline.encode("The\u2028CAT  e\u0301")) == "the cat  \u00e9"
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_a_saved_pipeline_is_the_same(kind: str, tmp_path: Path) -> None:
     text_pipeline = pipeline(kind, lowercase=True, pretokenizer="whitespace")
     text_pipeline.save(tmp_path, "source")
@@ -55,7 +55,7 @@ def test_damaged_files_are_told(tmp_path: Path, golden: Golden) -> None:
         "{",
         "[]",
         '{"lowercase": true}',
-        json.dumps({"lowercase": 1, "pretokenizer": "x", "unit": "word"}),
+        json.dumps({"lowercase": 1, "pretokenizer": "x", "tokenizer": "word"}),
     ):
         description.write_text(text)
         with pytest.raises(UserError, match=r"source\.json:") as raised:
@@ -66,7 +66,7 @@ def test_damaged_files_are_told(tmp_path: Path, golden: Golden) -> None:
     golden(str(raised.value))
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_symbols_find_their_words(kind: str) -> None:
     text_pipeline = PIPELINES[kind]
     symbols = text_pipeline.encode("the cat isn't here, l'homme")
@@ -111,7 +111,7 @@ def test_words_of_scripts_without_spaces_are_symbols() -> None:
     assert word_of == sorted(word_of)
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_symbol_has_a_word_and_order_is_kept(kind: str, text: str) -> None:
     text_pipeline = PIPELINES[kind]
@@ -142,7 +142,7 @@ def test_an_elided_word_may_end_a_beginning(text: str, symbols: list[str] | None
 
 
 def test_the_beginning_of_a_translation_has_the_words_that_the_model_knows() -> None:
-    outputs = ModelOutputs(Language("fr", PIPELINES["word"], Vocabulary(PIPELINES["word"].unit.inventory)))
+    outputs = ModelOutputs(Language("fr", PIPELINES["word"], Vocabulary(PIPELINES["word"].tokenizer.inventory)))
     assert outputs.begun([], "cats l'") == ["cats", "l'\uffed"]
     quoted = PIPELINES["word"].encode("cats 'un'")  # which ends in no elided word of the vocabulary
     assert outputs.begun([], "cats 'un'") == quoted

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.text.protection import KINDS, Protection
-from dragoman.text.unit import MARKS
+from dragoman.text.tokenizer import MARKS
 from dragoman.training.checks import load_config
 from tests.golden import Golden
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.configuration.components import Spec, build
 from dragoman.text.sampling import LatticeSampler, MergeDropout
-from dragoman.text.units import UNITS
+from dragoman.text.words import TOKENIZERS
 
 # Merges in the order in which they were learnt.
 SCORES = {"ab": -1.0, "cd": -2.0, "abcd": -3.0, "▁": -4.0, "a": -5.0, "b": -6.0, "c": -7.0, "d": -8.0, "▁ab": -9.0}
@@ -24,7 +24,7 @@ def test_without_dropout_merges_are_those_of_bpe() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_almost_no_dropout_is_what_sentencepiece_does(seed: int) -> None:
-    unit = build(UNITS, Spec("bpe", {"size": 320, "dropout": 1e-12}))
+    unit = build(TOKENIZERS, Spec("bpe", {"vocab_size": 320, "dropout": 1e-12}))
     unit.fit(LINES, seed=1)
     for line in ["the cat and the dog", "  two  spaces ", "日本☃語x", "a ▁ b", *LINES[:3]]:
         assert unit.encode(line, seed) == unit.encode(line)

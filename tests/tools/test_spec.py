@@ -168,7 +168,7 @@ def test_a_setting_that_exists_passes(setting: str) -> None:
         ("model.attention.score: dott", "dot"),
         ("search.kind: beem", "beam"),
         ("training.objective: teacher_forced", "teacher_forcing"),
-        ("text.source.unit: bp", "bpe"),
+        ("text.source.tokenizer: bp", "bpe"),
         ("quickly", "neither"),
         ("dragoman trian", "no command trian"),
         ("dragoman train --fast", "no option --fast"),

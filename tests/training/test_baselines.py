@@ -99,7 +99,7 @@ def test_development_data_that_are_trained_on_are_told(
     messages = capsys.readouterr().err
     assert "data.dev is trained on, so its scores say nothing of other texts" in messages
     assert "no better than" in messages
-    assert "data.memory" not in messages
+    assert "data.translation_memory" not in messages
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_a_model_that_is_no_better_says_so(
 
     monkeypatch.setattr(baselines, "measure", measure)
     search = {"kind": "greedy", "length_ratio": 0.01, "length_margin": 1}  # of one word: a BLEU of 0
-    options = {"data.memory": "nearest"} if memory else {}
+    options = {"data.translation_memory": "nearest"} if memory else {}
     session.train(make_config({**options, "training.search": search}))
     lines = [line for line in capfd.readouterr().err.splitlines() if ": on the development data the model has " in line]
     assert len(lines) == (values != (-1.0, -2.0))

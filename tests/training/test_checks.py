@@ -14,7 +14,7 @@ from dragoman.configuration.data import DataConfig
 from dragoman.configuration.document import ConfigError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.search.table import SEARCHES
-from dragoman.text.units import UNITS
+from dragoman.text.words import TOKENIZERS
 from dragoman.training import checks, session
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimizer import OPTIMIZERS
@@ -22,8 +22,8 @@ from dragoman.training.schedule import SCHEDULES
 from tests.golden import Golden
 
 FAULTS = {
-    "text.source.unit": {"kind": "bpe", "sise": 3},
-    "text.target.unit": "wort",
+    "text.source.tokenizer": {"kind": "bpe", "sise": 3},
+    "text.target.tokenizer": "wort",
     "training.objective": "teacher_forced",
     "training.penalties": [{"kind": "coverage", "weight": 0}],
     "training.optimizer": {"kind": "adam", "learning_rate": -1},
@@ -33,7 +33,7 @@ FAULTS = {
     "metrics": [{"kind": "bleu", "order": "four"}],
     "model.decoder": {"kind": "rnn", "attend": "sometimes"},
 }
-BPE = {"text.source.unit": "bpe", "text.target.unit": "bpe"}
+BPE = {"text.source.tokenizer": "bpe", "text.target.tokenizer": "bpe"}
 
 
 @pytest.mark.parametrize("key", FAULTS)
@@ -47,11 +47,11 @@ def test_each_faulty_part_is_named(key: str, make_config: Callable[..., Config])
 @pytest.mark.parametrize(
     ("source", "target", "key"),
     [
-        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "size": 4000}}, "unit"),
-        ({"unit": "word"}, {"unit": "bpe"}, "unit"),
+        ({"tokenizer": "bpe"}, {"tokenizer": {"kind": "bpe", "vocab_size": 4000}}, "unit"),
+        ({"tokenizer": "word"}, {"tokenizer": "bpe"}, "unit"),
         (
-            {"unit": "word", "pretokenizer": "whitespace"},
-            {"unit": "word", "pretokenizer": "punctuation"},
+            {"tokenizer": "word", "pretokenizer": "whitespace"},
+            {"tokenizer": "word", "pretokenizer": "punctuation"},
             "pretokenizer",
         ),
     ],
@@ -73,11 +73,14 @@ def test_a_joint_inventory_needs_one_way_to_make_it(
 @pytest.mark.parametrize(
     ("source", "target"),
     [
-        ({"unit": {"kind": "word"}}, {"unit": {"kind": "word", "size": 50000}}),
-        ({"unit": "bpe"}, {"unit": {"kind": "bpe", "dropout": 0.1}}),
-        ({"unit": "unigram"}, {"unit": {"kind": "unigram", "alpha": 0.1}}),
-        ({"unit": "character", "pretokenizer": "whitespace"}, {"unit": "character", "pretokenizer": "punctuation"}),
-        ({"unit": "bpe", "lowercase": True}, {"unit": "bpe", "pretokenizer": "whitespace"}),
+        ({"tokenizer": {"kind": "word"}}, {"tokenizer": {"kind": "word", "vocab_size": 50000}}),
+        ({"tokenizer": "bpe"}, {"tokenizer": {"kind": "bpe", "dropout": 0.1}}),
+        ({"tokenizer": "unigram"}, {"tokenizer": {"kind": "unigram", "alpha": 0.1}}),
+        (
+            {"tokenizer": "character", "pretokenizer": "whitespace"},
+            {"tokenizer": "character", "pretokenizer": "punctuation"},
+        ),
+        ({"tokenizer": "bpe", "lowercase": True}, {"tokenizer": "bpe", "pretokenizer": "whitespace"}),
     ],
 )
 def test_what_makes_no_other_symbols_may_differ(
@@ -188,13 +191,13 @@ def test_penalties_are_of_attention_to_one_source(
         make_config({"training.penalties": "coverage", **options})
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", TOKENIZERS)
 @pytest.mark.parametrize(("key", "side"), [("model.output", "target"), ("model.embedding.source", "source")])
 def test_a_hybrid_needs_words_outside_the_vocabulary(
     key: str, side: str, unit: str, make_config: Callable[..., Config], golden: Golden
 ) -> None:
-    options = {key: "hybrid", f"text.{side}.unit": unit}
-    if not UNITS[unit].complete:
+    options = {key: "hybrid", f"text.{side}.tokenizer": unit}
+    if not TOKENIZERS[unit].complete:
         make_config(options)
         return
     with pytest.raises(ConfigError, match=rf"{key}: .*text\.{side}\.unit") as raised:
@@ -212,10 +215,10 @@ def test_a_hybrid_of_several_pairs_needs_such_words_too(make_config: Callable[..
 
 def test_a_hybrid_reads_what_a_memory_recalls(make_config: Callable[..., Config]) -> None:
     """Its texts are in the unit of the target."""
-    options = {"model.embedding.source": "hybrid", "data.memory": "nearest"}
-    assert make_config({**options, "text.source.unit": "bpe"}).data.recalled
+    options = {"model.embedding.source": "hybrid", "data.translation_memory": "nearest"}
+    assert make_config({**options, "text.source.tokenizer": "bpe"}).data.recalled
     with pytest.raises(ConfigError, match=r"model\.embedding\.source: "):
-        make_config({**options, "text.source.unit": "bpe", "text.target.unit": "unigram"})
+        make_config({**options, "text.source.tokenizer": "bpe", "text.target.tokenizer": "unigram"})
 
 
 @pytest.mark.parametrize("path", checks.PARTS, ids=".".join)
@@ -266,7 +269,7 @@ def test_a_configuration_made_in_python_is_checked_too(make_config: Callable[...
     [
         ("metrics: [bleu, chrff]\ntraining: {metric: chrf}\n", "metrics.1: unknown kind 'chrff', did you mean 'chrf'?"),
         (
-            "text:\n  source: bpe\n  target: {unit: {kind: bpe, size: 300}}\n",
+            "text:\n  source: bpe\n  target: {tokenizer: {kind: bpe, vocab_size: 300}}\n",
             'text.source: expected the keys lowercase, pretokenizer, unit; found "bpe"',
         ),
     ],
@@ -284,9 +287,9 @@ def test_what_is_compared_with_a_wrong_value_is_not_wrong(text: str, wrong: str,
     [
         ("metrics: [bleu, bleu]\ntraining: {metric: chrf}\n", 2),
         ("metrics: [{kind: bleu, foo: 1}]\ntraining: {metric: chrf}\n", 2),
-        ("text: {source: {lowercase: 3, unit: bpe}, target: {unit: {kind: bpe, size: 300}}}\n", 2),
-        ("text: {source: {unit: bpee}, target: {unit: {kind: bpe, size: 300}}}\n", 1),
-        ("text: {shared_vocabulary: 'false', source: {unit: word}, target: {unit: bpe}}\n", 1),
+        ("text: {source: {lowercase: 3, tokenizer: bpe}, target: {tokenizer: {kind: bpe, vocab_size: 300}}}\n", 2),
+        ("text: {source: {unit: bpee}, target: {tokenizer: {kind: bpe, vocab_size: 300}}}\n", 1),
+        ("text: {shared_vocabulary: 'false', source: {tokenizer: word}, target: {tokenizer: bpe}}\n", 1),
     ],
 )
 def test_what_is_wrong_whatever_else_is_mended_is_told(text: str, count: int, tmp_path: Path) -> None:
@@ -299,8 +302,8 @@ def test_what_is_wrong_whatever_else_is_mended_is_told(text: str, count: int, tm
 def test_a_complete_configuration_has_every_option_of_every_part(make_config: Callable[..., Config]) -> None:
     full = checks.complete(make_config({"training.schedule": {"kind": "cosine", "steps": 9}}))
     parts: list[tuple[Any, Spec]] = [
-        (UNITS, full.text.source.unit),
-        (UNITS, full.text.target.unit),
+        (TOKENIZERS, full.text.source.tokenizer),
+        (TOKENIZERS, full.text.target.tokenizer),
         (OBJECTIVES, full.training.objective),
         (OPTIMIZERS, full.training.optimizer),
         (SCHEDULES, full.training.schedule),

@@ -95,7 +95,7 @@ def test_it_resumes_to_the_same_weights(make_config: Made, tmp_path: Path) -> No
 @pytest.mark.parametrize("symbols", [False, True])
 def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tmp_path: Path, symbols: bool) -> None:
     """From texts of both languages, each its own pair; the translator has neither marks nor masks."""
-    words = {"unit": "word", "pretokenizer": "whitespace"}
+    words = {"tokenizer": "word", "pretokenizer": "whitespace"}
     text = {"text.shared_vocabulary": True, "text.source": words, "text.target": words}
     toy.write(tmp_path, "mono", toy.pairs(40, 4, 3))
     pairs = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli.average import average
-from dragoman.cli.lexicon import lexicon
+from dragoman.cli.shortlist import shortlist
 from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import Example
 from dragoman.data.dataset import Dataset
@@ -23,7 +23,7 @@ from tests import toy
 from tests.golden import Golden
 
 WHOLE = {
-    "text.target.unit": {"kind": "word", "size": 50},
+    "text.target.tokenizer": {"kind": "word", "vocab_size": 50},
     "text.source.lowercase": True,
     "training.objective": {"kind": "agreement", "weight": 0.5},
     "training.epochs": 3,
@@ -87,7 +87,7 @@ def test_commands_work_on_the_other_direction(
     target = tmp_path / "mean.safetensors"
     average(run.reverse.path, target, best=2)
     load(run.reverse.path, weights=str(target))
-    lexicon(run.reverse.path)
+    shortlist(run.reverse.path)
     english, french = Run.load(run.path).source.vocabulary, Run.load(run.path).target.vocabulary
     contents = candidates.read(run.reverse.path / candidates.FILE, (len(french), len(english)))
     (three,) = french.ids(["trois"])

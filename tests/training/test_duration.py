@@ -131,7 +131,7 @@ def test_nothing_of_a_run_is_touched(make_config: Make, place: Path, tmp_path: P
 @pytest.mark.parametrize(
     "options",
     [
-        {"data.memory": "nearest"},
+        {"data.translation_memory": "nearest"},
         {"training.objective": "agreement"},
         {"training.batch.size": 1000},
         {"training.batch": {"size": 40, "type": "tokens"}},
@@ -157,7 +157,7 @@ def test_a_sample_is_looked_up_in_all_pairs(
     place = toy.corpus(tmp_path)
     keys = [f"{letter}{other}" * 6 for letter in "abcdefgh" for other in "klmno"]
     toy.write(place, "train", [(f"{key} {side}", "un deux") for key in keys for side in ("left", "right")])
-    measured = duration.measure(toy.config(place, tmp_path / "run", {"data.memory": "nearest"}))
+    measured = duration.measure(toy.config(place, tmp_path / "run", {"data.translation_memory": "nearest"}))
     train = prepared[0].data.train
     assert len(train) == 10
     assert (train.columns["source.memory"].lengths == 3).all()  # un deux </s>

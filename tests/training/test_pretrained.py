@@ -81,7 +81,7 @@ def test_the_first_of_several_spellings_counts_and_words_beyond_the_limit_do_not
     make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "words.vec")
-    lower = {"text.source": {"unit": "word", "lowercase": True}}
+    lower = {"text.source": {"tokenizer": "word", "lowercase": True}}
     for name, vectors, words, expected in (
         ("later", {"one": 1.0, "One": 9.0}, 9, 1),
         ("before", {"One": 9.0, "one": 1.0}, 9, 9),
@@ -96,10 +96,10 @@ def test_the_first_of_several_spellings_counts_and_words_beyond_the_limit_do_not
 def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
     make_config: Made, assembled: Assembled, tmp_path: Path
 ) -> None:
-    unit = {"kind": "bpe", "size": 325}
+    unit = {"kind": "bpe", "vocab_size": 325}
     text = {
-        "text.source.unit": unit,
-        "text.target.unit": unit,
+        "text.source.tokenizer": unit,
+        "text.target.tokenizer": unit,
         "text.shared_vocabulary": True,
         "model.embedding.tie": "all",
     }

@@ -36,11 +36,11 @@ FILES = {
     "run.json",
     "source.counts",
     "source.json",
-    "source.units",
+    "source.tokenizer",
     "source.vocabulary",
     "target.counts",
     "target.json",
-    "target.units",
+    "target.tokenizer",
     "target.vocabulary",
     "validation.jsonl",
 }

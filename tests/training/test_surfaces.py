@@ -14,10 +14,10 @@ from dragoman.run.folder import RunFolder
 from dragoman.training import session
 from tests import toy
 
-FEW = {"kind": "word", "size": 3}
+FEW = {"kind": "word", "vocab_size": 3}
 OPTIONS: dict[str, Any] = {
-    "text.source.unit": FEW,
-    "text.target.unit": FEW,
+    "text.source.tokenizer": FEW,
+    "text.target.tokenizer": FEW,
     "training.save_every": 1,
 }
 

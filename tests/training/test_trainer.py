@@ -77,7 +77,7 @@ def test_the_gradient_is_that_of_the_mean_loss_of_a_symbol(run: Callable[..., Tr
 @pytest.mark.parametrize("temperature", [1, 5])
 def test_pairs_are_drawn_by_the_temperature(tmp_path: Path, assembled: Assembled, temperature: float) -> None:
     """An epoch has n^(1/T) of a pair of n examples, in proportion; where T is 1 it has all."""
-    words = {"pretokenizer": "whitespace", "unit": "word"}
+    words = {"pretokenizer": "whitespace", "tokenizer": "word"}
     pairs = toy.languages(tmp_path, train=200)[1:3]  # of 200 and of 100 examples
     options = {
         "run": str(tmp_path / "run"),

@@ -45,7 +45,10 @@ Assembled = Callable[[Config], Training]
 Made = Callable[..., Config]
 Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
 
-BPE = {"text.source.unit": {"kind": "bpe", "size": 290}, "text.target.unit": {"kind": "bpe", "size": 290}}
+BPE = {
+    "text.source.tokenizer": {"kind": "bpe", "vocab_size": 290},
+    "text.target.tokenizer": {"kind": "bpe", "vocab_size": 290},
+}
 DEEP = {"model.decoder": {"kind": "rnn", "size": 24, "readout": "deep"}}
 
 
@@ -138,7 +141,7 @@ def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
     parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:
     start = parent(CASES["tie all"])
-    memory = {"data.memory": {"kind": "nearest", "threshold": 0.3}, "data.concatenate_sources": True}
+    memory = {"data.translation_memory": {"kind": "nearest", "threshold": 0.3}, "data.concatenate_sources": True}
     options = {**CASES["tie all"], **memory, "text.vocabulary_from": str(start), "training.init_from": str(start)}
     run = assembled(make_config(options))
     expected, _ = read_tensors(RunFolder(start).weights())
@@ -150,7 +153,7 @@ def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
 
 def segments(symbol: str, new: Language, old: Language) -> list[str]:
     """How an older language spells a symbol of another in the middle of a text, found without looking at spaces."""
-    text = new.text.unit.surfaces(["<unk>", symbol])[1]
+    text = new.text.tokenizer.surfaces(["<unk>", symbol])[1]
     if "\ufffd" in text:
         return []
     before = old.text.encode("\uffff")
@@ -162,8 +165,8 @@ def expected_rows(table: Tensor, new: Language, old: Language) -> Tensor:
     for number, symbol in enumerate(new.vocabulary.symbols(range(len(new.vocabulary)))):
         if number < len(SPECIALS):
             rows.append(table[number])
-        elif symbol in old.text.unit.inventory:
-            rows.append(table[old.text.unit.inventory.index(symbol) + len(SPECIALS)])
+        elif symbol in old.text.tokenizer.inventory:
+            rows.append(table[old.text.tokenizer.inventory.index(symbol) + len(SPECIALS)])
         else:
             ids = [id_ for id_ in old.vocabulary.ids(segments(symbol, new, old)) if id_ != UNK]
             ids = ids or list(range(len(SPECIALS), len(old.vocabulary)))
@@ -245,9 +248,9 @@ def test_the_mean_is_exact(parent: Callable[..., Path], make_config: Made, other
 
 
 def language(kind: str, lines: list[str], **options: Any) -> Language:
-    text = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec(kind, options))
-    text.unit.fit(lines, 1)
-    return Language("xx", text, Vocabulary(text.unit.inventory))
+    text = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec(kind, options))
+    text.tokenizer.fit(lines, 1)
+    return Language("xx", text, Vocabulary(text.tokenizer.inventory))
 
 
 def spelled(new: Language, old: Language) -> dict[str, list[str]]:
@@ -296,8 +299,8 @@ def test_a_word_is_spelled_in_words_as_it_stands_there() -> None:
 def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> None:
     mark, other = Mark("<2de>"), Mark("<2fr>")
     text = language("bpe", ["aé"] * 3, size=262).text
-    plain = Language("xx", text, Vocabulary(text.unit.inventory, [mark]))
-    new = Language("xx", text, Vocabulary(text.unit.inventory, [mark, other]))
+    plain = Language("xx", text, Vocabulary(text.tokenizer.inventory, [mark]))
+    new = Language("xx", text, Vocabulary(text.tokenizer.inventory, [mark, other]))
     rows = origins(new, plain)
     assert rows[len(SPECIALS)] == [len(SPECIALS)]
     assert rows[len(SPECIALS) + 1] == []
@@ -308,8 +311,8 @@ def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> N
 
 def test_letters_are_spelled_in_the_case_of_the_older_run() -> None:
     old = language("character", ["abc"])
-    text = TextPipeline(lowercase=True, pretokenizer="punctuation", unit=Spec("character"))
-    text.unit.restore(old.text.unit.learnt())
+    text = TextPipeline(lowercase=True, pretokenizer="punctuation", tokenizer=Spec("character"))
+    text.tokenizer.restore(old.text.tokenizer.learnt())
     small = Language("xx", text, old.vocabulary)
     assert spelled(language("character", ["A"]), old) == {"A": []}
     assert spelled(language("character", ["A"]), small) == {"A": ["a"]}
@@ -618,7 +621,7 @@ def test_a_run_may_take_the_symbols_of_another(
         taken = {**on(other_corpus, start, options), "run": run, "text.vocabulary_from": str(start)}
         new, old = Run.load(session.train(make_config(taken), quiet=True).path), Run.load(start)
         assert new.target.vocabulary == old.target.vocabulary
-        assert new.target.text.unit.learnt() == old.target.text.unit.learnt()
+        assert new.target.text.tokenizer.learnt() == old.target.text.tokenizer.learnt()
         assert new.source.vocabulary == old.source.vocabulary
         assert new.target.counts != old.target.counts
 
@@ -664,7 +667,7 @@ def test_symbols_that_changed_before_the_first_step_are_taken_anew(
     "options",
     [
         {"text.target.lowercase": True},
-        {"text.source.unit": "character"},
+        {"text.source.tokenizer": "character"},
         {"text.shared_vocabulary": True},
         {"text.vocabulary_from": "nowhere"},
     ],

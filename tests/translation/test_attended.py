@@ -86,7 +86,7 @@ def test_rows_of_words_stay_distributions(word_of: tuple[list[int], list[int]], 
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_no_word_has_more_than_all_attention(tmp_path: Path, several: bool) -> None:
-    memory = {"data.memory": "nearest", "model.combination": "hierarchical"} if several else {}
+    memory = {"data.translation_memory": "nearest", "model.combination": "hierarchical"} if several else {}
     options = {**toy.SUBWORDS, "model.attention.normalizer": "linear_chain", "training.steps": 1, **memory}
     config = toy.config(toy.corpus(tmp_path), tmp_path / "run", {"training.epochs": None, **options})
     run = session.train(config, quiet=True).path

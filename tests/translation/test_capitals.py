@@ -28,7 +28,7 @@ def language(*, capitals: int, lower: int, name: str = "en") -> Language:
     """A language of characters, with their frequencies in a corpus."""
     letters = "ABCDEFGHI", "abcdefgh i\u0131\u0130"
     counts = [*(1,) * len(SPECIALS), *(capitals,) * len(letters[0]), *(lower,) * len(letters[1])]
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("character"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("character"))
     return Language(name, pipeline, Vocabulary("".join(letters)), tuple(counts))
 
 

@@ -28,7 +28,7 @@ ONE_STEP = {"training.epochs": None, "training.steps": 1}
 TEXT = "one two three"
 OTHERS: dict[str, dict[str, Any]] = {
     "subwords": {**toy.SUBWORDS, **ONE_STEP},
-    "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
+    "characters": {"text.source.tokenizer": "character", "text.target.tokenizer": "character", **ONE_STEP},
     "hard": {
         "model.attention": {"score": "additive", "normalizer": "hard"},
         "training.objective": "reinforce",
@@ -118,7 +118,7 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     for part in ("train", "dev"):
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
         (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
-    words = {"pretokenizer": "whitespace", "unit": "word"}
+    words = {"pretokenizer": "whitespace", "tokenizer": "word"}
     text = {"shared_vocabulary": True, "source": words, "target": words}
     options = {"data.source": "mt", "data.edits": "mt", "text": text, **ONE_STEP}
     editor = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)

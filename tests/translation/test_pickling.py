@@ -100,7 +100,7 @@ def test_an_explanation_has_its_search_and_no_model(translator: Translator, agai
 
 def test_a_text_from_a_memory_is_pickled_with_its_match(tmp_path: Path) -> None:
     corpus = toy.corpus(tmp_path / "corpus")
-    options = {"data.memory": "nearest", **ONE_STEP}
+    options = {"data.translation_memory": "nearest", **ONE_STEP}
     model = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     source = (corpus / "train.en").read_text("utf-8").splitlines()[0]
     (translation,) = model.translate([source])

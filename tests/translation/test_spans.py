@@ -23,7 +23,7 @@ from dragoman.model.shapes import Int
 from dragoman.text import protection
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import ProtectedSpan, Protection
-from dragoman.text.unit import MARKS
+from dragoman.text.tokenizer import MARKS
 from dragoman.training import session
 from dragoman.translation.transforms.placeholders import PlaceholderText
 from dragoman.translation.transforms.terms import LexicalConstraints
@@ -41,13 +41,13 @@ SEARCHES = [Spec("greedy"), Spec("beam", {"size": 3})]
 BREAKS = ["\n", " \t", "\n\n  "]  # white space, which no line of a corpus has
 WORDS = [*toy.WORDS, "One", "FIVE", "(", ")", '"', ".", ",", "…", "☃", "é", "-", ":", "="]
 TEXTS = ["three %d", "one two", "six five four"]
-UNITS: dict[str, dict[str, Any]] = {
+TOKENIZERS: dict[str, dict[str, Any]] = {
     "word": {"kind": "word"},
     "character": {"kind": "character"},
-    "bpe": {"kind": "bpe", "size": 310, "dropout": 0.2},
-    "unigram": {"kind": "unigram", "size": 300},
+    "bpe": {"kind": "bpe", "vocab_size": 310, "dropout": 0.2},
+    "unigram": {"kind": "unigram", "vocab_size": 300},
 }
-WAYS = [(unit, search) for unit in UNITS for search in SEARCHES]
+WAYS = [(unit, search) for unit in TOKENIZERS for search in SEARCHES]
 FOUND = Protection.of(list(map(Spec.parse, KINDS)))
 DRAWN = [kind() for name, kind in protection.KINDS.items() if name not in ("pattern", "whitespace")]
 NESTING = ["<a b='{}'>", "{{{}}}", "<!--{}-->", "$t({})", "https://{}/"]
@@ -100,7 +100,7 @@ def corpus(folder: Path) -> Path:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs with each kind of symbols, trained for three steps; that of words writes in lower case."""
     folder = tmp_path_factory.mktemp("spans")
-    return {name: trained(corpus(folder), name, {"text.protect": LEARNT}) for name in UNITS}
+    return {name: trained(corpus(folder), name, {"text.protect": LEARNT}) for name in TOKENIZERS}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def runs(folders: dict[str, Path]) -> dict[str, Translator]:
 def free(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
     """The same without marks."""
     folder = tmp_path_factory.mktemp("free")
-    return {name: dragoman.load(trained(corpus(folder), name, {})) for name in UNITS}
+    return {name: dragoman.load(trained(corpus(folder), name, {})) for name in TOKENIZERS}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,11 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 
 def trained(folder: Path, name: str, options: dict[str, Any]) -> Path:
-    units = {"text.source.unit": UNITS[name], "text.target.unit": UNITS[name], "text.target.lowercase": name == "word"}
+    units = {
+        "text.source.tokenizer": TOKENIZERS[name],
+        "text.target.tokenizer": TOKENIZERS[name],
+        "text.target.lowercase": name == "word",
+    }
     changes = {"training.epochs": None, "training.steps": 3, **options, **units}
     return session.train(toy.config(folder, folder / name, changes), quiet=True).path
 
@@ -172,7 +176,7 @@ def test_of_2500_translations_all_have_each_span_once(
     runs: dict[str, Translator], many: list[str], unit: str, search: Spec
 ) -> None:
     """500 by greedy search and 125 by beam search, which takes far longer, in each unit."""
-    mine = many[list(UNITS).index(unit) :: len(UNITS)]
+    mine = many[list(TOKENIZERS).index(unit) :: len(TOKENIZERS)]
     texts = mine[:500] if search.kind == "greedy" else mine[500:]
     translations = runs[unit].translate(texts, search=search)
     assert [
@@ -205,7 +209,7 @@ class Random(Predictor[Any]):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sources", [["en"], ["en", "mt"]], ids=["a source", "two sources"])
-@pytest.mark.parametrize("unit", [{"kind": "word", "size": 8}, {"kind": "character"}], ids=["word", "character"])
+@pytest.mark.parametrize("unit", [{"kind": "word", "vocab_size": 8}, {"kind": "character"}], ids=["word", "character"])
 @pytest.mark.parametrize("pretokenizer", ["whitespace", "punctuation"])
 def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
     pretokenizer: str, unit: dict[str, Any], sources: list[str], tmp_path: Path
@@ -259,7 +263,7 @@ def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
         toy.write(folder, name, pairs)
     options = {
         "text.protect": KINDS,
-        "text.target.unit": {"kind": "word", "size": 9},
+        "text.target.tokenizer": {"kind": "word", "vocab_size": 9},
         "model.output": {"kind": "hybrid", "size": 8, "characters": 4, "beam": 8},
     }
     translator = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
@@ -484,14 +488,14 @@ def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translato
 
 
 def test_marks_are_candidates_wherever_their_sentence_has_them(folders: dict[str, Path]) -> None:
-    candidates = dragoman.load(folders["word"], candidates=lexicon(folders["word"]))
+    candidates = dragoman.load(folders["word"], shortlist=lexicon(folders["word"]))
     for text in ("one %d {name}", "two <b>three</b>"):
         assert spans_of(candidates.translate([text])[0].text) == spans_of(text)
 
 
 def lexicon(folder: Path) -> tuple[int, int]:
     """Candidates that few symbols are among, from the prepared corpus of a run."""
-    done = CliRunner().invoke(app, ["lexicon", str(folder)])
+    done = CliRunner().invoke(app, ["shortlist", str(folder)])
     assert done.exit_code == 0, done.output
     return 3, 1
 
@@ -499,7 +503,7 @@ def lexicon(folder: Path) -> tuple[int, int]:
 @pytest.mark.slow
 def test_a_memory_has_the_marks_of_its_sentence(tmp_path: Path) -> None:
     """And what it has alone stays text there, which no translation may take over."""
-    options = {"text.protect": KINDS, "data.memory": {"kind": "nearest", "threshold": 0.1}}
+    options = {"text.protect": KINDS, "data.translation_memory": {"kind": "nearest", "threshold": 0.1}}
     model = dragoman.load(trained(corpus(tmp_path), "bpe", options))
     text = "one two %d three"
     (translation,) = model.translate([text])

@@ -16,9 +16,9 @@ from dragoman.errors import UserError
 from dragoman.search.limits import FORCED
 from dragoman.text.glossary import FoundTerm, Glossary, Term, Wholes
 from dragoman.text.pipeline import TextPipeline, WordsOf
+from dragoman.text.pretokenizer import punctuation
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import punctuation
-from dragoman.text.unit import MARKS
+from dragoman.text.tokenizer import MARKS
 from dragoman.training import session
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.sentence import Sentence
@@ -36,7 +36,7 @@ from dragoman.translation.translator import Translator, worse
 from tests import toy
 from tests.golden import Golden
 
-OF_WORDS = TextPipeline(lowercase=False, pretokenizer="punctuation", unit=Spec("word"))
+OF_WORDS = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
 TEXT = "nous vendons l' armoire"
 
 
@@ -131,7 +131,7 @@ def test_a_text_of_terms_is_looked_through_once_and_no_further_than_it_is_read(m
 
     monkeypatch.setattr("dragoman.translation.transforms.term_placement.Wholes", counted)
     source = Language(
-        "en", TextPipeline(lowercase=False, pretokenizer="whitespace", unit=Spec("word")), Vocabulary(()), (1,) * 4
+        "en", TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word")), Vocabulary(()), (1,) * 4
     )
     ranges = read(source, "bed and " * 300, [term("bed", "lit")] * 300)
     assert ranges == [range(place, place + 1) for place in range(0, 500, 2)] + [range(0)] * 50
@@ -196,7 +196,7 @@ def test_places_of_terms_do_not_overlap() -> None:
 def test_words_of_terms_are_those_that_overlap(
     text: str, terms: list[str], pretokenizer: str, expected: list[list[str]]
 ) -> None:
-    pipeline = TextPipeline(lowercase=True, pretokenizer=pretokenizer, unit=Spec("word"))
+    pipeline = TextPipeline(lowercase=True, pretokenizer=pretokenizer, tokenizer=Spec("word"))
     source = Language("fr", pipeline, Vocabulary(()), (1,) * 4)
     words, found_terms, begin = pipeline.words(pipeline.encode(text)).words, list[FoundTerm](), 0
     for term_text in terms:
@@ -207,7 +207,7 @@ def test_words_of_terms_are_those_that_overlap(
 
 def test_a_term_in_capitals_is_not_a_word_that_a_lower_case_model_reads_alike() -> None:
     source = Language(
-        "en", TextPipeline(lowercase=True, pretokenizer="punctuation", unit=Spec("word")), Vocabulary(()), (1,) * 4
+        "en", TextPipeline(lowercase=True, pretokenizer="punctuation", tokenizer=Spec("word")), Vocabulary(()), (1,) * 4
     )
     text = "give us a US printer, us"
     assert read(source, text, Glossary([Term("US")]).find(text)) == [range(3, 4)]
@@ -242,7 +242,7 @@ def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
 
 def test_what_a_memory_has_is_exact_beside_terms(tmp_path: Path) -> None:
     corpus = toy.corpus(tmp_path / "corpus")
-    options = {"data.memory": "nearest", "training.steps": 1, "training.epochs": None}
+    options = {"data.translation_memory": "nearest", "training.steps": 1, "training.epochs": None}
     model = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
     source = (corpus / "train.en").read_text("utf-8").splitlines()[0]
     target = (corpus / "train.fr").read_text("utf-8").splitlines()[0]

@@ -52,7 +52,7 @@ TEXTS = [source for source, _ in toy.pairs(12, 5)]
 ONE_STEP = {"training.epochs": None, "training.steps": 1}
 OTHERS: dict[str, dict[str, Any]] = {
     "subwords": {**toy.SUBWORDS, **ONE_STEP},
-    "characters": {"text.source.unit": "character", "text.target.unit": "character", **ONE_STEP},
+    "characters": {"text.source.tokenizer": "character", "text.target.tokenizer": "character", **ONE_STEP},
     "no attention": {"model.attention.score": "none", **ONE_STEP},
     "shift": {
         "model.attention": {"score": "uniform", "terms": "shift"},
@@ -92,7 +92,7 @@ def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     for part in ("train", "dev"):
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
         (folder / f"{part}.mt").write_text("".join(f"six {line}\n" for line in lines), "utf-8")
-    words = {"pretokenizer": "whitespace", "unit": "word"}
+    words = {"pretokenizer": "whitespace", "tokenizer": "word"}
     options = {
         "data.source": "mt",
         "data.edits": "mt",

@@ -26,8 +26,8 @@ from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Int
 from dragoman.run.run import Run
 from dragoman.text.protection import Protection
-from dragoman.text.unit import MARKS
-from dragoman.text.units import UNITS
+from dragoman.text.tokenizer import MARKS
+from dragoman.text.words import TOKENIZERS
 from dragoman.training import session
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.result import Result
@@ -39,32 +39,32 @@ from tests.golden import Golden
 
 pytestmark = pytest.mark.slow
 
-FEW = {"kind": "word", "size": 3}  # half of the French words
+FEW = {"kind": "word", "vocab_size": 3}  # half of the French words
 LEARNT: dict[str, Any] = {
     "training.epochs": None,
     "training.steps": 200,
     "training.validate_every": 200,
     "training.schedule": {"kind": "cosine", "steps": 200},
     "training.optimizer": {"kind": "adam", "learning_rate": 0.02},
-    "text.target.unit": FEW,
+    "text.target.tokenizer": FEW,
 }
-ONE_STEP = {"training.epochs": None, "training.steps": 1, "text.target.unit": FEW}
-CHARACTERS = {"text.source.unit": "character", "text.target.unit": "character"}
-JOINT = {"text.shared_vocabulary": True, "text.source.unit": FEW}
+ONE_STEP = {"training.epochs": None, "training.steps": 1, "text.target.tokenizer": FEW}
+CHARACTERS = {"text.source.tokenizer": "character", "text.target.tokenizer": "character"}
+JOINT = {"text.shared_vocabulary": True, "text.source.tokenizer": FEW}
 HEADS = {"kind": "self_attention", "size": 8, "heads": 2, "layers": 2}
 
 
 def units(kind: str) -> dict[str, Any]:
     """Options of a unit; one of subwords has as many as this corpus has room for."""
-    unit = {"kind": kind, "size": 276} if "size" in components.options(UNITS[kind]) and kind != "word" else kind
-    return {"text.source.unit": unit, "text.target.unit": unit}
+    unit = {"kind": kind, "size": 276} if "size" in components.options(TOKENIZERS[kind]) and kind != "word" else kind
+    return {"text.source.tokenizer": unit, "text.target.tokenizer": unit}
 
 
 OTHERS: dict[str, dict[str, Any]] = {
     "words": {},
     "characters": CHARACTERS,
     "subwords": {**toy.SUBWORDS},
-    **{f"unit {kind}": units(kind) for kind in UNITS},
+    **{f"unit {kind}": units(kind) for kind in TOKENIZERS},
     **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS},
     **{f"read by {kind}": {"model.embedding.source": kind} for kind in EMBEDDINGS},
     "no attention": {"model.attention.score": "none"},

@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.errors import UserError
 from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, VERSION, Item, Key, Output
-from dragoman.text.tokenise import punctuation
+from dragoman.text.pretokenizer import punctuation
 
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese. Each letter can be marked.
 _UNSPACED = re.compile(

@@ -11,8 +11,8 @@ from jaxtyping import Float
 
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
-from dragoman.text.normalise import composed
-from dragoman.text.tokenise import PIECE
+from dragoman.text.normalizer import composed
+from dragoman.text.pretokenizer import PIECE
 
 Counts: TypeAlias = Sequence[int | float]
 _WORD = re.compile(PIECE)

@@ -66,7 +66,7 @@ class Origin:
             (symbol,) = processor.writing.named(sentence.encoded, [step.symbol])
             written = str(symbol) if step.surface is None else step.surface
             symbols_so_far.append([*([] if step.parent is None else symbols_so_far[step.parent]), written])
-            text = "" if step.symbol == EOS else processor.target.text.unit.surfaces(symbols_so_far[-1])[-1]
+            text = "" if step.symbol == EOS else processor.target.text.tokenizer.surfaces(symbols_so_far[-1])[-1]
             shown = symbol_name(symbol) if step.surface is None else step.surface
             nodes.append(BeamNode(step.parent, shown, text, *step[3:6], str(step.fate), step.score))
         return tuple(nodes)

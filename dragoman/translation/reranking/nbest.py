@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines, shown
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
 
 FIELD = " ||| "
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

@@ -10,8 +10,8 @@ from operator import attrgetter
 
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
+from dragoman.text.pretokenizer import PIECE, Span
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import PIECE, Span
 from dragoman.translation.sentence import LEAST_CAPITALS, Sentence, TextTransform
 from dragoman.translation.transforms.tag_placement import places
 from dragoman.translation.translation import Translation
@@ -90,7 +90,7 @@ def _overlaps(word: Span, spans: Sequence[Span]) -> bool:
 
 def _log_prob(language: Language, word: str, *, first: bool) -> float:
     """The log-probability of a word at the beginning of a text or within it, by the frequencies of its symbols."""
-    unit, normalised = language.text.unit, language.text.normalise(word)
+    unit, normalised = language.text.tokenizer, language.text.normalise(word)
     symbols = unit.encode(normalised) if first else unit.segments(f" {normalised}")
     counts = [0 if number == UNK else language.counts[number] for number in language.vocabulary.ids(symbols)]
     return sum(math.log((count + 1) / language.symbol_count) for count in counts)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.text.tokenise import Span, chinese_or_japanese, of_word, spaceless
+from dragoman.text.pretokenizer import Span, chinese_or_japanese, of_word, spaceless
 from dragoman.translation.transforms.stripped_text import Group
 from dragoman.translation.transforms.tag_placement import places
 

@@ -15,9 +15,9 @@ from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.search.constraints import Constraint, ForbiddenSymbols
 from dragoman.search.spans import EachMark
+from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Masked, ProtectedSpan, Protection
-from dragoman.text.tokenise import Span
-from dragoman.text.unit import MARK, MARKS, SPACE
+from dragoman.text.tokenizer import MARK, MARKS, SPACE
 from dragoman.translation import source_inputs
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
 from dragoman.translation.sentence import OriginalText, Sentence, TextTransform

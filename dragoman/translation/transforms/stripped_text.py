@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span
 
 AROUND = ("()", "[]", '""', "''", "“”", "‘’", "«»", "„“")
 

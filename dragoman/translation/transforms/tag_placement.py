@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.text.tokenise import Span, of_word, spaceless
+from dragoman.text.pretokenizer import Span, of_word, spaceless
 
 _WORD = re.compile(r"\S")
 _LETTER = re.compile(r"\w")

@@ -12,8 +12,8 @@ from dragoman.corpus.features import Given
 from dragoman.data.language import Language
 from dragoman.data.source import Source
 from dragoman.errors import UserError
+from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
 from dragoman.translation.sentence import OriginalText, Sentence, TextTransform
 from dragoman.translation.source_inputs import LONGEST

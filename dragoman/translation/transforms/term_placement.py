@@ -7,8 +7,8 @@ from dragoman.data.language import Language
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.glossary import FoundTerm, Wholes
 from dragoman.text.pipeline import WordsOf
-from dragoman.text.tokenise import COMBINING, Span, spaceless
-from dragoman.text.unit import MARK, UNKNOWN
+from dragoman.text.pretokenizer import COMBINING, Span, spaceless
+from dragoman.text.tokenizer import MARK, UNKNOWN
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.output_text import UNKNOWN_WORD
 from dragoman.translation.source_inputs import LONGEST
@@ -48,7 +48,7 @@ def read(source: Language, text: str, terms: Sequence[FoundTerm]) -> list[range]
     otherwise.
     """
     symbols = source.text.encode(text[:LONGEST_TEXT])[:LONGEST]
-    written, spans = "".join(source.text.unit.surfaces(symbols)).lower(), source.text.words(symbols).spans
+    written, spans = "".join(source.text.tokenizer.surfaces(symbols)).lower(), source.text.words(symbols).spans
     here, there, word_ranges = Wholes(text[:LONGEST_TEXT].lower()), Wholes(written), list[range]()
     same: dict[str, Iterator[tuple[Span, Span]]] = {}  # places of a word in the text and as it is read, terms or not
     for term in terms:

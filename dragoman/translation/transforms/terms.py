@@ -18,8 +18,8 @@ from dragoman.search.phrase_bonus import PhraseBonus, bonuses
 from dragoman.search.phrases import CLASSES, Phrase, Phrases, SentencePhrases
 from dragoman.text.glossary import FoundTerm, Glossary, Wholes
 from dragoman.text.pipeline import WordsOf
+from dragoman.text.pretokenizer import Span, of_word, spaceless
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span, of_word, spaceless
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
 from dragoman.translation.sentence import OriginalText, Sentence, TextTransform
 from dragoman.translation.transforms import term_placement
@@ -60,7 +60,7 @@ class Pieces:
         """The text of the symbol with this number."""
         if number not in self._pieces:
             (symbol,) = numbering.marked([number])
-            piece = self.target.text.unit.piece(str(symbol))
+            piece = self.target.text.tokenizer.piece(str(symbol))
             if number >= len(self.target.vocabulary):  # of one sentence alone
                 return piece
             self._pieces[number] = piece
@@ -83,7 +83,7 @@ class Sayable(NamedTuple):
         """
         if self.protection and self.protection.find(form):
             return
-        unit = self.pieces.target.text.unit
+        unit = self.pieces.target.text.tokenizer
         ways = [unit.encode(form), unit.segments(f" {form}"), unit.segments(form) if spaceless(form[0]) else []]
         for way in dict.fromkeys(map(tuple, ways)):
             ids = self.numbering.ids(way)

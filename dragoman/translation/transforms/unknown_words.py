@@ -16,10 +16,10 @@ from dragoman.data.language import Language
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint, NoUnknownIn
 from dragoman.search.spans import FilteredSpellings
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Protection
-from dragoman.text.tokenise import Span
-from dragoman.text.unit import MARK, UNKNOWN
+from dragoman.text.tokenizer import MARK, UNKNOWN
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.sentence import Sentence, TextTransform
 from dragoman.translation.source_inputs import has_text, spelled

@@ -28,10 +28,10 @@ from dragoman.model.output.output import Readout
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.candidates import CandidateList, ShortlistPredictor
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
+from dragoman.search.shortlist import Shortlist, ShortlistPredictor
 from dragoman.training.objectives.teacher_forcing import force
 from tests.builders import SYMBOLS, build_model, noise, sentences, settings, shaken
 from tests.covering import cases, covering
@@ -446,7 +446,7 @@ def test_words_of_the_sentence_are_among_the_candidates_of_a_shortlist() -> None
     """Which share what the symbols that are no candidates had."""
     model = copying(seed=6, spread=1.0)
     lexicon = Lexicon(np.array([7, 4, 5, 6, 8]), np.full((SYMBOLS, 1), PAD), np.zeros((SYMBOLS, 1), np.float32))
-    short = ShortlistPredictor(model, CandidateList([lexicon], 1, 0, torch.device("cpu")).allowed(BATCH.sources))
+    short = ShortlistPredictor(model, Shortlist([lexicon], 1, 0, torch.device("cpu")).allowed(BATCH.sources))
     symbols = torch.full((3,), model.start_id)
     prediction = short.predict(symbols, short.begin(BATCH.sources))
     whole = model.predict(symbols, model.begin(BATCH.sources))

@@ -11,10 +11,10 @@ from dragoman.deployment.export import unknown_part
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.candidates import CandidateList, ShortlistPredictor
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
+from dragoman.search.shortlist import Shortlist, ShortlistPredictor
 from tests.builders import BATCH as PLAIN
 from tests.builders import SYMBOLS, build_model, copied, pairs
 
@@ -46,7 +46,7 @@ def test_searches_find_what_they_then_score(kind: str, search: Search, together:
 def test_candidates_are_as_probable_among_each_other_as_they_are(kind: str) -> None:
     model = modelled(kind)
     lexicon = Lexicon(np.array([7, 4, 5, 6, 8]), np.full((SYMBOLS, 1), 8), np.ones((SYMBOLS, 1), np.float32))
-    predictor = ShortlistPredictor(model, CandidateList([lexicon], 1, 1, torch.device("cpu")).allowed(BATCH.sources))
+    predictor = ShortlistPredictor(model, Shortlist([lexicon], 1, 1, torch.device("cpu")).allowed(BATCH.sources))
     start = torch.full((3,), model.start_id)
     everything = model.predict(start, model.begin(BATCH.sources)).over(torch.arange(SYMBOLS))
     log_probs = predictor.predict(start, predictor.begin(BATCH.sources)).over(torch.arange(SYMBOLS))

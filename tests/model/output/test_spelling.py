@@ -25,8 +25,8 @@ from dragoman.model.predictor import Candidate
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.candidates import ShortlistPredictor
 from dragoman.search.greedy import Greedy
+from dragoman.search.shortlist import ShortlistPredictor
 from dragoman.training.objectives.teacher_forcing import force
 from tests.builders import BATCH, SYMBOLS, build_model, noise, part, settings, shaken, whole
 from tests.covering import Row, cases, covering

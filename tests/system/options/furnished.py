@@ -39,9 +39,9 @@ RUNS: dict[str, dict[str, str]] = {
         "training.metric": "loss",
     },
     "image": {"data.source": "[en, image]", "data.features": "image", "training.metric": "loss"},
-    "recall": {"data.memory": "{kind: nearest, threshold: 0.3}", "training.metric": "loss"},
+    "recall": {"data.translation_memory": "{kind: nearest, threshold: 0.3}", "training.metric": "loss"},
     "shift": SHIFT,
-    "unknown": {"text.target.unit": "{kind: word, size: 1}", "training.metric": "loss"},
+    "unknown": {"text.target.tokenizer": "{kind: word, vocab_size: 1}", "training.metric": "loss"},
     "early": {"data.dev": "more"},
     "back": {"data.source": "fr", "data.target": "en"},
 }
@@ -62,7 +62,7 @@ def furnish(folder: Path) -> Path:
             _change(Path("runs", name), "other")
         shutil.copytree("runs/toy", "runs/sure")
         _type("calibrate", "runs/sure", "--source=train.en", "--reference=train.fr", "--threads=1")
-        _type("lexicon", "runs/toy")
+        _type("shortlist", "runs/toy")
         _type("tune", "runs/toy", "--source=dev.en", "--reference=dev.fr", "--n-best=4", "-o", "weights.yaml")
         _own_criteria()
         _begin()
@@ -134,7 +134,7 @@ def _judgements(folder: Path) -> None:
 
 def _languages(folder: Path) -> None:
     """A run of three languages."""
-    words: dict[str, Any] = {"pretokenizer": "whitespace", "unit": "word"}
+    words: dict[str, Any] = {"pretokenizer": "whitespace", "tokenizer": "word"}
     settings = {
         "run": "runs/many",
         "data": {"pairs": toy.languages(folder), "temperature": 5},

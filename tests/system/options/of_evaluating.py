@@ -56,9 +56,11 @@ TABLE: dict[str, Effects] = {
         "--beam": Effect(RUN, "--beam 1", "out", "", "beam:1"),
         "--engine": Effect(f"{RUN} --json", "--engine int8"),
         "--weights": Effect(f"{RUN} --metrics bleu", "--weights first"),
-        "--candidates": Effect(RUN, "--candidates 2,1", "out", "", "Covered"),
+        "--shortlist": Effect(RUN, "--shortlist 2,1", "out", "", "Covered"),
         "--to": Effect(MANY, "--to de", "out", "--to fr"),
-        "--memory": Effect("evaluate test.fr --run runs/recall --source test.en", "--memory more"),
+        "--translation-memory": Effect(
+            "evaluate test.fr --run runs/recall --source test.en", "--translation-memory more"
+        ),
         "--exact": Effect("evaluate train.fr --run runs/recall --source train.en --metrics bleu", "--exact"),
         "--threads": computing(RUN),
     },

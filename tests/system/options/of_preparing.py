@@ -103,7 +103,7 @@ TABLE: dict[str, Effects] = {
         "--columns": Effect(
             "init three.tsv -o new.yaml", "--columns en,de", "new.yaml", "--columns en,fr", "target: de"
         ),
-        "--memory": Effect(INIT, "--memory", "new.yaml", "", "nearest"),
+        "--translation-memory": Effect(INIT, "--translation-memory", "new.yaml", "", "nearest"),
         "--epochs": Effect(INIT, "--epochs 7", "new.yaml", "", "epochs: 7"),
         "--threads": computing(INIT),
     },

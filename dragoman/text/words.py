@@ -1,4 +1,4 @@
-"""Words and characters as units, and the table of all units."""
+"""Words and characters as symbols, and the table of all tokenizers."""
 
 import json
 from collections import Counter
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from dragoman.configuration.values import Count
+from dragoman.text.pretokenizer import Pretokenizer, Span, of_word, punctuation
 from dragoman.text.subword import Bpe, Unigram
-from dragoman.text.tokenise import Pretokenizer, Span, of_word, punctuation
-from dragoman.text.unit import JOINER, MARK, SPACE, UnfitUnitError, Unit, escape, spell, unescape
+from dragoman.text.tokenizer import JOINER, MARK, SPACE, InsufficientCorpusError, Tokenizer, escape, spell, unescape
 
 GLUE = JOINER + JOINER  # between what has no space between it, where neither side has a joiner
 
 
-class Listed(Unit):
-    """A unit whose inventory is a list of symbols, most frequent first (ties in order of code points)."""
+class Listed(Tokenizer):
+    """A tokenizer whose inventory is a list of symbols, most frequent first (ties in order of code points)."""
 
     def __init__(self, pretokenizer: Pretokenizer = punctuation) -> None:
         super().__init__(pretokenizer)
@@ -24,9 +24,11 @@ class Listed(Unit):
     def inventory(self) -> list[str]:
         return list(self._inventory)
 
-    def learn(self, lines: Iterable[str], size: int | None, minimum_frequency: int, reserved: Sequence[str]) -> None:
-        """Keep the `reserved` symbols and the `size` most frequent other ones (None: all) that occur at least
-        `minimum_frequency` times. UnfitUnitError if there are no symbols at all.
+    def learn(
+        self, lines: Iterable[str], vocab_size: int | None, minimum_frequency: int, reserved: Sequence[str]
+    ) -> None:
+        """Keep the `reserved` symbols and the `vocab_size` most frequent other ones (None: all) that occur at least
+        `minimum_frequency` times. InsufficientCorpusError if there are no symbols at all.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -34,9 +36,9 @@ class Listed(Unit):
         reserved_symbols = set(reserved)
         frequent = (item for item in counts.items() if item[1] >= minimum_frequency and item[0] not in reserved_symbols)
         ranked = sorted(frequent, key=lambda item: (-item[1], item[0]))
-        self._inventory = [*reserved, *(symbol for symbol, _ in ranked[:size])]
+        self._inventory = [*reserved, *(symbol for symbol, _ in ranked[:vocab_size])]
         if not counts:
-            raise UnfitUnitError("the corpus is empty, there is nothing to learn units from")
+            raise InsufficientCorpusError("the corpus is empty, there is nothing to learn symbols from")
 
     def learnt(self) -> bytes:
         return "".join(json.dumps(symbol) + "\n" for symbol in self._inventory).encode()
@@ -59,15 +61,15 @@ class Words(Listed):
     whole_words = True
 
     def __init__(
-        self, pretokenizer: Pretokenizer = punctuation, *, size: Count = 50_000, minimum_frequency: Count = 1
+        self, pretokenizer: Pretokenizer = punctuation, *, vocab_size: Count = 50_000, minimum_frequency: Count = 1
     ) -> None:
         super().__init__(pretokenizer)
-        self.size = size
+        self.vocab_size = vocab_size
         self.minimum_frequency = minimum_frequency
 
     def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
-        """Learn the `size` most frequent words, or all of them if there are fewer."""
-        self.learn(lines, self.size, self.minimum_frequency, [*reserved, GLUE] if reserved else [])
+        """Learn the `vocab_size` most frequent words, or all of them if there are fewer."""
+        self.learn(lines, self.vocab_size, self.minimum_frequency, [*reserved, GLUE] if reserved else [])
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         symbols: list[str] = []
@@ -143,4 +145,4 @@ class Characters(Listed):
         return spell(symbols)
 
 
-UNITS: dict[str, type[Unit]] = {"word": Words, "character": Characters, "bpe": Bpe, "unigram": Unigram}
+TOKENIZERS: dict[str, type[Tokenizer]] = {"word": Words, "character": Characters, "bpe": Bpe, "unigram": Unigram}

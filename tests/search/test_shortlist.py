@@ -12,11 +12,11 @@ from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.candidates import CandidateList, ShortlistPredictor, among, read, shortlisted, write
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
+from dragoman.search.shortlist import Shortlist, ShortlistPredictor, among, read, shortlisted, write
 from tests.builders import build_model, pairs, sentences
 from tests.golden import Golden
 
@@ -51,7 +51,7 @@ def expected(of: Lexicon, source: list[int], frequent: int, translations: int) -
 
 
 def narrowed_find(
-    search: Search, whole: Seq2Seq, chosen: CandidateList, *words: list[int], width: int = 0, n_best: int = 1
+    search: Search, whole: Seq2Seq, chosen: Shortlist, *words: list[int], width: int = 0, n_best: int = 1
 ) -> list[list[Hypothesis]]:
     source = sentences(*words, width=width)
     return search(ShortlistPredictor(whole, chosen.allowed((source,))), (source,), n_best)
@@ -63,7 +63,7 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
     frequent: int, translations: int
 ) -> None:
     of = lexicon()
-    chosen = CandidateList([of], frequent, translations, CPU)
+    chosen = Shortlist([of], frequent, translations, CPU)
     symbols, disallowed_mask = among(chosen.allowed((sentences(*SOURCES, width=9),)))
     sentence_candidates = [expected(of, words, frequent, translations) for words in SOURCES]
     assert symbols.tolist() == sorted(set().union(*sentence_candidates))
@@ -78,7 +78,7 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
 def test_probabilities_are_those_of_all_symbols_shared_among_the_candidates(options: dict[str, Any]) -> None:
     whole, of = model(**options), lexicon()
     source = sentences(*SOURCES)
-    narrowed = ShortlistPredictor(whole, CandidateList([of], 2, 1, CPU).allowed((source,)))
+    narrowed = ShortlistPredictor(whole, Shortlist([of], 2, 1, CPU).allowed((source,)))
     state, plain = narrowed.begin((source,)), whole.begin((source,))
     for prefix in ([2] * 5, [4, 5, 6, 7, 8], [9, 4, 4, 15, 3]):
         prediction, full = narrowed.predict(torch.tensor(prefix), state), whole.predict(torch.tensor(prefix), plain)
@@ -96,7 +96,7 @@ def test_probabilities_are_those_of_all_symbols_shared_among_the_candidates(opti
 @models
 def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any], search: Search) -> None:
     whole = model(**options)
-    everything = CandidateList([lexicon()], SYMBOLS, 0, CPU)
+    everything = Shortlist([lexicon()], SYMBOLS, 0, CPU)
     n_best = search.width
     results = narrowed_find(search, whole, everything, *SOURCES, n_best=n_best)
     for few, other_results in zip(results, search(whole, (sentences(*SOURCES),), n_best), strict=True):
@@ -112,7 +112,7 @@ def test_with_all_symbols_for_candidates_nothing_changes(options: dict[str, Any]
 def test_a_batch_is_one_sentence_at_a_time(options: dict[str, Any], search: Search) -> None:
     """Though others have other candidates; and the words of a translation are among one's own."""
     whole, of = model(**options), lexicon()
-    chosen = CandidateList([of], 1, 2, CPU)
+    chosen = Shortlist([of], 1, 2, CPU)
     together = narrowed_find(search, whole, chosen, *SOURCES, width=8, n_best=search.width)
     for words, hypotheses in zip(SOURCES, together, strict=True):
         (alone,) = narrowed_find(search, whole, chosen, words, n_best=search.width)
@@ -132,7 +132,7 @@ def test_the_models_of_an_ensemble_predict_what_any_of_their_lexicons_has() -> N
     members, of = [model(**MODELS[0]), model(**MODELS[1])], [lexicon(0), lexicon(1)]
     sources = sentences(*SOURCES), sentences(*SOURCES[::-1])
     prefix = torch.tensor([[4, PAD], [5, 6], [PAD, PAD], [7, PAD], [8, 8]])
-    chosen = CandidateList(of, 2, 1, CPU)
+    chosen = Shortlist(of, 2, 1, CPU)
     together = shortlisted(Ensemble(members, [1, 1]), chosen.allowed(sources, prefix))
     symbols = torch.full((5,), together.start_id)
     prediction = together.predict(symbols, together.begin(sources))
@@ -152,7 +152,7 @@ def test_the_models_of_an_ensemble_predict_what_any_of_their_lexicons_has() -> N
 @models
 def test_greedy_takes_the_best_candidate(options: dict[str, Any]) -> None:
     whole, of, words = model(**options), lexicon(), [4, 5, 6]
-    ((best,),) = narrowed_find(Greedy(length_ratio=1.0), whole, CandidateList([of], 1, 1, CPU), words)
+    ((best,),) = narrowed_find(Greedy(length_ratio=1.0), whole, Shortlist([of], 1, 1, CPU), words)
     allowed = sorted(expected(of, words, 1, 1) - {1, 2})
     state, symbol, prefix = whole.begin((sentences(words),)), whole.start_id, []
     for position in range(15):
@@ -170,18 +170,18 @@ def test_what_a_reference_has_in_common_with_its_candidates_is_counted() -> None
     outside = sorted(set(range(4, SYMBOLS)) - set(inside))
     batches = [pairs([[4, 5], [7]], [[inside[0], outside[0], inside[1]], []]), pairs([[4, 5]], [[inside[0]]])]
     sizes = [len(expected(of, words, 2, 2)) for words in ([4, 5], [7], [4, 5])]
-    assert CandidateList([of], 2, 2, CPU).coverage(batches) == (3, 4, 3, sum(sizes))
+    assert Shortlist([of], 2, 2, CPU).coverage(batches) == (3, 4, 3, sum(sizes))
 
 
 @pytest.mark.parametrize(("frequent", "translations"), [(0, 0), (-1, 2), (300, 4), (5, -1)])
 def test_numbers_that_cannot_work_are_refused(frequent: int, translations: int, golden: Golden) -> None:
     with pytest.raises(UserError, match=f"^candidates {frequent},{translations}:") as raised:
-        CandidateList([lexicon()], frequent, translations, CPU)
+        Shortlist([lexicon()], frequent, translations, CPU)
     golden(str(raised.value))
 
 
 def test_a_lexicon_is_read_as_it_was_written(tmp_path: Path) -> None:
-    of, path = lexicon(), tmp_path / "lexicon.safetensors"
+    of, path = lexicon(), tmp_path / "shortlist.safetensors"
     write(of, path)
     for one, other in zip(read(path, (SYMBOLS, SYMBOLS)), of, strict=True):
         assert one.dtype == other.dtype
@@ -190,7 +190,7 @@ def test_a_lexicon_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sizes", [(SYMBOLS + 1, SYMBOLS), (SYMBOLS, SYMBOLS - 1)])
 def test_the_lexicon_of_another_run_is_refused(sizes: tuple[int, int], tmp_path: Path, golden: Golden) -> None:
-    path = tmp_path / "lexicon.safetensors"
+    path = tmp_path / "shortlist.safetensors"
     with pytest.raises(UserError) as raised:
         read(path, sizes)
     golden(str(raised.value))

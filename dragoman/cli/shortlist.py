@@ -1,4 +1,4 @@
-"""`dragoman lexicon`: which target symbols translate each source symbol, from the training data of a run."""
+"""`dragoman shortlist`: which target symbols translate each source symbol, from the training data of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -19,7 +19,7 @@ app = typer.Typer()
 
 
 class Options(NamedTuple):
-    """Arguments and options of `dragoman lexicon`."""
+    """Arguments and options of `dragoman shortlist`."""
 
     run: RunPath
     source: Annotated[
@@ -31,28 +31,28 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman lexicon runs/en-de")
-def lexicon(options: Options) -> None:
-    """Find the target symbols that translate each source symbol, for searches with `--candidates`."""
+@command(app, epilog="Example: dragoman shortlist runs/en-de")
+def shortlist(options: Options) -> None:
+    """Find the target symbols that translate each source symbol, for searches with `--shortlist`."""
     run, source, target, _ = options
     from dragoman import devices
     from dragoman.data.lexicon import estimate
     from dragoman.model.weights import read_tensors
     from dragoman.run.run import Run
-    from dragoman.search import candidates
+    from dragoman.search import shortlist as shortlists
 
     loaded = Run.load(run)
     if not loaded.config.data.plain:
-        raise UserError(f"{run}: a lexicon needs a run of one text, without data.edits or data.pairs")
+        raise UserError(f"{run}: a shortlist needs a run of one text, without data.edits or data.pairs")
     devices.use_threads(loaded.config.device)
-    path = run / candidates.FILE
-    outputs.check([("lexicon", path)], (source, target))
+    path = run / shortlists.FILE
+    outputs.check([("shortlist", path)], (source, target))
     if path.exists():
         read_tensors(path)  # fails if the file is not ours to replace
     columns = _read(loaded, source, target) if source and target else _prepared(loaded)
     sizes = len(loaded.source.vocabulary), len(loaded.target.vocabulary)
     table = estimate(*columns, sizes)
-    candidates.write(table, path)
+    shortlists.write(table, path)
     translated = (table.probabilities[:, 0] > 0).sum()
     pairs = len(columns[0].lengths)
     tell(f"{path}: translations of {translated:,} of {sizes[0]:,} symbols, from {pairs:,} pairs")
@@ -64,7 +64,7 @@ def _prepared(run: "Run") -> "tuple[Column, Column]":
 
     main = run.folder.main
     path = main.path / STORE
-    instead = f"name text files: dragoman lexicon {run.folder.path} SOURCE TARGET"
+    instead = f"name text files: dragoman shortlist {run.folder.path} SOURCE TARGET"
     if not path.is_dir():
         raise UserError(f"{path}: no prepared corpus; {instead}")
     try:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.tokenise import PRETOKENIZERS, Pretokenizer, bleu_tokenisation, of_word, punctuation, whitespace
+from dragoman.text.pretokenizer import PRETOKENIZERS, Pretokenizer, bleu_tokenisation, of_word, punctuation, whitespace
 
 
 def split(pretokenizer: Pretokenizer, text: str) -> str:

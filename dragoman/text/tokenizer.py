@@ -1,4 +1,4 @@
-"""The base class of units of text, and how their symbols spell text without loss."""
+"""The base class of tokenizers, and how their symbols spell text without loss."""
 
 import re
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
-from dragoman.text.tokenise import Pretokenizer, punctuation
+from dragoman.text.pretokenizer import Pretokenizer, punctuation
 
 SPACE = "\u2581"  # a space in symbols, as sentencepiece writes it
 JOINER = "\uffed"  # marks the side of a word that has no space
@@ -20,7 +20,7 @@ UNKNOWN = "<unk>"
 REPLACEMENT = "\ufffd"
 ANCHOR = "\uffff"  # no character of any text, so that no symbol reaches from it into what follows
 
-# The marks of protected spans (`protection.py`): private-use characters, which are symbols by themselves in every unit.
+# The marks of protected spans (`protection.py`): private-use characters, symbols by themselves for every tokenizer.
 MARKS: Final = tuple(map(chr, range(0x10FF00, 0x10FF10)))
 MARK: Final = re.compile(f"[{MARKS[0]}-{MARKS[-1]}]")
 
@@ -36,16 +36,17 @@ _BYTE = re.compile("<0x([0-9A-F]{2})>")
 Numbers = npt.NDArray[np.int64]
 
 
-class UnfitUnitError(UserError):
-    """The inventory that a unit's options require cannot be learnt from the corpus."""
+class InsufficientCorpusError(UserError):
+    """The inventory that a tokenizer's options require cannot be learnt from the corpus."""
 
 
-class Unit(ABC):
+class Tokenizer(ABC):
     """A way to segment text into symbols: words, characters or subwords.
 
-    The positional parameter is the pretokenizer that defines words; a unit's options are keyword-only. `choosing` names
-    the option that affects only the choice among the symbols, not which ones there are; `whole_words` says whether the
-    symbols are the pretokenizer's words; `complete` whether they spell every text, so that nothing is unknown.
+    The positional parameter is the pretokenizer that defines words; a tokenizer's options are keyword-only. `choosing`
+    names the option that affects only the choice among the symbols, not which ones there are; `whole_words` says
+    whether the symbols are the pretokenizer's words; `complete` whether they spell every text, so that nothing is
+    unknown.
     """
 
     choosing: ClassVar[str | None] = None
@@ -69,7 +70,7 @@ class Unit(ABC):
     def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
         """Learn the inventory from normalised lines, which are read once if they have no length. The `reserved`
         characters (MARKS) are symbols of it, whether the lines have them or not, and are in no other one.
-        UnfitUnitError if the lines do not suffice for it.
+        InsufficientCorpusError if the lines do not suffice for it.
         """
 
     @abstractmethod
@@ -118,7 +119,7 @@ class Unit(ABC):
 
     @abstractmethod
     def restore(self, learnt: bytes) -> None:
-        """Restore what another unit of this class has `learnt`. ValueError if the bytes are something else."""
+        """Restore what another tokenizer of this class has `learnt`. ValueError if the bytes are something else."""
 
     def save(self, path: Path) -> None:
         """Write what `fit` has learnt."""
@@ -132,7 +133,7 @@ class Unit(ABC):
         except OSError as error:
             raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
         except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}: not the symbols of a {type(self).__name__} unit") from error
+            raise UserError(f"{path}: not the symbols of a {type(self).__name__} tokenizer") from error
 
 
 def flat(rows: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:

@@ -19,7 +19,7 @@ from dragoman.model.state import select
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.ensemble import Ensemble
 
-FILE = "lexicon.safetensors"  # in the run folder
+FILE = "shortlist.safetensors"  # in the run folder
 
 
 class Candidates(NamedTuple):
@@ -32,7 +32,7 @@ class Candidates(NamedTuple):
 
 
 @final
-class CandidateList:
+class Shortlist:
     """The `frequent` most frequent target symbols, and the `translations` most probable translations of each symbol of
     a sentence (CN 6.2; Jean et al. 2015).
 
@@ -44,7 +44,7 @@ class CandidateList:
         kept = min(lexicon.translations.shape[1] for lexicon in lexicons)
         if not (frequent >= 0 and 0 <= translations <= kept and frequent + translations > 0):
             raise UserError(
-                f"candidates {frequent},{translations}: expected a number of frequent symbols and one from 0 to {kept} "
+                f"shortlist {frequent},{translations}: expected a number of frequent symbols and one from 0 to {kept} "
                 "of translations, such as 300,20"
             )
         self.name = f"{frequent},{translations}"
@@ -107,12 +107,12 @@ def write(lexicon: Lexicon, path: Path) -> None:
 def read(path: Path, symbols: tuple[int, int]) -> Lexicon:
     """Read what `write` wrote, for vocabularies of these sizes. UserError if missing, damaged or another run's."""
     if not path.is_file():
-        raise UserError(f"{path.parent}: no lexicon for candidates yet; `dragoman lexicon {path.parent}` makes it")
+        raise UserError(f"{path.parent}: no shortlist yet; `dragoman shortlist {path.parent}` makes it")
     tensors, _ = read_tensors(path)
     sizes = {name: len(tensor) for name, tensor in tensors.items()}
     source, target = symbols
     if sizes != {"frequent": target - len(SPECIALS), "translations": source, "probabilities": source}:
-        raise UserError(f"{path}: not the lexicon of this run; `dragoman lexicon {path.parent}` makes it anew")
+        raise UserError(f"{path}: not the shortlist of this run; `dragoman shortlist {path.parent}` makes it anew")
     return Lexicon(**{name: tensor.numpy() for name, tensor in tensors.items()})
 
 

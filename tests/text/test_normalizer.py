@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import Normalizer, composed
+from dragoman.text.normalizer import Normalizer, composed
 
 KEEP = Normalizer(lowercase=False)
 LOWER = Normalizer(lowercase=True)

@@ -16,11 +16,11 @@ from sentencepiece import SentencePieceProcessor
 from dragoman.configuration.components import Spec, build
 from dragoman.errors import UserError
 from dragoman.text import subword
-from dragoman.text.normalise import Normalizer
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import whitespace
 from dragoman.text.subword import Bpe, Unigram
-from dragoman.text.tokenise import whitespace
-from dragoman.text.unit import MARKS, Unit
-from dragoman.text.units import GLUE, UNITS, Characters, Words
+from dragoman.text.tokenizer import MARKS, Tokenizer
+from dragoman.text.words import GLUE, TOKENIZERS, Characters, Words
 from tests.golden import Golden
 
 LINES = [
@@ -34,25 +34,25 @@ LINES = [
 SPECS = {
     "word": Spec("word"),
     "character": Spec("character"),
-    "bpe": Spec("bpe", {"size": 340, "dropout": 0.3}),
-    "unigram": Spec("unigram", {"size": 310, "alpha": 0.3}),
+    "bpe": Spec("bpe", {"vocab_size": 340, "dropout": 0.3}),
+    "unigram": Spec("unigram", {"vocab_size": 310, "alpha": 0.3}),
 }
-FITTED: dict[str, Unit] = {}
+FITTED: dict[str, Tokenizer] = {}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])).map(Normalizer(lowercase=False))
 
 
-def fitted(kind: str) -> Unit:
+def fitted(kind: str) -> Tokenizer:
     if kind not in FITTED:
-        FITTED[kind] = build(UNITS, SPECS[kind])
+        FITTED[kind] = build(TOKENIZERS, SPECS[kind])
         FITTED[kind].fit(LINES, seed=1)
     return FITTED[kind]
 
 
 def test_every_unit_is_tested() -> None:
-    assert SPECS.keys() == UNITS.keys()
+    assert SPECS.keys() == TOKENIZERS.keys()
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @given(text=TEXTS)
 @example(text=" ")
 @example(text="  two  spaces  ")
@@ -75,7 +75,7 @@ def test_a_space_alone_and_that_of_the_next_word_are_one(kind: str, words: list[
     assert unit.decode(kept).split() == text.split()
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @pytest.mark.parametrize("text", ["the cat sat on", "she said: hommes, twice", "and ☃"])
 def test_what_a_symbol_spells_is_cut_as_it_was_in_the_text(kind: str, text: str) -> None:
     unit = fitted(kind)
@@ -85,7 +85,7 @@ def test_what_a_symbol_spells_is_cut_as_it_was_in_the_text(kind: str, text: str)
     assert list(map(unit.segments, pieces)) == [[symbol] for symbol in symbols]
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @given(texts=st.lists(TEXTS | st.sampled_from(LINES)))
 @example(texts=["", " ", "", "  two  spaces  ", "a", "a", ""])
 def test_many_texts_at_once_have_the_symbols_that_each_has_alone(kind: str, texts: list[str]) -> None:
@@ -106,8 +106,8 @@ def test_what_is_kept_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
         assert len(unit._cut) <= 20 + 3
 
 
-@pytest.mark.parametrize("unit", [Bpe(size=300), Unigram(size=300)])
-def test_texts_are_cut_in_as_many_threads_as_torch_has(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("unit", [Bpe(vocab_size=300), Unigram(vocab_size=300)])
+def test_texts_are_cut_in_as_many_threads_as_torch_has(unit: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     unit.fit(LINES, seed=1)
     seen: list[int] = []
     encode = SentencePieceProcessor.encode
@@ -123,21 +123,21 @@ def test_texts_are_cut_in_as_many_threads_as_torch_has(unit: Unit, monkeypatch: 
 
 
 def test_nothing_is_kept_of_words_that_older_symbols_spelled() -> None:
-    unit = Bpe(size=300)
+    unit = Bpe(vocab_size=300)
     for lines in (["cats"] * 9, ["sat cat"] * 9):
-        unit.size = 256 + len(set("".join(lines))) + 2
+        unit.vocab_size = 256 + len(set("".join(lines))) + 2
         unit.fit(lines, seed=1)
         assert unit.numbers(["cats sat"])[1].tolist() == [len(unit.encode("cats sat"))]
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @given(text=TEXTS, seed=st.integers(0, 2**32 - 1))
 def test_so_does_decoding_of_samples(kind: str, text: str, seed: int) -> None:
     unit = fitted(kind)
     assert unit.decode(unit.encode(text, seed)) == text
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @given(symbols=st.lists(st.sampled_from(["<unk>", "\u2581", "a", "\u2581a", "<0xE2>", "<0x98>", "\ue000", "\uffed"])))
 def test_any_symbols_decode_to_the_sum_of_their_surfaces(kind: str, symbols: list[str]) -> None:
     unit = fitted(kind)
@@ -146,11 +146,11 @@ def test_any_symbols_decode_to_the_sum_of_their_surfaces(kind: str, symbols: lis
     assert unit.decode(symbols) == "".join(surfaces)
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_what_was_learnt_is_the_same_again_after_saving_and_sharing(kind: str, tmp_path: Path) -> None:
     unit = fitted(kind)
     unit.save(tmp_path / "unit")
-    loaded, shared, again = (build(UNITS, SPECS[kind]) for _ in range(3))
+    loaded, shared, again = (build(TOKENIZERS, SPECS[kind]) for _ in range(3))
     loaded.load(tmp_path / "unit")
     shared.restore(unit.learnt())
     again.fit(LINES, seed=1)
@@ -159,26 +159,26 @@ def test_what_was_learnt_is_the_same_again_after_saving_and_sharing(kind: str, t
         assert [other.encode(line) for line in LINES] == [unit.encode(line) for line in LINES]
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_a_damaged_file_is_told(kind: str, tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "unit").write_bytes(b"nonsense\n")
     with pytest.raises(UserError, match="unit:") as raised:
-        build(UNITS, SPECS[kind]).load(tmp_path / "unit")
+        build(TOKENIZERS, SPECS[kind]).load(tmp_path / "unit")
     golden(str(raised.value))
     with pytest.raises(UserError, match="nowhere:") as raised:
-        build(UNITS, SPECS[kind]).load(tmp_path / "nowhere")
+        build(TOKENIZERS, SPECS[kind]).load(tmp_path / "nowhere")
     golden(str(raised.value))
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 @pytest.mark.parametrize("lines", [[], ["", ""]], ids=["no lines", "empty lines"])
 def test_an_empty_corpus_is_told(kind: str, lines: list[str], golden: Golden) -> None:
     with pytest.raises(UserError) as raised:
-        build(UNITS, SPECS[kind]).fit(lines, seed=1)
+        build(TOKENIZERS, SPECS[kind]).fit(lines, seed=1)
     golden(str(raised.value))
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_inventories_have_no_specials_and_no_repeats(kind: str) -> None:
     inventory = fitted(kind).inventory
     assert len(set(inventory)) == len(inventory)
@@ -188,7 +188,7 @@ def test_inventories_have_no_specials_and_no_repeats(kind: str) -> None:
 
 @pytest.mark.spec("D10")
 def test_bpe_merges_the_most_frequent_pair_first() -> None:
-    unit = Bpe(size=256 + 5 + 2)  # five characters (the space is one) and two merges
+    unit = Bpe(vocab_size=256 + 5 + 2)  # five characters (the space is one) and two merges
     unit.fit(["abcabcabd"] * 3, seed=1)
     assert sorted(set(unit.inventory[256:]) - set("abcd\u2581")) == ["ab", "abc"]
     assert unit.encode("abcabd") == ["\u2581", "abc", "ab", "d"]
@@ -210,7 +210,7 @@ def test_words_beyond_the_size_or_too_rare_are_left_out() -> None:
         ({"size": 2}, ["a", "b"]),
         ({"minimum_frequency": 2}, ["a", "b", "c"]),
     ):
-        unit = build(UNITS, Spec("word", options))
+        unit = build(TOKENIZERS, Spec("word", options))
         unit.fit(lines, seed=1)
         assert unit.inventory == expected
 
@@ -239,31 +239,31 @@ def test_a_word_that_touches_a_protected_span_is_the_same_symbol(word: str) -> N
 @pytest.mark.parametrize("kind", [Bpe, Unigram])
 def test_a_size_that_the_corpus_cannot_fill_is_told_with_the_largest(kind: type[Bpe | Unigram], golden: Golden) -> None:
     with pytest.raises(UserError) as caught:
-        kind(size=5000).fit(LINES, seed=1)
+        kind(vocab_size=5000).fit(LINES, seed=1)
     golden(str(caught.value))
     largest = int(str(caught.value).split()[-1])
-    unit = kind(size=largest)
+    unit = kind(vocab_size=largest)
     unit.fit(LINES, seed=1)
     assert len(unit.inventory) == largest
     with pytest.raises(UserError, match=f"at most {largest}$"):
-        kind(size=largest + 1).fit(LINES, seed=1)
+        kind(vocab_size=largest + 1).fit(LINES, seed=1)
 
 
 @pytest.mark.parametrize("kind", [Bpe, Unigram])
 def test_with_too_many_characters_the_rarest_are_left_to_bytes(kind: type[Bpe | Unigram], golden: Golden) -> None:
     frequent = "".join(map(chr, range(0x4E00, 0x4E00 + 30))) * 200
     rare = "".join(map(chr, range(0x5E00, 0x5E00 + 5)))
-    unit = kind(size=256 + 33)
+    unit = kind(vocab_size=256 + 33)
     unit.fit([frequent, rare], seed=1)
     assert set(frequent) <= set(unit.inventory)
     assert not set(rare) <= set(unit.inventory)
     assert unit.decode(unit.encode(frequent + rare)) == frequent + rare
     with pytest.raises(UserError) as caught:
-        kind(size=256).fit(LINES, seed=1)
+        kind(vocab_size=256).fit(LINES, seed=1)
     golden(str(caught.value))
-    kind(size=int(str(caught.value).split()[-1])).fit(LINES, seed=1)
+    kind(vocab_size=int(str(caught.value).split()[-1])).fit(LINES, seed=1)
     with pytest.raises(UserError) as raised:
-        kind(size=256 + 33).fit(iter([frequent, rare]), seed=1)
+        kind(vocab_size=256 + 33).fit(iter([frequent, rare]), seed=1)
     golden(str(raised.value))
 
 
@@ -276,15 +276,15 @@ def test_a_sample_depends_on_its_seed_alone(kind: str) -> None:
     shuffled = {number: unit.encode(LINES[number], number) for number in numbers}
     assert shuffled == forwards
     assert len({tuple(unit.encode(LINES[1], seed)) for seed in range(20)}) > 5
-    plain = build(UNITS, Spec(kind, {"size": 340}))
+    plain = build(TOKENIZERS, Spec(kind, {"size": 340}))
     plain.restore(unit.learnt())
     assert plain.encode(LINES[1], 7) == unit.encode(LINES[1])
 
 
-@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_a_very_long_line_passes(kind: str) -> None:
     line = "cat " * 100_000
-    unit = build(UNITS, SPECS[kind])
+    unit = build(TOKENIZERS, SPECS[kind])
     unit.fit([line, *LINES], seed=1)
     assert unit.decode(unit.encode(line)) == line
 
@@ -293,7 +293,7 @@ def test_lines_are_read_as_a_stream() -> None:
     def lines() -> Iterator[str]:
         yield from LINES
 
-    unit = Bpe(size=340)
+    unit = Bpe(vocab_size=340)
     unit.fit(lines(), seed=1)
     assert unit.inventory == fitted("bpe").inventory
 
@@ -310,7 +310,7 @@ def test_of_too_many_lines_a_seeded_sample_is_learnt_from(monkeypatch: pytest.Mo
     monkeypatch.setattr(Bpe, "_trained", recorded)
     samples = []
     for seed, lines in ((1, 1_000), (1, 1_000), (2, 1_000), (1, 100)):
-        Bpe(size=340).fit([f"line {number}" for number in range(lines)], seed)
+        Bpe(vocab_size=340).fit([f"line {number}" for number in range(lines)], seed)
         samples.append(list(read))
     assert samples[0] == samples[1]
     assert samples[0] != samples[2]
@@ -319,5 +319,5 @@ def test_of_too_many_lines_a_seeded_sample_is_learnt_from(monkeypatch: pytest.Mo
 
 def test_sentencepiece_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     for kind in ("bpe", "unigram"):
-        build(UNITS, SPECS[kind]).fit(LINES, seed=1)
+        build(TOKENIZERS, SPECS[kind]).fit(LINES, seed=1)
     assert capfd.readouterr() == ("", "")
