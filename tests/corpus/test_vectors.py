@@ -53,6 +53,7 @@ def test_a_bad_line_is_told_with_its_number(tmp_path: Path, text: str, line: int
     golden(message.removeprefix(f"{path}:"), repr(text))
 
 
+@pytest.mark.slow
 def test_lines_behind_those_that_are_wanted_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "words.vec"
     path.write_text("one 1 2 3\ntwo 1\n", "utf-8")

@@ -105,6 +105,7 @@ def test_batches_are_not_in_order_of_length() -> None:
     assert abs(np.corrcoef(means[1:], means[:-1])[0, 1]) < 0.15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "unit"), [(80, "sentences"), (4000, "tokens")])
 def test_a_million_pairs_take_a_moment_and_the_first_of_them_none(size: int, unit: Unit) -> None:
     plan = planned(*corpus(1_000_000), size, unit)
@@ -114,9 +115,9 @@ def test_a_million_pairs_take_a_moment_and_the_first_of_them_none(size: int, uni
     tracemalloc.stop()
     assert len(begun[0]) == 1
     assert begun[1] > 5_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert sum(map(len, plan.batches())) == 1_000_000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.spec("D8")
@@ -137,6 +138,7 @@ def test_portions_are_adjacent_batches_with_so_many_symbols_together(batches: li
     assert all(set(batch) <= set(symbols) for batch, symbols in zip(batches, expected, strict=True))
 
 
+@pytest.mark.slow
 @given(count=st.integers(1, 3_000), seed=st.integers(0, 2**32))
 def test_shuffling_moves_every_number_to_a_place_of_its_own(count: int, seed: int) -> None:
     places = np.arange(count)
@@ -145,6 +147,7 @@ def test_shuffling_moves_every_number_to_a_place_of_its_own(count: int, seed: in
     assert shuffled(places[count // 2 :], count, seed, 0).tolist() == images[count // 2 :].tolist()
 
 
+@pytest.mark.slow
 def test_shuffling_is_as_good_as_chance() -> None:
     seeds = range(2_000)
     drawn = np.array([shuffled(np.arange(10), 10, seed, 1) for seed in seeds])  # (seeds, 10)

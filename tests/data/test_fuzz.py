@@ -66,6 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield tmp_path_factory.mktemp("fuzz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=BYTES, packed=st.sampled_from(["", ".gz"]))

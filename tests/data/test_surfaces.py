@@ -78,6 +78,7 @@ symbols = st.lists(
 texts = symbols.map(" ".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sides", list(SIDES))
 @given(st.data(), st.booleans(), st.sampled_from([FEW, {"kind": "character", "minimum_frequency": 3}]))
 @settings(max_examples=15)

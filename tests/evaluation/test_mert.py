@@ -78,6 +78,7 @@ def test_along_a_line_nothing_is_better(name: str, seed: int) -> None:
     assert best_score == pytest.approx(better(metric, tried))
 
 
+@pytest.mark.slow
 @METRIC
 @pytest.mark.parametrize("seed", range(6))
 def test_two_criteria_are_weighted_as_brute_force_weights_them(name: str, seed: int) -> None:

@@ -73,6 +73,7 @@ def test_an_interval_of_a_mean_is_that_of_the_normal_distribution() -> None:
     assert (compared.p, compared.mark) == (None, "")
 
 
+@pytest.mark.slow
 def test_95_of_100_intervals_have_the_truth() -> None:
     generator = np.random.default_rng(2)
     compared = [compare(Mean(), [numbers(generator.normal(size=60))], 1, samples=200)[0] for _ in range(300)]

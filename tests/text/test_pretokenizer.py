@@ -68,8 +68,9 @@ def test_spans_are_in_order_and_leave_out_white_space_alone(pretokenizer: Pretok
     assert not (gaps + text[position:]).strip()
 
 
+@pytest.mark.slow
 def test_no_line_takes_long() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for text in (
         "word " * 100_000,
         "a" * 300_000,
@@ -80,7 +81,7 @@ def test_no_line_takes_long() -> None:
     ):
         punctuation(text)
     punctuation("a\u0301" * 100_000 + "\u0301" * 100_000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(

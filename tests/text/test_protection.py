@@ -178,9 +178,9 @@ def test_of_spans_that_begin_together_the_longest_is_one() -> None:
 @pytest.mark.parametrize("start", ["", "{", "%", "<a", "http://", "c:\\"])
 def test_no_text_takes_long(start: str, part: str) -> None:
     """Nothing is read from each of its places to its end, which would take minutes here."""
-    began = time.perf_counter()
+    began = time.process_time()
     ALL.find(f"{start}{part * 50_000}"[:50_000])
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_what_begins_late_in_other_text_is_found() -> None:

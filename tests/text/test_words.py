@@ -85,6 +85,7 @@ def test_what_a_symbol_spells_is_cut_as_it_was_in_the_text(kind: str, text: str)
     assert list(map(unit.segments, pieces)) == [[symbol] for symbol in symbols]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TOKENIZERS)
 @given(texts=st.lists(TEXTS | st.sampled_from(LINES)))
 @example(texts=["", " ", "", "  two  spaces  ", "a", "a", ""])
@@ -137,6 +138,7 @@ def test_so_does_decoding_of_samples(kind: str, text: str, seed: int) -> None:
     assert unit.decode(unit.encode(text, seed)) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TOKENIZERS)
 @given(symbols=st.lists(st.sampled_from(["<unk>", "\u2581", "a", "\u2581a", "<0xE2>", "<0x98>", "\ue000", "\uffed"])))
 def test_any_symbols_decode_to_the_sum_of_their_surfaces(kind: str, symbols: list[str]) -> None:

@@ -21,6 +21,7 @@ def test_a_plain_sentence_enters_few_files_and_no_transform(run: Path, capsys: p
     assert " run/run.py\n" not in output.partition("while translating: ")[2]
 
 
+@pytest.mark.slow
 def test_what_is_not_plain_enters_its_transform(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(run), "ONE TWO THREE"]) == 1
     assert "translation/transforms/casing.py: entered, though the sentence is plain" in capsys.readouterr().out

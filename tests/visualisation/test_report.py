@@ -197,6 +197,7 @@ def test_the_policy_allows_the_own_style_and_script_and_nothing_else() -> None:
     assert not [name for name, _ in Page(text).attributes if name == "style" or name.startswith("on")]
 
 
+@pytest.mark.slow
 def test_links_are_those_of_the_translation(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Also where the end symbol has more attention than any word, and a word of the translation has no link."""
     (translation,) = dragoman.load(toy.trained(tmp_path_factory.getbasetemp())).translate(["one two"])

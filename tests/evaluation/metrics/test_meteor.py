@@ -82,6 +82,7 @@ def test_what_is_missing_is_told(golden: Golden, monkeypatch: pytest.MonkeyPatch
     golden(str(raised.value), "nltk")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"stemmer": "german"}, {"stemmer": "none"}], ids=str)
 def test_meteor_is_that_of_nltk(options: dict[str, str], segments: Segments, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sentence by sentence, synonyms among them."""
