@@ -116,11 +116,13 @@ class Batch(NamedTuple):
         """The same pairs from target to source."""
         (source,) = self.sources
         assert isinstance(source, Sequence)
+        # Links are (B, T, S): their axes change places as well.
         return Batch((self.target,), source, self.rows, None if self.links is None else self.links.transpose(1, 2))
 
 
 def round_up(number: int, step: int) -> int:
     """The next multiple of `step`; of four numbers between two powers of two, where these are further apart."""
+    # A quarter of the power of two below: at most a fifth is padding, with four shapes for each doubling.
     step = max(step, 1 << max(0, number.bit_length() - 3))
     return -(-number // step) * step
 
@@ -162,10 +164,12 @@ def _pad_source(source: SourceBatch, rows: int) -> SourceBatch:
 def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
     """Pad sentences to the length of the longest."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    # At least one position, even if all sentences are empty: a maximum over none is an error.
     width = int(lengths.max(initial=min(len(rows), 1)))
     mask = np.arange(width) < lengths[:, None]  # (B, S)
     ids = np.full(mask.shape, PAD, np.int64)
     if lengths.sum():
+        # All rows in one assignment, without a loop over sentences.
         ids[mask] = np.concatenate(list(map(np.asarray, rows)), dtype=np.int64, casting="unsafe")
     return Sequence(torch.from_numpy(ids), torch.from_numpy(mask))
 
@@ -180,6 +184,7 @@ def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]
 
 def spelled(rows: Rows[Rows[Rows[Symbol]]], language: Language) -> Spelled:
     """Rows of texts, as `numbered` takes them, with the characters of words that the language does not have."""
+    # Each word of the batch once, whichever sentence has it: its vector is computed once.
     words = ExtendedVocabulary(language.vocabulary, chain.from_iterable(rows))
     return Spelled(numbered(rows, repeat(words)).ids, language.alphabet.words(words.own))
 

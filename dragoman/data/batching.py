@@ -42,6 +42,7 @@ class Mixture:
     def quotas(self) -> Numbers:
         """The number of rows of each part in an epoch; they sum to the size of the corpus."""
         weights = np.array(self.weights, np.float64)
+        # Rounded as sums, so that the quotas add up to the size of the corpus.
         ends = np.rint(np.cumsum(weights) / weights.sum() * sum(self.sizes)).astype(np.int64)
         quotas: Numbers = np.diff(ends, prepend=0)
         return quotas
@@ -54,6 +55,7 @@ class Mixture:
         begin = 0
         for part, (size, quota, end) in enumerate(zip(self.sizes, self.quotas, ends, strict=True)):
             here = np.flatnonzero(parts == part)
+            # Where this epoch goes on in the endless sequence of the part: how many times it is through, and where.
             rounds, rest = np.divmod(places[here] - (end - quota) + epoch * quota, size)
             for number in np.unique(rounds):
                 now = rounds == number
@@ -89,6 +91,7 @@ class Plan:
     def batches(self, begin: int = 0) -> Iterator[Numbers]:
         """The batches from number `begin` on."""
         for pool in range(self._pools):
+            # All pools but the last have so many batches: a resumed epoch skips them without making them.
             if self.type == "sentences" and begin >= POOL_BATCHES and pool + 1 < self._pools:
                 begin -= POOL_BATCHES
                 continue
@@ -101,7 +104,7 @@ class Plan:
     def count(self) -> int:
         """The number of batches; for batches of symbols, an estimate from the first pool."""
         if self.type == "sentences":
-            return -(-self._rows // self.size)
+            return -(-self._rows // self.size)  # rounded up: the last batch has fewer
         first = self._pool(0) if self._rows else []
         return round(len(first) * self._rows / max(1, sum(map(len, first))))
 
@@ -114,6 +117,7 @@ class Plan:
         rows = POOL_BATCHES * self.size
         if self.type == "sentences":
             return rows
+        # As many rows as have about a hundred batches of tokens, by the mean length of the longest side.
         return int(rows * self._rows / max(1, self._rows, *(side[-1] for side in (*self.sources, self.target)))) + 1
 
     @property
@@ -125,11 +129,12 @@ class Plan:
         """The batches of a pool by length."""
         begin = pool * self._pool_rows
         end = begin + self._pool_rows if pool + 1 < self._pools else self._rows
+        # The permutation of the whole corpus, computed at these places alone.
         rows = shuffled(np.arange(begin, end), self._rows, self.seed, self.epoch)
         if self.mixture:
             rows = self.mixture.rows(rows, self.seed, self.epoch)
         *sources, target = (offsets[rows + 1] - offsets[rows] for offsets in (*self.sources, self.target))
-        source = np.maximum.reduce(sources)
+        source = np.maximum.reduce(sources)  # the longest source counts
         order = _by_length(source, target)
         rows = rows[order]
         if self.type == "sentences":
@@ -147,6 +152,7 @@ def portions(
     portion_symbols = np.empty(0, np.int64)
     for rows in batches:
         batch_symbols = symbols(rows)
+        # Sorted, as an output that looks symbols up in their portion needs it.
         together = np.union1d(portion_symbols, batch_symbols)
         if portion and len(together) > most:
             yield from ((batch, portion_symbols) for batch in portion)
@@ -166,9 +172,11 @@ def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
     keys = np.random.SeedSequence(seeds).generate_state(ROUNDS, np.uint64)
     images = places.astype(np.uint64)
     outside = np.arange(len(images))
+    # The power of four is at most four times `count`: however large the corpus, few rounds are expected.
     while len(outside):
         left, right = np.divmod(images[outside], np.uint64(1) << half)
         for key in keys:
+            # One half, hashed, is added to the other: a permutation whatever the hash, since it can be undone.
             left, right = right, left ^ (_mixed(right ^ key) >> (np.uint64(64) - half))
         images[outside] = (left << half) | right
         outside = outside[images[outside] >= count]
@@ -199,7 +207,9 @@ def _by_symbols(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
     batches = []
     begin = 0
     while begin < len(rows):
+        # The first is the shortest, so no more rows than these can fit.
         candidate_lengths = lengths[begin : begin + max(1, size // max(1, int(lengths[begin])))]
+        # Rows are sorted: the last of a batch is its longest, and rows times its length rise with each row.
         fitting = int(np.count_nonzero(candidate_lengths * np.arange(1, len(candidate_lengths) + 1) <= size))
         batches.append(rows[begin : begin + max(1, fitting)])
         begin += max(1, fitting)
@@ -212,11 +222,13 @@ def prefetch(items: Iterable[Item], ahead: int) -> Generator[Item, None, None]:
     An exception of the iterator is raised here, at its place among the items. Closing the generator (or garbage
     collection) ends the thread once the current item is done.
     """
+    # In a tuple: an item may itself be None, which is the end here, or an exception.
     results: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(ahead)
     stopped = threading.Event()
 
     def work() -> None:
         try:
+            # numpy and torch let the training thread run while they work on the next batches.
             for item in items:
                 results.put((item,))
                 if stopped.is_set():

@@ -73,6 +73,7 @@ class Binariser:
         """
         gold: list[Gold] = []
         for corpus, block in self._read(pair, gold):
+            # Links were appended as the texts of this block were read, and are its own alone.
             rows, kept = self._rows(block, pair, filters, gold)
             gold.clear()
             yield corpus, {name: column.chosen(kept) for name, column in rows.items()}
@@ -97,6 +98,7 @@ class Binariser:
     ) -> tuple[dict[str, Rows], npt.NDArray[np.bool_]]:
         """The rows of a block of texts, one side after the other, and a mask of those that pass the filters."""
         data, languages = self.data, self.languages
+        # Looked up by the raw text, before marks and normalisation, as a user's text will be.
         filled = self._add_matches(block, self.memory) if self.memory else block
         raw_texts = dict(
             zip(languages, _mask_spans(filled, self.protection) if self.protection else filled, strict=True)
@@ -117,8 +119,10 @@ class Binariser:
             rows["target"] = Rows(*flat([[*target.ids(symbols), EOS] for symbols in edits]))
             unknown |= {"target": map(target.unknown, edits)} if spelled else {}
         written = {side: np.array([bool(text.strip()) for text in texts[side]]) for side in languages}
+        # Without the end symbol; a text of white space alone is empty, whatever a unit makes of it.
         lengths = {side: np.where(written[side], rows[side].lengths - 1, 0) for side in languages}
         for side in languages:
+            # It was not segmented: one more than what passes stands for its length.
             lengths[side][[len(text) > LONGEST_TEXT for text in raw_texts[side]]] = data.max_length + 1
         count = len(lengths["target"])
         numbers = np.arange(filters.report.pairs, filters.report.pairs + count)
@@ -132,6 +136,7 @@ class Binariser:
         rows |= {f"{side}.surfaces": _bytes(list(map(joined, words))) for side, words in unknown.items()}
         if data.pairs:
             mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]])
+            # Behind the filters, for which a mark does not count as a symbol.
             rows["source"] = rows["source"].behind(mark)
         if data.alignments:
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))

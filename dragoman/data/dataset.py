@@ -103,6 +103,7 @@ class Dataset:
     def unknown(self) -> Iterator[str]:
         """Yield a line about each text with symbols in its training examples that its vocabulary has not."""
         for side, source in self._sides.items():
+            # The memory-mapped ids of the whole corpus: numpy counts in them without reading texts.
             values = self.train.columns[side].values
             count = np.count_nonzero(values == UNK) if isinstance(source, Language) else 0
             if count:
@@ -182,8 +183,10 @@ class Dataset:
         target = self._symbols("target", self.target, targets)
         sources: Sequence[Rows] = list(sides.values())
         if len(sources) > 1:
+            # Before they are concatenated or padded: a source that is dropped is like one that is missing.
             sources = self._drop_sources(sources, rows, epoch)
         if self._join:
+            # Concatenated sources share one inventory with the target.
             batch = Batch((self._symbols(next(iter(sides)), self.target, _concatenate(sources)),), target, rows)
         else:
             batches = tuple(map(self._pad, sides, self.sources, sources))
@@ -193,6 +196,7 @@ class Dataset:
 
     def target_symbols(self, rows: npt.NDArray[np.int64], epoch: int) -> npt.NDArray[np.int64]:
         """The distinct target symbols of the pairs in these rows, in ascending order."""
+        # With this epoch's subword dropout, since these are the symbols that the batch will have.
         targets = [np.asarray(self._row("target", self.target, int(row), epoch), np.int64) for row in rows]
         return np.unique(np.concatenate(targets))
 
@@ -204,6 +208,7 @@ class Dataset:
     def _symbols(self, side: Side, language: Language, rows: Rows) -> Symbols:
         """UserError if the store has a symbol that the language does not have."""
         padded = pad(rows)
+        # An id beyond a table would be an error of CUDA, or another row, far from its cause.
         if padded.ids.numel() and int(padded.ids.max()) >= len(language.vocabulary):
             raise self.train.damaged(f"{side}.values")
         return padded
@@ -216,6 +221,7 @@ class Dataset:
             if side not in self._arrays
         ]
         *read, targets = spelled_sides
+        # One numbering for all sources of an example, in their order, as a translator makes it.
         together = [list(chain.from_iterable(sources)) for *sources, _ in zip(*spelled_sides, strict=True)]
         languages = [source_language for source_language in self.sources if isinstance(source_language, Language)]
         rest = zip([together] if self._join else read, languages, strict=False)
@@ -246,6 +252,7 @@ class Dataset:
         source, ids = self._sides[side], np.asarray(sentence).tolist()[:-1]
         assert isinstance(source, Language)
         symbols, unknown = source.vocabulary.marked(ids), [place for place, number in enumerate(ids) if number == UNK]
+        # Most sentences have none: their column of spellings is not read.
         if not unknown:
             return [symbols]
         try:
@@ -264,8 +271,9 @@ class Dataset:
         )
         if self._source_dropout:
             seeds = (zlib.crc32(f"{self._seed}:{epoch}:sources:{row}".encode()) for row in rows)
+            # Multiplied by `present`: of the sources that are there, the one with the highest number always stays.
             drawn = np.stack([np.random.default_rng(seed).random(len(sources)) for seed in seeds], 1) * present
-            present &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))
+            present &= (drawn >= self._source_dropout) | (drawn == drawn.max(0))  # (sources, B)
         pairs = (zip(source, kept, strict=True) for source, kept in zip(sources, present, strict=True))
         return [[sentence if kept else sentence[:0] for sentence, kept in pair] for pair in pairs]
 
@@ -280,6 +288,7 @@ class Dataset:
                 to_word == _words(self.target, target),
                 from_word == _words(language, source),
             )
+            # (T, L) times (L, S): true where any link joins the words of both symbols.
             links[number, : len(target) - 1, : len(source) - 1] = to_symbol.T @ from_symbol
         return torch.from_numpy(links)
 
@@ -293,12 +302,14 @@ class Dataset:
         return self._add_noise(self._noise, source, ids, row, epoch) if self._noise and side == "source" else ids
 
     def _ids(self, side: Side, language: Language, row: int, epoch: int) -> list[int] | npt.NDArray[np.integer]:
+        # Ids as prepared; only a unit that samples segments the text again in each epoch.
         if not language.text.tokenizer.samples:
             return self.train.columns[side][row]
         try:
             text = self.train.columns[f"{side}.text"][row].tobytes().decode()
         except UnicodeDecodeError:
             raise self.train.damaged(f"{side}.text.values") from None
+        # A seed for each sentence, not a generator: batches are made in any order, and resumed anywhere.
         ids = language.ids(text, zlib.crc32(f"{self._seed}:{epoch}:{side}:{row}".encode()))
         return [*self._mark(side, row), *ids]
 
@@ -306,6 +317,7 @@ class Dataset:
         self, noise: Infilling, language: Language, ids: list[int] | npt.NDArray[np.integer], row: int, epoch: int
     ) -> list[int] | npt.NDArray[np.integer]:
         """A source with noise between the mark of its language and its end, if its target is the same text."""
+        # The part of the corpus that the row belongs to: the store has parts one after the other.
         if not self._copied[int(np.searchsorted(np.cumsum(self.train.notes["parts"]), row, "right"))]:
             return ids
         begin, (mask,) = int(self._marked), language.vocabulary.ids([MASK])

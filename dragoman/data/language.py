@@ -57,7 +57,9 @@ class Language:
 
     def rows(self, texts: Sequence[str]) -> Rows:
         """The ids of normalised texts with EOS, all at once and without dropout."""
+        # All texts in one call, for units that work on many at once (sentencepiece, in several threads).
         places, lengths = self.text.tokenizer.numbers(texts)
+        # A unit numbers its symbols from 1, with 0 for unknown; a vocabulary has specials and marks before them.
         ids = np.where(places == 0, UNK, places + self.vocabulary.first - 1)
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 

@@ -50,6 +50,7 @@ class Lines:
         for raw, new in _texts(self.data):
             texts = self.protection.masked_pair(raw[:-1], raw[-1]).texts if self.protection else raw
             for pipeline, text, fresh in zip(self.pipelines, texts, new, strict=True):
+                # A corpus of several pairs that share a file would count its texts twice.
                 if pipeline and fresh and len(text) <= LONGEST_TEXT:
                     yield pipeline.normalise(text)
 
@@ -89,6 +90,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     if text.shared_vocabulary:
         _fit(pipelines[0], Lines(data, pipelines, protection), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
+            # Learnt once from all languages: each has a unit of its own, with the same inventory.
             pipeline.tokenizer.restore(pipelines[0].tokenizer.learnt())
     else:
         for number, pipeline in enumerate(pipelines):
@@ -149,6 +151,7 @@ def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
     have several sources. If that run has a single source and no translation memory, the memory's symbols are those
     of the target.
     """
+    # A run with one source calls it `source`, one with several by their languages.
     for there in (side, f"source.{name}"):
         if Language.saved(run, there):
             return there

@@ -51,4 +51,5 @@ def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
         name: [n for n, names in enumerate(languages, first) if names and name not in names]
         for name in marks_by_language
     }
+    # Marks are never said: they only stand in sources.
     return {mark: [*range(len(SPECIALS), first), *forbidden[name]] for name, mark in marks_by_language.items()}

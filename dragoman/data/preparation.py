@@ -46,6 +46,7 @@ def prepare(
     fingerprint = _fingerprint(data, text, seed, surfaces)
     if _fingerprint_of(folder / STORE) == fingerprint and (keep_tokenizers or _is_readable(data, text, folder)):
         return
+    # A model has been trained with these units: the corpus is segmented by them, whatever has changed in it.
     if keep_tokenizers:
         _write(data, text, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
         return
@@ -91,9 +92,11 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) 
     files = []
     for path in _files(data):
         status = path.stat()
+        # Not a digest: to read a large corpus would take longer than all else before the first step.
         files.append([str(path.resolve()), status.st_size, status.st_mtime_ns])
     pairs = [pair._replace(dev="") for pair in data.trained]
     drawn = {"temperature": 1, "weights": (), "filter_target_vocabulary": True}
+    # Without what only decides how the store is drawn from, and development data: it need not be made again.
     used = data.model_copy(update={"dev": "", "pairs": pairs, **drawn})
     options = [repr(used), repr(text), seed, files, *(["surfaces"] if surfaces else [])]
     return hashlib.sha256(json.dumps(options).encode()).hexdigest()
@@ -133,6 +136,7 @@ def _write(
         source.check(files.size, files.files[0].path)
     memory = None
     if data.recalled:
+        # First into the run folder, and then read from there, so that training and translation look up the same pairs.
         keep(data, folder.parent)
         memory = recall(data, sources.values(), folder.parent)
     binariser = Binariser(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
@@ -149,6 +153,7 @@ def _write(
             for corpus, block in binariser.blocks(pair, filters):
                 store.append(block)
                 for rows in block.values():
+                    # Lengths as well: the same values could be other sentences.
                     content.update(np.ascontiguousarray(rows.values).tobytes() + rows.lengths.tobytes())
                 kept[corpus] += len(block["target"].lengths)
                 tally.add(block)
@@ -186,6 +191,7 @@ class _Tally:
     def add(self, block: dict[str, Rows]) -> None:
         """Count rows of the store, given by column."""
         for side, counts in self._counts.items():
+            # Counted while the store is written, not by another pass over it.
             counts += np.bincount(block[side].values, minlength=len(counts))
             if words := block.get(f"{side}.surfaces"):
                 self._characters.setdefault(side, set()).update(words.values.tobytes().decode())

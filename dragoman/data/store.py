@@ -97,6 +97,7 @@ class Store:
     def _open(self, name: str, dtype: np.dtype[Any], size: int) -> Column:
         values = _open_array(self.folder / f"{name}{VALUES}", dtype, size)
         offsets = _open_array(self.folder / f"{name}{OFFSETS}", OFFSET, self.rows + 1)
+        # Checked once here, since a wrong offset would be read as another sentence, without an error.
         if offsets[0] != 0 or offsets[-1] != size or not _rising(offsets):
             raise self.damaged(f"{name}{OFFSETS}")
         return Column(values, offsets)
@@ -142,6 +143,7 @@ def discard(folder: Path) -> None:
     """
     check_free(folder)
     if folder.exists():
+        # Renaming is one step of the file system, removing several files is not.
         removed = _part(folder)
         folder.rename(removed)
         _clear(removed)
@@ -209,6 +211,7 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
         with ExitStack() as stack:
             writer = StoreWriter([stack.enter_context(ColumnWriter(temporary, *column)) for column in columns.items()])
             yield writer
+        # The header last: a store is one that has it.
         with write_atomically(temporary / HEADER) as file:
             json.dump(writer.header(), file)
         discard(folder)
@@ -245,6 +248,7 @@ class ColumnWriter:
 
     def __init__(self, folder: Path, name: str, dtype: npt.DTypeLike) -> None:
         self.name = name
+        # Little-endian on all machines, so that a store can be copied.
         self.dtype = np.dtype(dtype).newbyteorder("<")
         self.size = 0
         self._values = (folder / f"{name}{VALUES}").open("wb")
@@ -265,6 +269,7 @@ class ColumnWriter:
 
     def append(self, rows: Rows) -> None:
         """Append rows of values. ValueError if the column's type cannot hold them."""
+        # numpy wraps numbers that do not fit, and says nothing.
         values = rows.values.astype(self.dtype)
         if not np.array_equal(values, rows.values):
             raise ValueError(f"column {self.name}: a value does not fit into {self.dtype}")

@@ -63,6 +63,7 @@ class ExtendedVocabulary:
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for those that are neither in the vocabulary nor in the sources."""
         numbers = self._vocabulary.ids(symbols)
+        # The usual sentence has no unknown word.
         if not self._ids:
             return numbers
         return [self._ids.get(symbol, number) for symbol, number in zip(symbols, numbers, strict=True)]

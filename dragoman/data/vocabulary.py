@@ -52,6 +52,7 @@ class Vocabulary:
     def __init__(self, symbols: Sequence[str], marks: Sequence[Mark] = ()) -> None:
         numbered: list[Symbol] = [*marks, *symbols]
         self.first = len(SPECIALS) + len(marks)
+        # Specials have numbers, and no entry in `_ids`: no text can spell them.
         self._symbols: list[Symbol] = [*SPECIALS, *numbered]
         self._ids: dict[Symbol, int] = {symbol: number for number, symbol in enumerate(numbered, start=len(SPECIALS))}
         if len(self._ids) != len(numbered):
@@ -71,7 +72,7 @@ class Vocabulary:
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
         """The number of each symbol; UNK for unknown ones."""
-        look_up = self._ids.get
+        look_up = self._ids.get  # bound once: this is called for every sentence
         return [look_up(symbol, UNK) for symbol in symbols]
 
     def unknown(self, symbols: Iterable[Symbol]) -> list[Symbol]:
@@ -88,6 +89,7 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """Write one JSON string per line, without specials and marks, whose numbers are fixed."""
+        # JSON, since a symbol may be a line break or another character that `splitlines` would cut at.
         write_strings(path, self.symbols(range(self.first, len(self))))
 
     @classmethod
