@@ -5,13 +5,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from dragoman.files.reading import compute_sha256
+
+if TYPE_CHECKING:
+    from dragoman.translation.sentence import TextTransform
 
 
 class Rule(ABC):
@@ -58,6 +62,15 @@ class Recorded(NamedTuple):
     """The output depends on the option: `--resume` compares this value of it."""
 
     value: Callable[[Any], Any] = lambda value: value
+
+
+class Transforms(NamedTuple):
+    """The option adds a text transform: a class of a module in `dragoman.translation.transforms`, which gets the value
+    of the option unless that is only true.
+    """
+
+    module: str
+    name: str
 
 
 class Declared(NamedTuple):
@@ -128,3 +141,15 @@ def record(options: tuple[Any, ...]) -> dict[str, Any]:
         for mark in metadata
         if isinstance(mark, Recorded)
     }
+
+
+def transforms(options: tuple[Any, ...]) -> "list[TextTransform]":
+    """Return the text transforms that the options of a command add."""
+    added: list[TextTransform] = []
+    for name, (field, metadata) in _declarations(type(options)).items():
+        for mark in metadata:
+            if isinstance(mark, Transforms) and is_given(options, name):
+                value = getattr(options, field)
+                kind = getattr(import_module(f"dragoman.translation.transforms.{mark.module}"), mark.name)
+                added.append(kind() if value is True else kind(value))
+    return added

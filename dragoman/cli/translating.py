@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from dragoman.cli.option_rules import transforms
 from dragoman.cli.streams import Portion, numbered, one_line, tell, warn
 from dragoman.cli.translate_options import Options
 from dragoman.corpus.pharaoh import pharaoh
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dragoman.corpus.features import Given
     from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
     from dragoman.translation.reranking.reranker import Reranker
+    from dragoman.translation.sentence import TextTransform
     from dragoman.translation.transforms.terms import LexicalConstraints
     from dragoman.translation.translation import Translation
     from dragoman.translation.translator import Translator
@@ -32,6 +34,7 @@ class Pipeline(NamedTuple):
     constraints: "LexicalConstraints"
     risk: "MinimumBayesRisk | None"
     reranker: "Reranker | None"
+    transforms: "Sequence[TextTransform]"
 
 
 def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
@@ -44,6 +47,7 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
 
     runs = options.runs
     constraints, risk = _constraints(options, runs, whole=whole), _risk(options)
+    further = transforms(options)
     translator = load(
         runs,
         weights=options.weights,
@@ -61,7 +65,7 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     if options.pivot and not translator.marks:
         raise UserError("--pivot: goes by way of another language, and this run has no others (data.pairs)")
     search = sources.search_of(translator, options.search, options.beam)
-    return Pipeline(translator, search, constraints, risk, _reranker(options, translator))
+    return Pipeline(translator, search, constraints, risk, _reranker(options, translator), further)
 
 
 def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "LexicalConstraints":
@@ -117,7 +121,7 @@ def translated(
     from dragoman.translation.attention_matrix import SHORT
 
     rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
-    translate = partial(pipeline.translator.translate, beam_size=options.beam)
+    translate = partial(pipeline.translator.translate, beam_size=options.beam, transforms=pipeline.transforms)
     inputs = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None
     places = list(islice(numbered(source, portion.first), len(portion.lines)))

@@ -145,6 +145,7 @@ class Translator:
         constraints: LexicalConstraints = UNCONSTRAINED,
         risk: MinimumBayesRisk | None = None,
         rerank: Reranker | None = None,
+        transforms: Sequence[TextTransform] = (),
     ) -> list[Translation]:
         """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
         are different texts; there are fewer if the search has not finished that many different ones.
@@ -174,6 +175,8 @@ class Translator:
         `rerank`: of many translations that the search gives, the one with the highest weighted sum of criteria is best;
         without `search` and `beam_size` the run's own beam is as wide as that needs.
 
+        `transforms`: text transforms of this call, in addition to those of the run.
+
         `search` replaces the run's own search: its kind ("greedy"), as the configuration has it ({"kind": "sample",
         "top_p": 0.9}), or a Spec. `beam_size` replaces the size of its beam (that of beam search, if it has none).
         UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
@@ -195,7 +198,9 @@ class Translator:
         if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
         prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
-        sentences = self.prepare(texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact)
+        sentences = self.prepare(
+            texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact, transforms=transforms
+        )
         translations = self._answers([sentence for sentence in sentences if sentence.answer is not None], to)
         searched = [sentence for sentence in sentences if sentence.answer is None and not sentence.is_blank]
         choose = partial(self._choose, task, n_best=task.n_best if rerank else n_best, risk=risk)
@@ -214,12 +219,14 @@ class Translator:
         prefixes: Sequence[str | None] | None = None,
         constraints: LexicalConstraints = UNCONSTRAINED,
         exact: bool = False,
+        transforms: Sequence[TextTransform] = (),
     ) -> list[Sentence]:
         """The texts as they are searched for. UserError if a prefix breaks the run's constraints."""
         prefixes = [None] * len(texts) if prefixes is None else prefixes
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: every text needs its prefix")
-        transforms, protection = self._transforms(constraints, exact=exact), self._protection(constraints)
+        transforms = self._transforms(constraints, transforms, exact=exact)
+        protection = self._protection(constraints)
         sentences = [
             self.processor.sentence(
                 number,
@@ -242,17 +249,20 @@ class Translator:
         patterns = [pattern for protection in protections if protection for pattern in protection.patterns]
         return Protection(patterns) if patterns else None
 
-    def _transforms(self, constraints: LexicalConstraints, *, exact: bool) -> tuple[TextTransform, ...]:
+    def _transforms(
+        self, constraints: LexicalConstraints, further: Sequence[TextTransform], *, exact: bool
+    ) -> tuple[TextTransform, ...]:
         """The transforms of the run and those of a call, in their order."""
         processor = self.processor
-        transforms = list(processor.transforms)
+        transforms = [*further, *processor.transforms]
         if exact:
             transforms.append(ExactMatch())
         if constraints.protection:
             transforms.append(TagProjection(constraints.protection, processor.reading.protection, processor.edited))
         if constraints.glossary.terms:
             transforms.append(Terms(constraints, self._pieces, attends=processor.attends))
-        return tuple(sorted(transforms, key=lambda transform: ORDER.index(type(transform))))
+        places = {kind: place for place, kind in enumerate(ORDER)}
+        return tuple(sorted(transforms, key=lambda transform: places.get(type(transform), -1)))
 
     @cached_property
     def _pieces(self) -> Pieces:

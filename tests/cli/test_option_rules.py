@@ -10,8 +10,21 @@ import typer
 from typer.testing import CliRunner
 
 import dragoman.cli
-from dragoman.cli.option_rules import Conflicts, Recorded, Requires, Rule, _declarations, digests, is_given, record
+from dragoman.cli.option_rules import (
+    Conflicts,
+    Recorded,
+    Requires,
+    Rule,
+    Transforms,
+    _declarations,
+    digests,
+    is_given,
+    record,
+    transforms,
+)
 from dragoman.cli.options import command
+from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.exact_match import ExactMatch
 
 REASON = "it is written"
 
@@ -91,3 +104,19 @@ def _checked(options: Any) -> Iterator[str]:
                 if not isinstance(vars(options).get(condition), property):
                     is_given(values, other)  # KeyError for a name that is not there
             yield name
+
+
+class TransformOptions(NamedTuple):
+    """Options that add text transforms."""
+
+    exact: Annotated[bool, typer.Option("--exact"), Transforms("exact_match", "ExactMatch")] = False
+    temperature: Annotated[float | None, typer.Option(), Transforms("confidence", "Confidence")] = None
+
+
+def test_options_add_transforms_with_their_values() -> None:
+    assert transforms(TransformOptions()) == []
+    (exact,) = transforms(TransformOptions(exact=True))
+    assert isinstance(exact, ExactMatch)
+    (confidence,) = transforms(TransformOptions(temperature=2.0))
+    assert isinstance(confidence, Confidence)
+    assert confidence.temperature == 2.0

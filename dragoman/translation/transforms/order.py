@@ -9,7 +9,8 @@ from dragoman.translation.transforms.tag_projection import TagProjection
 from dragoman.translation.transforms.terms import Terms
 from dragoman.translation.transforms.unknown_words import ProtectedSpellings, UnknownWords
 
-# Sentences are prepared in this order, and translations finished in the reverse order.
+# Sentences are prepared in this order, and translations finished in the reverse order. Transforms of other classes are
+# the outermost: they read texts as users wrote them, and finish what users read.
 ORDER: tuple[type[TextTransform], ...] = (
     ExactMatch,
     Casing,
