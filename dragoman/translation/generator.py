@@ -120,7 +120,7 @@ class SequenceGenerator:
         """The hypotheses of each sentence, from batches of similar length."""
         hypotheses_by_number: dict[int, list[Hypothesis]] = {}
         lengths = [min(source_inputs.length(sentence.encoded), source_inputs.LONGEST) for sentence in sentences]
-        width = task.search.rows(task.n_best)
+        width = task.search.rows(task.n_best)  # rows of a sentence, each with a state and probabilities
         for places in by_length(range(len(sentences)), lengths, BATCH // width, max(1, ROWS // width)):
             batch = [sentences[place] for place in places]
             searched = zip(batch, self.hypotheses(task, batch, strict=strict), strict=True)
@@ -133,10 +133,12 @@ class SequenceGenerator:
         encoded = [sentence.truncated for sentence in batch]
         inputs = self.processor.reading.batch(encoded, self.processor.writing.vocabularies(encoded))
         sources = tuple(source.to(device) for source in inputs)
+        # Only transforms that have something to do in this batch: a plain batch has no constraint, and the fast search.
         noted = {transform for sentence in batch for transform in sentence.notes}
         active = [transform for transform in batch[0].transforms if transform in noted]
         constraints = self.constraints_of(task.mark, len(batch))
         model: Predictor[Any] = self.predictor or self.scorer
+        # The shortlist is inside: what transforms wrap around it sees the symbols that it has left.
         if self.shortlist:
             model = shortlisted(model, self.shortlist.allowed(sources, self._required(batch)))
         for transform in active:
@@ -150,6 +152,7 @@ class SequenceGenerator:
                 sources,
                 task.n_best,
                 task.spare,
+                # None, not an empty one: without constraints a search may look at the most probable symbols alone.
                 constraint=All(constraints) if constraints else None,
                 seeds=[sentence.seed for sentence in batch],
                 deadline=task.deadline,
@@ -178,11 +181,13 @@ class SequenceGenerator:
         """The constraints that each sentence has for itself."""
         constraints: list[Constraint] = []
         device = self.device.torch_device
+        # Asked of each beginning that a beam could keep, hence only of sentences that need it.
         if strict:
             constraints.append(Accepted(len(batch), lambda number, ids: batch[number].accepts(ids), device))
         if any(sentence.prefix for sentence in batch):
             constraints.append(Prefix(self._padded([sentence.prefix for sentence in batch])))
         if self.processor.edited is not None:
+            # Of what is read: nothing behind it can be kept or deleted.
             lengths = torch.tensor([len(sentence.truncated[self.processor.edited]) for sentence in batch])
             constraints.append(FittingEdits(lengths.to(device), self.target.vocabulary.ids(OPERATIONS)))
         return constraints

@@ -31,6 +31,7 @@ class ModelOutputs:
 
     def symbols(self, encoded: list[Encoded], text: str, longest: int | None) -> list[Symbol]:
         """The symbols, at most `longest`, by which the model produces a target text from these sources."""
+        # Cut before edits are counted: their number grows with the product of both lengths.
         symbols = self.target.text.encode(text[:LONGEST_TEXT])[:longest]
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
 
@@ -105,6 +106,7 @@ class ModelOutputs:
 
     def numbering(self, encoded: list[Encoded]) -> Numbering:
         """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
+        # Of what is read alone, as in the batch, or the same word would have another number.
         return self._extended(cut(encoded, LONGEST)) if self.extends else self.target.vocabulary
 
     def _extended(self, encoded: Sequence[Encoded]) -> ExtendedVocabulary:

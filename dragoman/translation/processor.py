@@ -112,6 +112,7 @@ class Processor:
 
     def _forbidden(self, mark: tuple[Mark, ...]) -> frozenset[int]:
         """The ids that no prefix and no term may have."""
+        # Once for each target language: of many languages, most of the vocabulary is forbidden.
         if mark not in self._forbidden_by_mark:
             foreign = chain.from_iterable(self.foreign[part] for part in mark)
             self._forbidden_by_mark[mark] = frozenset({UNK, *foreign})
@@ -129,6 +130,7 @@ class Processor:
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
     ) -> list[Pair]:
         """Texts and their targets as symbols."""
+        # UserError before any text is encoded, even if there is none.
         self.mark(to)
         sources, targets = listed(sources, SCORE), listed(targets, SCORE)
         if len(sources) != len(targets):
@@ -149,7 +151,9 @@ class Processor:
 
     def batched(self, pairs: Sequence[Pair], symbols: int = BATCH) -> Iterator[tuple[list[Pair], Batch]]:
         """These pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
+        # Both sides are padded, so the longer one decides; the end symbol counts.
         lengths = [max(source_inputs.length(pair.encoded), len(pair.target)) + 1 for pair in pairs]
+        # Regions of images do not show in the number of symbols, and take memory for each sentence.
         most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
         for numbers in by_length(range(len(pairs)), lengths, symbols, most):
             batch = [pairs[number] for number in numbers]
@@ -167,8 +171,10 @@ class Processor:
         """A hypothesis as text, with the attention to the sources, before any transform has finished it."""
         encoded = sentence.encoded
         symbols = self.writing.symbols_of(encoded, hypothesis)
+        # A model may write two spaces by chance; where the source has them, they may be meant.
         single_spaced = None if sentence.has_spaces_in_a_row else len(sentence.prefix)
         written, words = self.writing.written(encoded, symbols, single_spaced)
+        # Without the row of the end symbol, which is part of no word.
         weights = tuple(part[:-1] for part in hypothesis.attention)
         sources, sentinel = self.reading.seen(sentence.inputs, sentence.truncated, words, weights)
         figures = {name: values.tolist() for name, values in hypothesis.figures.items()}
@@ -190,6 +196,7 @@ class Processor:
         sentence, count = pair.sentence, len(pair.target)
         written, words = self.writing.written(pair.encoded, pair.target)
         weights = tuple(part[row, :count].float().cpu().numpy() for part in scored.attention)
+        # float64, as the sums of a search: equal pairs have equal scores.
         log_probs = scored.log_probs[row, : count + 1].double()
         figures = {name: values[row, : count + 1].tolist() for name, values in scored.figures.items()}
         sources, sentinel = self.reading.seen(sentence.inputs, pair.encoded, words, weights)
@@ -204,6 +211,7 @@ class Processor:
             sentinel,
             output_symbols=tuple(pair.target),
         )
+        # In reverse order, as each expects the text that those behind it were given.
         for transform in reversed(sentence.notes):
             if transform.scores:
                 translation = transform.finish(translation, sentence)
@@ -222,6 +230,7 @@ def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most
     at most `most` sentences.
     """
     group: list[int] = []
+    # Longest first: what runs out of memory does so at once, and the first of a group is its width.
     for number in sorted(numbers, key=lambda index: (-lengths[index], index)):
         if group and (len(group) == most or (len(group) + 1) * lengths[group[0]] > symbols):
             yield group

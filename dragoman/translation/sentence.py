@@ -89,6 +89,7 @@ class Sentence:
 
     def noted(self, transform: "TextTransform", note: Any = None, **changes: Any) -> "Sentence":
         """The sentence with the note of a transform, and other changes."""
+        # A new sentence: cached symbols depend on the text, and are computed again when they are needed.
         return replace(self, notes={**self.notes, transform: note}, **changes)
 
     @property
@@ -140,6 +141,7 @@ class Sentence:
                 if isinstance(source, np.ndarray)
                 else "\n".join(map(str, source)).encode("utf-8", "surrogatepass")
             )
+            # Chained over the sources; a checksum of what is read is the same in every process and batch.
             seed = zlib.crc32(symbols, seed)
         return seed
 
@@ -174,6 +176,7 @@ class Sentence:
 
     def accepts(self, ids: Sequence[int]) -> bool:
         """Whether a translation may begin with these symbols. Edits, whose words are those of a source, always may."""
+        # The usual sentence has no transform that could object.
         if self.writing.edited is not None or not self.notes:
             return True
         surfaces = self.writing.surfaces(self.encoded, ids)

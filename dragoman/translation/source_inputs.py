@@ -72,12 +72,14 @@ class ModelInputs:
         """What there is for each source, given by the user or found in the memory. TypeError unless the user gives one
         text per source, or one per source that no memory fills.
         """
+        # An array is one input, though it could be iterated.
         inputs = tuple(text) if isinstance(text, tuple | list) else (text,)
         if len(inputs) == len(self.sources):
             return inputs
         if not self.recall or len(inputs) != len(self.user_sources):
             names = ", ".join(source.name for source in self.user_sources)
             raise TypeError(f"{len(inputs)} texts for a model of {len(self.user_sources)} sources ({names})")
+        # In the order of the model, whichever sources the memory fills.
         named = dict(zip((source.name for source in self.user_sources), inputs, strict=True))
         matches = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.queried_source])), strict=True))
         return tuple({**named, **matches}[source.name] for source in self.sources)
@@ -105,11 +107,13 @@ class ModelInputs:
         if self.joined:
             language, texts = self.sources[0], cast(Sequence[Sequence[list[Symbol]]], encoded)
             assert isinstance(language, Language)  # as all are, with one vocabulary
+            # Each text is followed by an end symbol; a sentence without any is one alone.
             return (sequence([[text for text in row if text] or [[]] for row in texts], language, words, self.spells),)
         several = len(self.sources) > 1
 
         def read(source: Source, column: tuple[Encoded, ...]) -> SourceBatch:
             if isinstance(source, FeatureSource):
+                # Attention to nothing is not a number: a lone source has one position, one of several may have none.
                 blank = np.zeros((0 if several else 1, source.size))
                 return pad_regions([np.asarray(regions) if len(regions) else blank for regions in column], source.size)
             texts = cast(tuple[list[Symbol], ...], column)
@@ -124,6 +128,7 @@ class ModelInputs:
         weights come last.
         """
         if self.joined:
+            # Each source that is there has one more position, its end symbol.
             ends = np.cumsum([len(symbols) + 1 if len(symbols) else 0 for symbols in encoded])
             weights = (*np.split(weights[0], ends, 1)[: len(encoded)], *weights[1:])
         parts = zip(self.sources, inputs, encoded, weights, strict=False)
@@ -148,6 +153,7 @@ class ModelInputs:
             between, end = by_words(read, target, words, marked, competing=self.competing)
         else:  # this source is missing
             between, end = np.zeros((len(target.words), 0)), np.zeros(len(target.words))
+        # What is left to 1 went to other sources, or to a sentinel.
         share = between.sum(1) + end
         by_symbol = None
         if len(encoded) or len(self.sources) == 1:
@@ -204,6 +210,7 @@ def left_out(inputs: tuple[Given, ...], encoded: Iterable[tuple[Source, Encoded]
     excess = dict[str, int]()
     for source, symbols in encoded:
         if isinstance(symbols, list):
+            # Members of an ensemble may segment it differently: the most that any of them misses.
             excess[source.name] = max(excess.get(source.name, 0), len(symbols) - LONGEST)
     return beyond + sum(excess.values())
 
@@ -213,6 +220,7 @@ def _encoded(source: Source, source_input: Given, mark: Sequence[Mark]) -> Encod
         return source.read(source_input)
     if not isinstance(source_input, str):
         raise TypeError(f"{source.name}: expected a text, found {type(source_input).__name__}")
+    # Time and memory of segmenting grow with the text, of which a model reads LONGEST symbols anyway.
     text = source_input[:LONGEST_TEXT]
     return [*mark, *(source.text.encode(text) if source.text.normalise(text).strip() else [])]
 
@@ -286,6 +294,7 @@ def sum_by_words(
     is the number of words on each side (target, source), by default as many as occur in the lists; a word without a
     symbol has zeros. Raises ValueError if a list does not fit the array.
     """
+    # Sums of many small weights, compared and written with decimals.
     weights = np.asarray(attention, dtype=np.float64)
     if weights.shape != (len(target_word_of), len(source_word_of)):
         raise ValueError(f"attention is {weights.shape}, the symbols are {(len(target_word_of), len(source_word_of))}")

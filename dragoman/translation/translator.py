@@ -63,6 +63,7 @@ class Translator:
     ) -> None:
         self.processor = processor
         self.search = search
+        # Built once, and not at each call, for which its options would be checked again.
         self._own_search = search, components.build(SEARCHES, search)
         self.device = device
         self.generator = SequenceGenerator(model, processor, device)
@@ -201,6 +202,7 @@ class Translator:
         sentences = self.prepare(
             texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact, transforms=transforms
         )
+        # Three kinds: known ones are scored, blank ones stay, and only the others are searched.
         translations = self._answers([sentence for sentence in sentences if sentence.answer is not None], to)
         searched = [sentence for sentence in sentences if sentence.answer is None and not sentence.is_blank]
         choose = partial(self._choose, task, n_best=task.n_best if rerank else n_best, risk=risk)
@@ -273,12 +275,14 @@ class Translator:
         again, and the better translation is kept.
         """
         best = translations = self._searched(task, sentences, choose)
+        # A transform that asks again changes the sentence, and has to come to an end by itself.
         while sentences := [
             retry for sentence in sentences if (retry := _retry(translations[sentence.number], sentence))
         ]:
             translations = self._searched(task, sentences, choose)
             for sentence in sentences:
                 pair = best[sentence.number], translations[sentence.number]
+                # The first of equals: another attempt has to be better.
                 best[sentence.number] = min(pair, key=partial(worse, sentence))
         return best
 
@@ -310,6 +314,7 @@ class Translator:
         """Yield the first hypothesis, and those that are acceptable, as translations; samples may be the same."""
         translations: dict[tuple[tuple[int, ...], tuple[str | None, ...]], Translation] = {}
         for rank, hypothesis in enumerate(hypotheses):
+            # The first is taken as it is: it was searched under the same condition, and there may be no other.
             if not rank or sentence.accepts(hypothesis.symbols):
                 key = hypothesis.symbols, hypothesis.surfaces
                 if key not in translations:
@@ -322,6 +327,7 @@ class Translator:
         for transform in reversed(sentence.transforms):
             if transform in sentence.notes or (transform.writes and transform.writes(translation)):
                 if transform.inserts:
+                    # What comes after it has words that no model wrote, and which have no attention.
                     explained = translation
                 translation = transform.finish(translation, sentence)
         pair = Pair(sentence, sentence.truncated, list(draft.output_symbols))
@@ -364,6 +370,7 @@ class Translator:
             fewer = f"gives {strategy.width} translations, fewer than {count} (--samples)"
             wider = "" if strategy.draws else "; a wider beam gives more"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
+        # Samples may be the same, which counts for them; others are to be different texts.
         spare = 0 if risk else SPARE * (count - 1)
         return Task(strategy, count, spare, self.processor.mark(to), deadline)
 
@@ -463,6 +470,7 @@ def _reranked(
     ]
     best = dict[int, Translation]()
     for sentence, ranked in zip(sentences, rerank.ranked(candidates), strict=True):
+        # Stable: of translations that miss equally much, the order of the criteria stays.
         first, *alternatives = sorted(ranked, key=partial(_missing, sentence))[:n_best]
         best[sentence.number] = replace(first, alternatives=tuple(alternatives))
     return best

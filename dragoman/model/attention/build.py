@@ -79,6 +79,7 @@ def build_combination(model: ModelConfig, attentions: list[Attention], query_siz
     """The attention of a decoder to all its sources."""
     spec = components.complete(COMBINATIONS, model.combination)
     kind = COMBINATIONS[spec.kind]
+    # With a sentinel, even one source has something beside it.
     if len(attentions) == 1 and not spec.options.get("sentinel"):
         if kind.weighs:
             raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")

@@ -19,6 +19,7 @@ class _Collecting(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, source: Tensor) -> Tensor:
         ctx.windows = WithinPass[Tensor]()
+        # None instead of zeros of the size of the source, where only windows were read.
         ctx.set_materialize_grads(False)
         return source.view_as(source)
 

@@ -77,6 +77,7 @@ class Flat(Combination):
         if self.sentinel_score:
             scores.append(self.sentinel_score)
         for score in scores[1:]:
+            # The query is mapped alike for all sources, so that their energies can be compared.
             score.share_query_parameters(scores[0])
         if share_projections:
             values = _projections(scores)
@@ -93,6 +94,7 @@ class Flat(Combination):
 
     def prepare(self, memories: tuple[Memory, ...]) -> Joined:
         sources = tuple(attention.prepare(memory) for attention, memory in zip(self.attentions, memories, strict=True))
+        # U_c h_j once for the sentence, and not at each step.
         values = [self.project(number, source.values) for number, source in enumerate(sources)]
         return Joined(sources, torch.cat(values, 1))
 
@@ -102,6 +104,7 @@ class Flat(Combination):
         )
         weights = [history.weights for history in histories]
         if self.sentinel:
+            # The sentinel is the last position, here and in `forward`.
             weights.append(weights[0].new_zeros(weights[0].size(0), 1))
         return History(torch.cat(weights, -1), histories)
 
@@ -125,6 +128,7 @@ class Flat(Combination):
             energies.append(energy.view(sentences, -1, 1))
         weights = self._normalised(torch.cat(energies, -1))  # (B, T, S)
         values = attended.values
+        # The sentinel differs from row to row, unlike the values of a sentence, so it is added apart.
         context = by_row(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
         flat: Tensor = by_row(weights)
         if alone is not None:

@@ -37,6 +37,7 @@ class Separate(Combination):
 
     def prepare(self, memories: tuple[Memory, ...]) -> Several:
         there = torch.stack([memory.mask.any(1) for memory in memories], 1)
+        # A missing source is opened at one position, for attention to be a number; its context and weights become 0.
         opened = (
             memory._replace(mask=torch.cat([memory.mask[:, :1] | ~present.unsqueeze(1), memory.mask[:, 1:]], 1))
             for memory, present in zip(memories, there.unbind(1), strict=True)
@@ -159,6 +160,7 @@ class Hierarchical(Separate):
         if self.sentinel:
             contexts = [*contexts, self.sentinel(decoder_query)]
             there = torch.cat([there, torch.ones_like(there[:, :1])], 1)
+        # Contexts of sources may have different sizes: each has a map of its own.
         keys = torch.stack([key(context) for key, context in zip(self.keys, contexts, strict=True)], 1)  # (R, N, C)
         values = torch.stack([value(context) for value, context in zip(self.values, contexts, strict=True)], 1)
         energies = torch.tanh(self.query(decoder_query.query).unsqueeze(1) + keys) @ self.vector + self.bias

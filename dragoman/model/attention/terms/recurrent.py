@@ -39,10 +39,12 @@ class RecurrentTerm(Term):
 
     def follow(self, projected: Float[Tensor, "B T S G"], track: TrackedState) -> TermOutput:
         """Update the state with this input, from the second step on."""
+        # Each position of each row is a row of the cell: (B T S, D).
         rows = tuple(part.flatten(0, 2) for part in track.state)
         begun = track.begun.flatten().bool().unsqueeze(1)
         updated = self.cell(projected.flatten(0, 2), rows)
         state = tuple(
+            # Before the first step there is no input yet: the state stays as it began.
             torch.where(begun, new, old).view_as(part)
             for new, old, part in zip(updated, rows, track.state, strict=True)
         )
@@ -69,8 +71,10 @@ class NeuralCoverage(RecurrentTerm):
 
     def forward(self, term_input: TermInput, prepared: Float[Tensor, "B S G"], carried: Any) -> TermOutput:
         track, query = carried
+        # W [h; s; alpha] as three products: that of h is made once for the sentence, that of s once for the step.
         weights = self.cell.project(term_input.weights.unsqueeze(-1), self.sizes.state + self.sizes.query)
         terms = self.follow(prepared.unsqueeze(1) + query.unsqueeze(2) + weights, track)
+        # This step's query belongs to the update that the next step makes.
         return terms._replace(carried=(terms.carried, self.cell.project(term_input.query, self.sizes.state)))
 
 
