@@ -2,7 +2,7 @@
 
 import torch
 
-from dragoman.cli.shortlist import shortlist
+from dragoman.cli import shortlist
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
@@ -29,7 +29,7 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     write_tensors(folder.weights(), weights(model), {})
     prove(folder)
     folder.config.write_text(document.dump(config), encoding="utf-8")
-    shortlist(folder.path)
+    shortlist.shortlist(shortlist.Options(folder.path))
     try:
         export.write(Run.load(folder.path), int8=True)
     except UserError as error:

@@ -15,7 +15,7 @@ pytest.importorskip("onnxruntime")
 
 import dragoman
 from dragoman import devices
-from dragoman.cli.shortlist import shortlist
+from dragoman.cli import shortlist
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export, tracing
@@ -92,7 +92,7 @@ def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
 def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
     """One translation of each source symbol, and no more."""
-    shortlist(copied)
+    shortlist.shortlist(shortlist.Options(copied))
     plain, exported = (
         dragoman.load(copied, engine=engine, shortlist=(0, 1)).translate(TEXTS, search=search)
         for engine in ("torch", "onnx")
@@ -130,7 +130,7 @@ def test_graphs_of_several_runs_are_an_ensemble(run: Path, copied: Path, tmp_pat
     golden(str(raised.value))
     folders = [shutil.copytree(run, tmp_path / "first"), copied]
     for folder in folders:
-        shortlist(folder)
+        shortlist.shortlist(shortlist.Options(folder))
     few = [dragoman.load(folders, engine=engine, shortlist=(0, 1)).translate(TEXTS) for engine in ("torch", "onnx")]
     for one, other in zip(*few, strict=True):
         assert one.text == other.text

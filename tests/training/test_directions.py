@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli.average import average
-from dragoman.cli.shortlist import shortlist
+from dragoman.cli import average, shortlist
 from dragoman.configuration.components import Spec
 from dragoman.corpus.examples import Example
 from dragoman.data.dataset import Dataset
@@ -15,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
-from dragoman.search import candidates
+from dragoman.search import shortlist as shortlists
 from dragoman.training import session
 from dragoman.training.directions import reversed_config
 from dragoman.translation.loading import load
@@ -85,14 +84,14 @@ def test_commands_work_on_the_other_direction(
     run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "mean.safetensors"
-    average(run.reverse.path, target, best=2)
+    average.average(average.Options(run.reverse.path, target, best=2))
     load(run.reverse.path, weights=str(target))
-    shortlist(run.reverse.path)
+    shortlist.shortlist(shortlist.Options(run.reverse.path))
     english, french = Run.load(run.path).source.vocabulary, Run.load(run.path).target.vocabulary
-    contents = candidates.read(run.reverse.path / candidates.FILE, (len(french), len(english)))
+    contents = shortlists.read(run.reverse.path / shortlists.FILE, (len(french), len(english)))
     (three,) = french.ids(["trois"])
     assert english.symbols([int(contents.translations[three, 0])]) == ["three"]
-    (run.reverse.path / candidates.FILE).unlink()
+    (run.reverse.path / shortlists.FILE).unlink()
     capsys.readouterr()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from safetensors.torch import save
 
-from dragoman.cli.average import average
+from dragoman.cli import average
 from dragoman.errors import UserError
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
@@ -363,7 +363,10 @@ def test_a_crafted_state_is_told(note: Any, corpus: Path, tmp_path: Path, train:
     state = train("run", {"training.steps": 1}).last_state
     held = read_tensors(state)[0]
     state.write_bytes(save(held, metadata={NOTE: json.dumps(note)}))
-    for call in (lambda: train("run", PLAIN), lambda: average(tmp_path / "run", tmp_path / "mean")):
+    for call in (
+        lambda: train("run", PLAIN),
+        lambda: average.average(average.Options(tmp_path / "run", tmp_path / "mean")),
+    ):
         with pytest.raises(UserError, match=r"last\.safetensors:") as error:
             call()
         golden(str(error.value))

@@ -11,7 +11,7 @@ import torch
 
 import dragoman
 from dragoman import inspection
-from dragoman.cli.average import average
+from dragoman.cli import average
 from dragoman.configuration.config import Config, TrainingConfig
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
 from dragoman.run.facts import facts
@@ -103,7 +103,7 @@ def test_the_model_may_be_the_mean_of_the_last(
     assert read_note(folder.weights()) == {"mean of steps": steps, "of": "last"}
     assert checkpoint_names(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
     assert describe_weights(read_note(folder.weights())) == "the mean of the last 3"
-    average(folder.path, tmp_path / "two.safetensors", last=2)
+    average.average(average.Options(folder.path, tmp_path / "two.safetensors", last=2))
     assert read_note(tmp_path / "two.safetensors") == {"mean of": [folder.checkpoint(step).name for step in steps[-2:]]}
 
 

@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 import dragoman
-from dragoman.cli.average import average
+from dragoman.cli import average
 from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.deployment import export
@@ -138,7 +138,7 @@ def test_a_loaded_run_has_them_in_every_engine(train: Callable[..., RunFolder], 
     wanted = [translation.text for translation in dragoman.load(folder.path).translate(lines)]
     assert len(set(wanted)) > 1
     target = tmp_path / "mean.safetensors"
-    average(folder.path, target, [folder.weights("model-best"), folder.weights("model")])
+    average.average(average.Options(folder.path, target, [folder.weights("model-best"), folder.weights("model")]))
     leaves = [read_tensors(path)[0]["output.leaves"] for path in (target, folder.weights())]
     assert torch.equal(*leaves)
     assert [sentence.text for sentence in dragoman.load(folder.path, engine="int8").translate(lines)] == wanted
