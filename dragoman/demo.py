@@ -19,7 +19,7 @@ from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.writing import write_atomically
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 from dragoman.training import checks, session
 from dragoman.translation import loading
 from dragoman.translation.translator import Translator

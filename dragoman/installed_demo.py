@@ -26,7 +26,7 @@ from dragoman.demo import mark
 from dragoman.errors import UserError
 from dragoman.evaluation import baselines
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 from dragoman.training import checks, session, starting
 from dragoman.translation import loading
 

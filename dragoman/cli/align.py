@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from dragoman.cli import counting, gold, outputs
+from dragoman.cli import counting, outputs
 from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy
 from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import ArrayFiles, Json, OneBased, OutputFile, Threads, To, Weights, command
@@ -71,7 +71,7 @@ def align(options: Options) -> None:
     """
     by_run = options.run
     one_stream(*options.files, options.gold)
-    right = gold.read(options.gold, one_based=options.one_based)
+    right = counting.read_gold_links(options.gold, one_based=options.one_based)
     batches = _by_attention(options) if by_run else _by_counting(options)
     links: list[Links] = []
     count = 0
@@ -89,20 +89,21 @@ def align(options: Options) -> None:
 
 def _by_attention(options: Options) -> Iterator[list[Aligned]]:
     """Yield the pairs aligned by a run, in portions."""
-    from dragoman.cli import pairs
-    from dragoman.data.source import only_text
+    from dragoman.cli import sources
+    from dragoman.data.language import only_text
     from dragoman.translation.loading import load
+    from dragoman.translation.result import Result
 
     run, source, target = options.files
     outputs.check([("--output", options.output)], (source, target, options.gold), [run])
     translator = load(run, weights=options.weights)
-    batches = pairs.scored(translator, source, target, assignments=options.arrays or (), to=options.to)
+    batches = sources.score_pairs(translator, source, target, assignments=options.arrays or (), to=options.to)
     if options.gold and not only_text(translator.sources):
         raise UserError(f"--gold has links between two sentences, and {run} reads more than one text, or numbers")
 
     def aligned(scored: "Scored") -> Aligned:
         links = _links(scored, options.threshold)
-        line = pairs.line(scored) if options.json else " ||| ".join(map(pharaoh, links))
+        line = Result(scored.translation).line() if options.json else " ||| ".join(map(pharaoh, links))
         return Aligned(line, links[0], (len(scored.source_words), len(scored.words)))
 
     return ([aligned(pair) for pair in scored] for scored in batches)

@@ -106,7 +106,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _of_one_source(run: Path) -> "Translator":
-    from dragoman.data.source import only_text
+    from dragoman.data.language import only_text
     from dragoman.translation.loading import load
 
     translator = load(run)

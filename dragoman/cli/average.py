@@ -59,7 +59,7 @@ def average(options: Options) -> None:
 def _choose_weights(run: "Run", last: int | None, best: int | None) -> list[Path]:
     """Return the weights of validations that are still there, `training.average_checkpoints.count` if all are."""
     from dragoman.training import checkpoint
-    from dragoman.training.selection import Selection
+    from dragoman.training.checkpoint import Selection
 
     folder = run.folder
     state = folder.main.last_state

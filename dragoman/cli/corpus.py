@@ -14,7 +14,7 @@ from dragoman.cli.options import Columns, command
 from dragoman.cli.streams import one_line, tell
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.errors import UserError
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
     from dragoman.corpus.parts import Origin

@@ -1,4 +1,6 @@
-"""Pairs whose words a RUN aligns or, without one, counting which occur together: files, options and links."""
+"""Pairs whose words a RUN aligns or, without one, counting which occur together: files,
+options and links, and gold links to compare with.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +14,12 @@ from dragoman.cli.options import ColumnNames
 from dragoman.cli.options import Columns as AnyColumns
 from dragoman.cli.streams import tell
 from dragoman.corpus.aligners import LONGEST, Find, Method, Symmetrisation, Words
-from dragoman.corpus.pharaoh import Links
+from dragoman.corpus.pharaoh import Gold, Links, read_gold, without_word_0
+from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.corpus.examples import Pair
+
 
 OF_RUN = Requires("RUN")
 OF_NO_RUN = Conflicts("RUN")
@@ -128,3 +132,17 @@ def links(
     if long:
         tell(f"{long:,} pairs have no links: a sentence has more than {LONGEST} words")
     return links_of_pairs
+
+
+def read_gold_links(path: Path | None, *, one_based: bool) -> list[Gold]:
+    """Return the links of `--gold`, none if it is not given. Tell if they seem to count words from 1."""
+    links = read_gold(path, one_based=one_based) if path else []
+    if path:
+        tell_if_from_1(path, links, "--one-based")
+    return links
+
+
+def tell_if_from_1(path: Path, gold: Sequence[Gold], option: str) -> None:
+    """Tell if links that are taken to count words from 0 have no word 0, and the option for those that count from 1."""
+    if without_word_0(gold):
+        tell(f"{shown(path)}: no link has a word 0; if its links count words from 1, say so with {option}")

@@ -12,7 +12,7 @@ from dragoman.cli.streams import one_line
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config, LanguageConfig
@@ -80,7 +80,7 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
 
 def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[str]:
     """What of the development pairs the training data have, too."""
-    from dragoman.corpus.repeats import describe_repeats
+    from dragoman.corpus.statistics import describe_repeats
 
     repeats = describe_repeats(pair.dev, pair.train, source, pair.target, sources=texts) if pair.train else []
     return list(map(str, repeats))
@@ -89,7 +89,7 @@ def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[st
 def _load(file: Path, changes: Mapping[str, str]) -> "Config":
     """A configuration. What seems to be no name of one may be meant for a corpus."""
     from dragoman.configuration import document
-    from dragoman.corpus.presence import missing_files
+    from dragoman.corpus.examples import missing_files
 
     RunFolder.check_config(file)
     try:

@@ -64,7 +64,7 @@ def dictionary(options: Options) -> None:
 
 def _by_attention(options: Options) -> Iterator[Linked]:
     """Yield the pairs as a run aligns them: their target and the first text that it reads."""
-    from dragoman.cli import pairs
+    from dragoman.cli import sources
     from dragoman.data.language import Language
     from dragoman.translation.loading import load
 
@@ -74,7 +74,7 @@ def _by_attention(options: Options) -> Iterator[Linked]:
     texts = [number for number, language in enumerate(translator.sources) if isinstance(language, Language)]
     if not (texts and translator.processor.attends):
         raise UserError(f"{run}: attends to no words, by which translations could be found")
-    for portion in pairs.scored(translator, source, target, assignments=options.arrays or (), to=options.to):
+    for portion in sources.score_pairs(translator, source, target, assignments=options.arrays or (), to=options.to):
         for scored in portion:
             seen = scored.sources[texts[0]]
             yield Linked(seen.words, scored.words, seen.alignment)

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from dragoman import threads
 from dragoman.configuration.messages import LIMITS, explain
 from dragoman.errors import Terminated, UserError
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EBADF}
 UsageError: type[Any] = typer.BadParameter.__mro__[1]  # its module depends on the version of typer

@@ -15,7 +15,7 @@ from dragoman.cli.streams import is_typed, portions, tell
 from dragoman.cli.translate_options import Schema
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given

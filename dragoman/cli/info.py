@@ -9,7 +9,7 @@ import typer
 
 from dragoman.configuration.messages import figure
 from dragoman.run.folder import RunFolder
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 from dragoman.version import __version__
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")

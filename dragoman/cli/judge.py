@@ -12,7 +12,7 @@ from dragoman.cli.streams import one_stream, tell
 from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 REFERENCE = "reference"
 HUMAN = "human"  # the question that is only asked unasked where there is a reference

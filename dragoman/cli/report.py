@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import typer
 
-from dragoman.cli import gold, outputs
+from dragoman.cli import counting, outputs
 from dragoman.cli.option_rules import Requires
 from dragoman.cli.options import OneBased, Threads, To, command
 from dragoman.cli.streams import one_stream
@@ -15,7 +15,7 @@ from dragoman.corpus.pharaoh import Gold
 from dragoman.errors import UserError
 from dragoman.files.reading import read_sentences
 from dragoman.run.folder import RunFolder
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
     from dragoman.reporting import Translated
@@ -78,7 +78,7 @@ def report(options: Options) -> None:
         read += reporting.training_files(Run.load(runs[0]))
     outputs.check([("--output", output)], read, runs)
     lines = list(read_sentences(sentences)) if sentences else None
-    links = gold.read(options.gold, one_based=options.one_based)
+    links = counting.read_gold_links(options.gold, one_based=options.one_based)
     frequency = frequencies(read_sentences(options.corpus)) if options.corpus else None
     translated = [_translated(run, lines, links, options) for run in runs]
     if str(output) == "-":
@@ -101,7 +101,7 @@ def _development(folder: Path) -> list[Path]:
 
 def _translated(folder: Path, lines: Sequence[str] | None, links: Sequence[Gold], options: Options) -> "Translated":
     from dragoman import inspection
-    from dragoman.data.source import only_text
+    from dragoman.data.language import only_text
     from dragoman.reporting import Translated
     from dragoman.run.run import Run
     from dragoman.translation.loading import load

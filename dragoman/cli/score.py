@@ -53,18 +53,24 @@ class Options(NamedTuple):
 @command(app, epilog="Example: dragoman score runs/en-de test.en test.de")
 def score(options: Options) -> None:
     """Print for each pair log P(target | source) in nats, a tab, and the number of target symbols."""
-    from dragoman.cli import pairs
+    from dragoman.cli import sources
     from dragoman.translation.loading import load
+    from dragoman.translation.result import Result
 
     outputs.check((), (options.source, options.target))
     translator = load(options.run, weights=options.weights, translation_memory=options.translation_memory)
-    portions = pairs.scored(translator, options.source, options.target, assignments=options.arrays or (), to=options.to)
+    portions = sources.score_pairs(
+        translator, options.source, options.target, assignments=options.arrays or (), to=options.to
+    )
     count = symbols = 0
     total = 0.0
     counts: list[tuple[float, int]] = []  # of each pair, if they are to be resampled
     with output(None) as lines:
         for portion in portions:
-            lines.write(pairs.line(pair) if options.json else _columns(pair, options.per_symbol) for pair in portion)
+            lines.write(
+                Result(pair.translation).line() if options.json else _columns(pair, options.per_symbol)
+                for pair in portion
+            )
             count += len(portion)
             symbols += sum(pair.symbols for pair in portion)
             total += sum(pair.log_prob for pair in portion)

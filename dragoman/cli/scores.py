@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.cli.gold import tell_if_from_1
+from dragoman.cli.counting import tell_if_from_1
 from dragoman.cli.streams import tell
 from dragoman.configuration import components, yaml
 from dragoman.configuration.components import Spec

@@ -1,25 +1,27 @@
-"""Reading of the lines to translate, from one file or from several sources side by side."""
+"""Reading of the lines to translate, from one file or several sources side by side, and of the pairs to score."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.cli import scores
-from dragoman.cli.streams import one_stream
+from dragoman.cli.streams import PORTION, Portion, one_stream, portions
 from dragoman.configuration import components, document
 from dragoman.configuration.components import Spec
 from dragoman.configuration.data import DataConfig
-from dragoman.corpus.examples import corpus_files, side_by_side
+from dragoman.corpus.examples import Pair, corpus_files, parallel, side_by_side
 from dragoman.corpus.features import FeatureFile, FeatureSource, Given, beside
 from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, check_sentences, read_lines, shown
 from dragoman.run.folder import RunFolder
 from dragoman.search.table import SEARCHES, has_beam
+from dragoman.translation.translation import Scored
 from dragoman.translation.translator import Translator
 
 TABLES = (".tsv", ".tsv.gz")
+LONGEST = 5_000  # the most characters of a line that is scored or aligned: time and memory grow with their square
 
 
 def read(
@@ -192,3 +194,33 @@ def text_of(
     inputs: dict[str, Given] = dict(zip(names, columns, strict=True))
     inputs |= {name: file[number - 1] for name, file in beside.items()}
     return tuple(inputs[source.name] for source in translator.user_sources)
+
+
+def score_pairs(
+    translator: Translator, source: Path, target: Path, *, assignments: Sequence[str], to: str | None
+) -> Iterator[list[Scored]]:
+    """Yield the scored pairs of two files. Several sources are columns; `assignments` names files of arrays."""
+    files = arrays(assignments, translator)
+    return (
+        translator.score(
+            [text_of(pair.source, source, number, translator, files) for number, pair in enumerate(pairs, start=first)],
+            [pair.target for pair in pairs],
+            to=to,
+        )
+        for first, pairs in _pair_portions(source, target, files.values())
+    )
+
+
+def _pair_portions(source: Path, target: Path, arrays: Iterable[FeatureFile]) -> Iterator[Portion[Pair]]:
+    """Yield the lines of two files side by side. Raises UserError if one is longer or has a line too long to score, or
+    if the number of `arrays` differs.
+    """
+    one_stream(source, target)
+    for portion in portions(beside(parallel(source, target), source, list(arrays)), PORTION):
+        for number, pair in enumerate(portion.lines, start=portion.first):
+            for path, line in zip((source, target), pair, strict=True):
+                if len(line) > LONGEST:
+                    raise UserError(
+                        f"{shown(path)}:{number}: has more than {LONGEST:,} characters, the most to be scored"
+                    )
+        yield portion

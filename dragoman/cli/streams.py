@@ -12,8 +12,7 @@ import typer
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.files.writing import write_atomically, write_in_parts
-from dragoman.text.normalizer import Normalizer
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import Normalizer, printable
 
 Item = TypeVar("Item")
 

@@ -1,6 +1,7 @@
 """`dragoman train`: start or continue the run of a configuration."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -8,16 +9,22 @@ import typer
 
 from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import OVERRIDES, Threads, command, files_and_overrides, overrides
-from dragoman.cli.seeds import configurations, table
-from dragoman.cli.streams import tell
+from dragoman.cli.streams import aligned, tell
+from dragoman.configuration.messages import figure
+from dragoman.errors import UserError
+from dragoman.files.reading import shown
 from dragoman.run.folder import RunFolder
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 from dragoman.threads import process
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config
     from dragoman.configuration.data import DataConfig
+    from dragoman.training.mixing import Corrected
 
+
+LARGEST_SEED = 2**32 - 1  # that a seed may be
+NONE = "-"  # in the place of a figure that there is not
 app = typer.Typer()
 
 
@@ -69,15 +76,13 @@ def train(options: Options) -> None:
     start, seeds = options.finetune, options.seeds
     words = [*(options.config or []), *(["--device.threads", str(options.threads)] if options.threads else [])]
     if start is not None and options.corrections is not None:
-        from dragoman.cli.learning import learn
-
-        learn(start, options.corrections, words, trained)
+        _learn(start, options.corrections, words)
         return
     if not options.config and not start:
         raise typer.BadParameter("expected a configuration: dragoman train config.yaml")
     checked = _started(start, words, seeds) if start else _configured(words)
     if seeds:
-        _several(configurations(checked, seeds))
+        _several(seed_configurations(checked, seeds))
     elif folder := trained(checked):
         tell_next(checked, folder)
 
@@ -122,7 +127,7 @@ def _several(configs: "list[Config]") -> None:
     for config in configs:
         tell(f"{config.run}: seed {config.seed}")
         trained(config)
-    typer.echo(printable(table(configs)))
+    typer.echo(printable(seed_table(configs)))
     runs = " ".join(shlex.quote(config.run) for config in configs)
     tell(f"{len(configs)} runs trained. What next:\n  {_use(configs[0].data, shlex.quote(configs[0].run))}")
     tell(f"  dragoman report {runs} -o seeds.html     curves, scores and attention side by side")
@@ -143,7 +148,7 @@ def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     from dragoman.training import folder, starting
 
     def check(config: "Config") -> None:
-        for seeded in configurations(config, seeds) if seeds else [config]:
+        for seeded in seed_configurations(config, seeds) if seeds else [config]:
             folder.check(RunFolder(Path(seeded.run)), seeded)
 
     leads = process().leads  # who alone opens the folder
@@ -167,3 +172,89 @@ def _use(data: "DataConfig", run: str) -> str:
         return f"dragoman translate {run}{files}     translate what is in files, line by line"
     to = " --to LANGUAGE" if data.pairs else ""
     return f"dragoman translate {run} FILE{to}     translate the lines of a file, or of standard input"
+
+
+def _learn(start: str, database: Path, words: list[str]) -> None:
+    """Train a run with the corrections of a database, from another run; then compare both. UserError if the new one
+    is worse.
+    """
+    corpora, changes = files_and_overrides(words)
+    if corpora:
+        raise typer.BadParameter(f"--corrections: the pairs are those of the database, so '{corpora[0]}' has no place")
+    from dragoman.cli import gate
+    from dragoman.training import folder, mixing
+
+    def check(config: "Config") -> None:
+        if process().leads:
+            folder.check(RunFolder(Path(config.run)), config)
+
+    mixed = mixing.configure(start, _corrections(start, database), changes, check)
+    if process().leads:
+        tell(mixed.description)
+    trained(mixed.config)
+    if process().leads:
+        sources = [tuple(row[:-1]) for row in mixed.held]
+        served = Path(start).parent if start.endswith(".safetensors") else Path(start)
+        gate.judge(Path(mixed.config.run), served, list(sources), [row[-1] for row in mixed.held])
+
+
+def _corrections(start: str, database: Path) -> "list[Corrected]":
+    """What was corrected in the languages of a run. One that edits may name its texts otherwise; for it, these are the
+    only languages there are.
+    """
+    from dragoman.serving.corrections import Corrections
+    from dragoman.training import mixing
+
+    (source, *_), target, machine = mixing.names(start)
+    entries = Corrections.existing(database).entries()
+    pairs = {entry.pair for entry in entries}
+    pair = (source, target)
+    if pair not in pairs and machine is not None and len(pairs) == 1:
+        (pair,) = pairs
+    if pair not in pairs:
+        raise UserError(f"{shown(database)}: has no corrections of translations from {source} to {target}")
+    return [
+        mixing.Corrected(entry.correction.source, entry.correction.machine, entry.correction.correction)
+        for entry in entries
+        if entry.pair == pair
+    ]
+
+
+def seed_configurations(config: "Config", count: int) -> "list[Config]":
+    """The configurations of a run for each seed, from that of the configuration on: RUN-SEED. UserError if torchrun
+    started several processes: one run after the other cannot share them.
+    """
+    if process().count > 1:
+        raise UserError("--seeds: trains with one process, and torchrun started several; train each --seed by itself")
+    last = config.seed + count - 1
+    if last > LARGEST_SEED:
+        raise UserError(f"--seeds: the last seed would be {last}, expected at most {LARGEST_SEED}")
+    run = config.run.rstrip("/")
+    return [config.model_copy(update={"run": f"{run}-{seed}", "seed": seed}) for seed in range(config.seed, last + 1)]
+
+
+def seed_table(configs: "Sequence[Config]") -> str:
+    """What the development data score by each of these runs, which are finished; mean and standard deviation; and what
+    they score without a model.
+    """
+    from statistics import fmean, stdev
+
+    from dragoman.evaluation import baselines
+    from dragoman.run.facts import metric_rows
+    from dragoman.run.run import Run
+
+    kinds = [*(spec.kind for spec in configs[0].metrics), "loss"]
+    runs = [Run.load(Path(config.run)) for config in configs]
+    finals = [metric_rows(run)[-1] for run in runs]
+    scores = {
+        config.run: [row.get(f"final/{kind}") for kind in kinds] for config, row in zip(configs, finals, strict=True)
+    }
+    columns = [[value for value in column if value is not None] for column in zip(*scores.values(), strict=True)]
+    scores["mean"] = [fmean(column) if column else None for column in columns]
+    scores["standard deviation"] = [stdev(column) if len(column) > 1 else None for column in columns]
+    measured = baselines.from_json(runs[0].folder.proof.get("baselines"))
+    for baseline in measured.baselines if measured else ():
+        scores[baseline.name] = [baseline.scores[kind].value if kind in baseline.scores else None for kind in kinds]
+    rows = [["development data", *kinds]]
+    rows += [[name, *(NONE if value is None else figure(value) for value in values)] for name, values in scores.items()]
+    return aligned(rows)

@@ -1,7 +1,8 @@
 """`dragoman translate`: one line out for each line in."""
 
+import os
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -9,16 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dragoman.cli import outputs
+from dragoman.cli.option_rules import digests, record
 from dragoman.cli.options import command
 from dragoman.cli.resuming import done_before, left_behind, lines_done, noting
 from dragoman.cli.streams import PORTION, Output, is_typed, is_watched, output, portions, tell
-from dragoman.cli.translate_checks import check, output_options
-from dragoman.cli.translate_options import Options
-from dragoman.cli.translating import Pipeline, load_pipeline, translated, written
+from dragoman.cli.translate_options import Options, dictionary_files
+from dragoman.cli.translating import Pipeline, follow, load_pipeline, translated, written
+from dragoman.errors import UserError
 from dragoman.files.reading import shown
+from dragoman.files.writing import all_written, is_special
+from dragoman.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from dragoman.translation.translation import Translation
+
 
 app = typer.Typer()
 
@@ -41,7 +47,6 @@ def translate(options: Options) -> None:
     size = 1 if is_typed(source) else options.batch_lines or PORTION
     done = lines_done(options.output, settings if options.resumable else None, size, resume=options.resume)
     if options.follows:
-        from dragoman.cli.following import follow
         from dragoman.translation.loading import load
 
         translator = load(
@@ -103,3 +108,38 @@ def _write(texts: Output, number: int, translation: "Translation", options: Opti
         seen = translation.attention_matrix
         grid = heatmap.terminal(seen.attention, seen.columns, translation.words)
         Console(stderr=True).print(grid)
+
+
+def check(options: Options, memory: Sequence[Path]) -> None:
+    """Raise UserError for files that would get in each other's way, and for runs without what an option needs."""
+    read = [*options.line_files, *memory, *dictionary_files(options.dictionary)]
+    read += [
+        *filter(None, [options.rerank, options.criteria]),
+        *(options.glossary or ()),
+        *(options.do_not_translate or ()),
+    ]
+    read += [RunFolder(run).weights(options.weights) for run in options.runs if options.weights]
+    outputs.check([("--output", path) for path in all_written(options.output)], read, options.runs)
+    if options.glossary_weight == 0:
+        raise UserError("--glossary-weight: expected more than 0; without it, terms are required")
+    if options.min_confidence is not None and not RunFolder(run := options.runs[0]).calibration.is_file():
+        raise UserError(
+            f"--min-confidence: {run} is not calibrated; `dragoman calibrate {run} --source FILE --reference FILE` "
+            "does it"
+        )
+    files = [*options.line_files, options.output]
+    if options.shards and any(path is None or str(path) == "-" or is_special(path) for path in files):
+        raise UserError("--shards: takes lines from files and writes a file; name them, FILE and -o")
+
+
+def output_options(options: Options, memory: Sequence[Path]) -> Mapping[str, Any]:
+    """Return what the output depends on."""
+    runs = options.runs
+    calibrations = [RunFolder(run).calibration for run in runs if run.is_dir() and len(runs) == 1]
+    return {
+        "command": "translate",
+        "RUN": [os.path.realpath(run) for run in runs],
+        "calibration": digests(calibrations),
+        "--translation-memory": digests(memory),
+        **record(options),
+    }

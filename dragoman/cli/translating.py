@@ -1,17 +1,22 @@
-"""How `dragoman translate` makes output lines of input lines, whoever reads and writes them."""
+"""From input lines to output lines for `dragoman translate`: whole lines, or words while a line arrives."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import typer
+
 from dragoman.cli.option_rules import transforms
-from dragoman.cli.streams import Portion, numbered, one_line, tell, warn
+from dragoman.cli.resuming import left_behind
+from dragoman.cli.streams import Portion, numbered, one_line, output, tell, warn
 from dragoman.cli.translate_options import Options
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
-from dragoman.files.reading import shown
+from dragoman.evaluation.latency import average_lagging
+from dragoman.files.reading import read_words, shown
 
 if TYPE_CHECKING:
     from dragoman.configuration.components import Spec
@@ -128,7 +133,7 @@ def translated(
     if whole:
         places = [f"{shown(source)}: {SHORT.repr(str(line[0]))}" for line in portion.lines]
     if options.pivot:
-        # There are no terms (`translate_checks`), only spans that are protected in both translations.
+        # There are no terms, only spans that are protected in both translations.
         between = translate(inputs, to=options.pivot, search=pipeline.search, constraints=pipeline.constraints)
         warn(places, (translation.left_out for translation in between))
         inputs = [(translation.text,) for translation in between]
@@ -185,3 +190,38 @@ def _alignment(translation: "Translation", options: Options) -> list[str]:
     if not options.alignments:
         return []
     return ["" if translation.withheld is not None else pharaoh(source.alignment) for source in translation.sources]
+
+
+def follow(
+    translator: "Translator", source: Path, target: Path | None, done: int | None, *, wait: int | None, to: str | None
+) -> None:
+    """Write each word as soon as it is decided, while the lines arrive, and report the lag of the words."""
+    lagging = []
+    with left_behind(target, resumable=False), output(target, done) as texts:
+        pieces = read_words(source)
+        for number, piece in enumerate(pieces, start=1):
+            arrived: list[str] = []
+            line = _words_of_line(chain([piece], pieces), arrived)
+            read: list[int] = []
+            for word in translator.simultaneous(line, to=to, wait=wait):
+                texts.say(" " * bool(read) + one_line(word.text))
+                read.append(word.read)
+            texts.say("\n")
+            deque(line, maxlen=0)  # a translation may end before its source
+            warn(numbered(source, number), [translator.left_out(" ".join(arrived))])
+            if read:
+                lagging.append(
+                    [average_lagging(read, len(arrived), corrected=correction) for correction in (True, False)]
+                )
+    if lagging:
+        corrected, plain = (sum(lags) / len(lagging) for lags in zip(*lagging, strict=True))
+        typer.echo(f"average lagging {corrected:.2f} words ({plain:.2f} without correction for lengths)", err=True)
+
+
+def _words_of_line(pieces: Iterator[str], arrived: list[str]) -> Iterator[str]:
+    """Yield the words of a line, and note them as they come."""
+    for word in pieces:
+        if word == "\n":
+            return
+        arrived.append(word)
+        yield word

@@ -1,6 +1,7 @@
-"""Statistics of a corpus, and lines to inspect before training."""
+"""Statistics of a corpus, and lines to inspect before training, such as development pairs that it trains on."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from dragoman.text.protection import Protection
 
 SHOWN_LINES = 5  # lines listed for each finding
 SHOWN_CHARACTERS = 10  # characters listed for each side
+_normalise = Normalizer(lowercase=False)
 
 
 class Distribution(NamedTuple):
@@ -233,3 +235,34 @@ def describe(
             for unusual in alphabet.unusual(side, examples)[:SHOWN_CHARACTERS]
         ),
     )
+
+
+def describe_repeats(
+    dev: str | Path, train: str | Path | Sequence[str], source: str, target: str, *, sources: tuple[str, ...] = ()
+) -> list[Finding]:
+    """Read two corpora and find the development pairs that training has, and those whose source alone it has. If the
+    corpora have several `sources`, `source` is the one that is compared. Pairs with an empty side do not count.
+    """
+    sources = sources or (source,)
+    place = sources.index(source)
+    examples = NumberedCorpus(dev, sources, target)
+    dev_targets = defaultdict[str, dict[int, str]](dict)  # the targets of each source, by the number of the pair
+    for number, pair in enumerate(_pairs(examples, place)):
+        if pair.source and pair.target:
+            dev_targets[pair.source][number] = pair.target
+    repeated, same = set[int](), set[int]()
+    for train_source, translation in _pairs(NumberedCorpus(train, sources, target), place):
+        if train_source in dev_targets:
+            repeated |= dev_targets[train_source].keys()
+            same |= {number for number, wanted in dev_targets[train_source].items() if wanted == translation}
+    repeats = {
+        "pair also in the training data": same,
+        "source in the training data with another target": repeated - same,
+    }
+    return [Finding.of(name, sorted(numbers), examples) for name, numbers in repeats.items() if numbers]
+
+
+def _pairs(examples: NumberedCorpus, place: int) -> Iterator[Pair]:
+    """Yield the pairs as training reads them."""
+    for example in examples:
+        yield Pair(_normalise(str(example.sources[place])).strip(), _normalise(example.target).strip())

@@ -19,11 +19,10 @@ from dragoman.corpus.filters import Report
 from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions, spelled
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.denoising import MASK, Infilling, noise
-from dragoman.data.language import Language
+from dragoman.data.language import Language, Source
 from dragoman.data.learning import open_sources
 from dragoman.data.preparation import STORE, load, prepare
 from dragoman.data.recall import recall
-from dragoman.data.source import Source
 from dragoman.data.store import Store
 from dragoman.data.surfaces import NOTHING, ExtendedVocabulary, Surfaces, separated
 from dragoman.data.vocabulary import UNK

@@ -1,13 +1,15 @@
-"""Everything between the text of one language and its ids."""
+"""Everything between the text of one language and its ids; sources, which are texts or numbers."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from dragoman.corpus.features import FeatureSource
 from dragoman.data.alphabet import Alphabet
 from dragoman.data.store import Rows
 from dragoman.data.vocabulary import EOS, UNK, SymbolTable, Vocabulary, read_strings, write_strings
@@ -117,3 +119,21 @@ def _counts(path: Path) -> tuple[int, ...]:
         if not COUNT.fullmatch(line):
             raise UserError(f"{path}:{number}: expected how often a symbol occurs, found {line[:40]!r}")
     return tuple(map(int, lines))
+
+
+Source: TypeAlias = Language | FeatureSource
+
+
+def the_text(sources: tuple[Source, ...]) -> Language:
+    """The only source, which is a text. UserError if there are several, or it is numeric."""
+    if not only_text(sources):
+        named = ", ".join(source.name for source in sources)
+        raise UserError(f"this needs a run that reads one text alone, and this one reads {named}")
+    (text,) = sources
+    assert isinstance(text, Language)
+    return text
+
+
+def only_text(sources: tuple[Source, ...]) -> bool:
+    """Whether there is one source, and it is a text."""
+    return len(sources) == 1 and isinstance(sources[0], Language)

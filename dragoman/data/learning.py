@@ -8,9 +8,8 @@ from dragoman.configuration.config import LanguageConfig, TextConfig
 from dragoman.configuration.data import DataConfig, LanguagePair
 from dragoman.corpus.examples import open_features, read_texts
 from dragoman.corpus.features import FeatureFiles, FeatureSource
-from dragoman.data.language import Language
+from dragoman.data.language import Language, Source
 from dragoman.data.marks import marks
-from dragoman.data.source import Source
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT

@@ -13,11 +13,10 @@ from dragoman.corpus.examples import alignment_files, corpus_files, feature_file
 from dragoman.corpus.features import FeatureSource
 from dragoman.corpus.filters import Filters, Report
 from dragoman.data.binariser import Binariser
-from dragoman.data.language import Language
+from dragoman.data.language import Language, Source
 from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
 from dragoman.data.recall import keep, recall
-from dragoman.data.source import Source
 from dragoman.data.store import Rows, discard, new_store, read_header
 from dragoman.data.surfaces import BETWEEN
 from dragoman.errors import UserError

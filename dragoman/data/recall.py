@@ -8,8 +8,7 @@ from dragoman.configuration import components
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.memory import MEMORIES, Match, Nearest, write
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.errors import UserError
 
 MEMORY = "memory.jsonl.gz"  # in a run folder: the training pairs, as a corpus that can be read again

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.data.source import only_text
+from dragoman.data.language import only_text
 from dragoman.deployment import tracing
 from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, is_export, needed
 from dragoman.errors import UserError

@@ -8,8 +8,7 @@ from typing import Any
 from dragoman.configuration import components, sections
 from dragoman.configuration.components import Path, Problem
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError

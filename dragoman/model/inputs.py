@@ -9,8 +9,7 @@ from torch import nn
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.assembly import Assemble
 from dragoman.model.embedding import EMBEDDINGS, Embedding

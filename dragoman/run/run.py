@@ -5,9 +5,8 @@ from pathlib import Path
 
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
-from dragoman.data.language import Language
+from dragoman.data.language import Language, Source, the_text
 from dragoman.data.preparation import load as load_sources
-from dragoman.data.source import Source, the_text
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq

@@ -9,7 +9,6 @@ import torch
 from dragoman.data.batch import SourceBatch
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
-from dragoman.search.hypothesis import Hypothesis
 
 NORMALIZER = "normalizer"  # the figure that a search keeps of each step
 LEAST = -1000.0  # nats; exp of less is 0 anyway
@@ -46,14 +45,7 @@ def normalizer(log_probs: Float[torch.Tensor, "R C"], sharpness: float) -> Float
     return torch.logsumexp(exact * sharpness, 1)
 
 
-def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
-    """log P of each symbol of a hypothesis and of its end at this temperature, in nats, at least LEAST. `Tempered` has
-    predicted them at the same one.
-    """
-    return tempered(hypothesis.log_probs, hypothesis.figures[NORMALIZER].tolist(), temperature)
-
-
 def tempered(log_probs: Iterable[float], normalizers: Iterable[float], temperature: float) -> list[float]:
-    """The same of any steps, by log P of their symbols and what `Tempered` reports of them."""
+    """log P of symbols at this temperature, in nats, at least LEAST, from their log P and what `Tempered` reports."""
     pairs = zip(log_probs, normalizers, strict=True)
     return [max(LEAST, min(0.0, log_prob / temperature - log_z)) for log_prob, log_z in pairs]

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -272,23 +272,8 @@ class Corrections:
                 return match._replace(translation=str(row[1]))
         return None
 
-    def all(self, pair: tuple[str, str]) -> list[Correction]:
-        """The corrections of a pair of languages, the last of each sentence, in the order in which they were made."""
-        with self._lock:
-            return list(self._of(pair))
-
     def _pragma(self, name: str) -> object:
         return next(iter(self._database.execute(f"pragma {name}").fetchone() or [None]))
-
-    def _of(self, pair: tuple[str, str]) -> Iterator[Correction]:
-        with closing(
-            self._database.execute(
-                "select source, correction, machine, author from corrections where id in (select max(id) from "
-                "corrections where source_language = ? and target_language = ? group by source) order by id",
-                pair,
-            )
-        ) as rows:
-            yield from map(Correction._make, rows)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The first step from written text to symbols: one spelling for texts that read the same."""
+"""The first step from written text to symbols: one spelling for texts that read the same; and what a terminal shows."""
 
 import re
 import unicodedata
@@ -9,7 +9,9 @@ CONTROLS = "".join(chr(code) for code in [*range(0x20), *range(0x7F, 0xA0)] if c
 BYTE_ORDER_MARK = "\ufeff"
 SURROGATES = "".join(map(chr, range(0xD800, 0xE000)))  # UTF-8 cannot encode them
 REPLACEMENT = "\ufffd"
+DIRECTIONS = "\u202a-\u202e\u2066-\u2069"  # can reorder what is printed after the text, too
 
+_OBEYED = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{DIRECTIONS}]")
 _UNWANTED = re.compile(f"[{re.escape(SPACES + CONTROLS + BYTE_ORDER_MARK)}\ud800-\udfff]")
 _CHANGES = str.maketrans(SPACES, " " * len(SPACES), CONTROLS + BYTE_ORDER_MARK) | str.maketrans(
     SURROGATES, REPLACEMENT * len(SURROGATES)
@@ -43,3 +45,14 @@ class Normalizer:
         if self.lowercase:
             text = text.lower()
         return unicodedata.normalize("NFC", text)
+
+
+def printable(text: str) -> str:
+    """Replace characters that a terminal would interpret by escapes such as `\\x1b`: control characters except tabs and
+    newlines, and marks that embed, override or isolate directions.
+    """
+    return _OBEYED.sub(lambda match: _escaped(ord(match[0])), text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

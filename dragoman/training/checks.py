@@ -12,9 +12,9 @@ from dragoman.configuration.config import Config, TextConfig
 from dragoman.configuration.data import COLUMNS, DataConfig
 from dragoman.configuration.messages import nearest
 from dragoman.corpus import tables
+from dragoman.corpus.examples import missing_files
 from dragoman.corpus.formats import ENDINGS
 from dragoman.corpus.memory import MEMORIES
-from dragoman.corpus.presence import missing_files
 from dragoman.data.denoising import NOISES
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS

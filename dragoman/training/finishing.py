@@ -14,11 +14,11 @@ from dragoman.model import build
 from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, describe_weights
 from dragoman.training import baselines, card, checkpoint
+from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, load_config
 from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.progress import Progress, Validated
-from dragoman.training.selection import Selection
 from dragoman.training.trainer import judged, reached
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation

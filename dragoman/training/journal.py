@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 from dragoman.training.progress import Progress
 
 EVERY = 30.0  # seconds between two lines of progress where there is no bar

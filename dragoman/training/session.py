@@ -12,16 +12,17 @@ from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
+from dragoman.files.writing import write_atomically
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import allocate, check, read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import baselines, checkpoint, own_pairs, pretrained
+from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, problems
 from dragoman.training.cuda_graphs import CudaGraphs
-from dragoman.training.directions import reverse
 from dragoman.training.finishing import finish, finished
-from dragoman.training.folder import opened, write_config
+from dragoman.training.folder import opened, prove, write_config
 from dragoman.training.journal import NullLog, TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
@@ -33,10 +34,9 @@ from dragoman.training.own_pairs import Pairs
 from dragoman.training.plan import drawn, length
 from dragoman.training.progress import Progress
 from dragoman.training.schedule import SCHEDULES
-from dragoman.training.selection import Selection
 from dragoman.training.stopping import SignalHandler
 from dragoman.training.trainer import train as train_to_the_end
-from dragoman.training.training import Training
+from dragoman.training.training import Direction, Training
 from dragoman.training.transfer import begin, freeze
 from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers
@@ -213,3 +213,31 @@ def _model(config: Config, data: Dataset, state: Path) -> Seq2Seq:
     check(model, shapes, state)
     allocate(model)
     return model
+
+
+def reversed_config(config: Config) -> Config:
+    """The same configuration with source and target exchanged, for the run in the first run's folder `reverse`."""
+    names, text = config.data, config.text
+    (source,) = names.source
+    # Links have a direction, and no penalty reads them here.
+    data = names.model_copy(update={"source": (names.target,), "target": source, "alignments": False})
+    text = text.model_copy(update={"source": text.target, "target": text.source})
+    run = str(RunFolder(Path(config.run)).reverse.path)
+    return config.model_copy(update={"run": run, "data": data, "text": text})
+
+
+def reverse(run: Training, model: Seq2Seq) -> Direction:
+    """The other direction of a run, with its folder begun."""
+    config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
+    if run.workers.leads:
+        if not folder.mark.is_file():
+            prove(folder)
+        (source,) = data.sources
+        assert isinstance(source, Language)
+        source.save(folder.path, "source")
+        data.target.save(folder.path, "target")
+        with write_atomically(folder.config) as file:
+            file.write(document.dump(config))
+    journal = TrainingLog(folder, quiet=True) if run.workers.leads else NullLog(folder)
+    validator = Validator(config, data, run.device, folder)
+    return Direction(config, folder, data, model, journal, validator, Selection(folder, config.training))

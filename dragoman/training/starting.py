@@ -14,8 +14,8 @@ from dragoman.configuration.components import plain
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
 from dragoman.corpus.corpora import corpora
-from dragoman.corpus.dev_split import PARTS, Copied, copy
 from dragoman.corpus.examples import Pair, corpus_files, is_blank, read_pairs
+from dragoman.corpus.parts import PARTS, Copied, copy
 from dragoman.corpus.sizes import FEW
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS

@@ -11,13 +11,13 @@ from dragoman.data.dataset import Dataset
 from dragoman.devices import Device, FreedMemory
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
+from dragoman.training.checkpoint import Selection
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.journal import TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Clock, Progress
 from dragoman.training.schedule import Schedule
-from dragoman.training.selection import Selection
 from dragoman.training.stopping import SignalHandler
 from dragoman.training.validation import Validator
 from dragoman.training.workers import Workers

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from dragoman.configuration import sections
 from dragoman.configuration.components import dotted
 from dragoman.configuration.config import Config
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256

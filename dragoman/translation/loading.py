@@ -11,11 +11,10 @@ from dragoman.configuration import arguments
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import dictionary as dictionary_files
 from dragoman.corpus.dictionary import Dictionary
-from dragoman.data.language import Language
+from dragoman.data.language import Language, Source
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.marks import foreign, target_marks
 from dragoman.data.recall import Recall, recall
-from dragoman.data.source import Source
 from dragoman.data.surfaces import Surfaces
 from dragoman.deployment import engine as onnx
 from dragoman.devices import Device

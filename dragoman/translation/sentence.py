@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from dragoman.corpus.features import Given
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import UNK
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
-from dragoman.data.source import only_text, the_text
+from dragoman.data.language import only_text, the_text
 from dragoman.errors import UserError
 from dragoman.model.attention.terms.streaming import Shift
 from dragoman.search.constraints import All, NoUnknownIn

@@ -13,9 +13,8 @@ from dragoman.corpus.memory import Match
 from dragoman.data import batch as batches
 from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.batch import SourceBatch, numbered, pad_regions
-from dragoman.data.language import Language
+from dragoman.data.language import Language, Source
 from dragoman.data.recall import Recall, Recalled
-from dragoman.data.source import Source
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.files.reading import LONGEST_TEXT

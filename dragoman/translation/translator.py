@@ -11,8 +11,7 @@ from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch
-from dragoman.data.language import Language
-from dragoman.data.source import Source, the_text
+from dragoman.data.language import Language, Source, the_text
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model.seq2seq import Seq2Seq

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from dragoman.text.edits import DELETE, KEEP, operations
-from dragoman.text.normalizer import composed
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import composed, printable
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1c1e21;--paper:#fff;--rule:#d9dce1;--new:#0b7a3e;--old:#b3261e}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.visualisation.markup import Number, escape, shortest, width
 
@@ -16,6 +16,21 @@ MOST_POINTS = 400  # the most points that are drawn of a curve
 MOST_MARKS = 40  # the most marks on a curve; if it has more points, FEW are marked, so that they do not cover it
 FEW = 10
 SMALLEST = 1e-290  # a narrower range cannot be divided into steps
+
+# Labels of the values of metrics.jsonl in the page, in the order of the charts. Others follow under their own name.
+CHARTS: Mapping[str, str] = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    "exact_match": "Exact match",
+    "token_error_rate": "Token error rate",
+    "accuracy": "Accuracy",
+    "perplexity": "Perplexity",
+    "loss": "Loss",
+    "learning_rate": "Learning rate",
+    "symbols_per_second": "Symbols per second",
+}
+PHASES = {"valid": "validation", "train": "training"}
 
 # Medium tones, which contrast with white and with near-black. In print and for the colour-blind, dashes and marks
 # tell them apart: as many of each as colours, so that none comes twice before every colour has.
@@ -64,13 +79,7 @@ class _Axis:
         return math.log10(value) if self.logarithmic else float(value)
 
 
-def svg(
-    curves: Mapping[str, Points],
-    *,
-    title: str,
-    x: str,
-    logarithmic: bool = False,
-) -> str:
+def svg(curves: Mapping[str, Points], *, title: str, x: str, logarithmic: bool = False) -> str:
     """Draw the curves, each a list of (x, y), as one SVG element, for a file or as a part of a page.
 
     `x` is the label of the horizontal axis. Values that are not finite leave a gap; long curves are thinned but keep
@@ -224,3 +233,62 @@ def _figure(label: str, parts: Sequence[str], down: Number) -> str:
     names = f'class="curves" role="img" aria-label="{escape(label)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {names} {size}>'
     return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])
+
+
+class Training(NamedTuple):
+    """The name of a run and the rows of its metrics.jsonl."""
+
+    name: str
+    metrics: Sequence[Mapping[str, Any]]
+
+
+def charts(runs: Sequence[Training]) -> Iterator[str]:
+    """Yield a chart for every value: for one run with its phases together, for several runs one for every phase.
+
+    Runs whose epochs have different numbers of steps are compared by epochs (LH fig. 1).
+    """
+    keys = {key for run in runs for row in run.metrics for key in row if "/" in key}
+    lengths = [_epoch_length(run) for run in runs]
+    x, units = ("epochs", lengths) if len(runs) > 1 and all(lengths) else ("steps", [1.0] * len(runs))
+    for value in sorted({key.rpartition("/")[2] for key in keys}, key=_rank):
+        title = CHARTS.get(value, value.replace("_", " "))
+        phases = [key for key in sorted(keys, reverse=True) if key.rpartition("/")[2] == value]
+        if len(runs) == 1:
+            curves_by_name = {_phase(key): _points(runs[0], key, units[0]) for key in phases}
+            yield svg(curves_by_name, title=title, x=x, logarithmic=value == "perplexity")
+        else:
+            for key in phases:
+                heading = f"{title}, {_phase(key)}" if len(phases) > 1 else title
+                curves_by_name = {run.name: _points(run, key, unit) for run, unit in zip(runs, units, strict=True)}
+                yield svg(curves_by_name, title=heading, x=x, logarithmic=value == "perplexity")
+
+
+def _rank(value: str) -> tuple[int, str]:
+    names = list(CHARTS)
+    return (names.index(value) if value in names else len(names), value)
+
+
+def _phase(key: str) -> str:
+    phase, *pair, _ = key.split("/")
+    return " ".join([PHASES.get(phase, phase), *pair])
+
+
+def _points(run: Training, key: str, unit: float) -> list[tuple[float, float]]:
+    return [(round(step / unit, 3), float(value)) for step, value in _columns(run, key)]
+
+
+def _epoch_length(run: Training) -> float:
+    """Return the number of steps in an epoch; 0 while the first one may be incomplete.
+
+    Rows have the current or just completed epoch, from 1, so that none has more steps per epoch than there are.
+    """
+    lengths = {epoch: step / epoch for step, epoch in _columns(run, "epoch") if epoch > 0}
+    return max(lengths.values()) if len(lengths) > 1 else 0.0
+
+
+def _columns(run: Training, key: str) -> Iterator[tuple[float, float]]:
+    """Yield step and value of the rows that have both."""
+    for row in run.metrics:
+        step, value = row.get("step"), row.get(key)
+        if isinstance(step, int | float) and isinstance(value, int | float):
+            yield step, value

@@ -6,9 +6,8 @@ around it, so that one file suits light and dark pages; fonts are the reader's o
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -17,8 +16,6 @@ from numpy.typing import ArrayLike
 from dragoman.visualisation.markup import escape, is_right_to_left, isolated, shortest, visible, width
 from dragoman.visualisation.scale import LESS, MORE, WEIGHTS, Scale, Weights
 from dragoman.visualisation.terminal import Grid
-
-Gold: TypeAlias = Collection[tuple[int, int]]
 
 FONT = 13.0
 LINE = 26.0  # height of a row, and width of a column unless the words over it are a little wider
@@ -38,7 +35,6 @@ STYLE = """
 .attention stop{stop-color:#2166d1;stop-color:color-mix(in oklab,#2166d1 80%,currentColor)}
 .attention stop.less{stop-color:#b3261e;stop-color:color-mix(in oklab,#b3261e 80%,currentColor)}
 .attention .grid{fill:none;stroke:currentColor;stroke-opacity:.17}
-.attention .gold{fill:none;stroke:#e8710a;stroke-width:2.2;pointer-events:none}
 @media(prefers-color-scheme:dark){.attention:root{color:#e6e7ea;background:#16181c}}
 """
 
@@ -72,17 +68,15 @@ def svg(
     source: Sequence[str],
     target: Sequence[str],
     *,
-    gold: Gold | None = None,
     signed: bool = False,
 ) -> str:
     """Draw the attention (T, S) as one SVG element, for a file or as a part of a page.
 
-    `gold` are links (source word, target word), drawn as outlined cells. Pointing at a cell shows its words and its
-    weight; screen readers get the strongest link of each target word. Raises ValueError if the words do not fit the
-    array.
+    Pointing at a cell shows its words and its weight; screen readers get the strongest link of each target word. Raises
+    ValueError if the words do not fit the array.
     """
     label = f"{'Nats' if signed else 'Attention'} of {len(target)} target words over {len(source)} source words"
-    return _drawn(checked(attention, source, target), source, target, label, gold, signed=signed)
+    return _drawn(checked(attention, source, target), source, target, label, signed=signed)
 
 
 def shares(weights: Mapping[str, ArrayLike], target: Sequence[str]) -> str:
@@ -99,7 +93,6 @@ def _drawn(
     source: Sequence[str],
     target: Sequence[str],
     label: str,
-    gold: Gold | None = None,
     *,
     signed: bool = False,
 ) -> str:
@@ -114,22 +107,15 @@ def _drawn(
         f"<desc>{escape(_description(weights, source, target, scale))}</desc>",
         *_words(source, target, layout),
         *_cells(weights, source, target, layout, scale),
-        *_outlines(layout, gold or ()),
-        *_legend(layout, scale, ramp, bool(gold)),
+        _grid(layout),
+        *_legend(layout, scale, ramp),
     ]
     return _figure(layout.width, layout.height, label, parts)
 
 
-def html(
-    attention: ArrayLike,
-    source: Sequence[str],
-    target: Sequence[str],
-    *,
-    gold: Gold | None = None,
-    signed: bool = False,
-) -> str:
+def html(attention: ArrayLike, source: Sequence[str], target: Sequence[str], *, signed: bool = False) -> str:
     """Return the SVG in a box that scrolls sideways if it is wider than the page, for a notebook cell."""
-    figure = svg(attention, source, target, gold=gold, signed=signed)
+    figure = svg(attention, source, target, signed=signed)
     return f'<div style="overflow-x:auto;max-width:100%">{figure}</div>'
 
 
@@ -138,21 +124,17 @@ def terminal(
     source: Sequence[str],
     target: Sequence[str],
     *,
-    gold: Gold | None = None,
-    dark: bool = True,
     signed: bool = False,
 ) -> Grid:
     """Draw the attention (T, S) for `rich.print`: coloured cells with a digit (7 is 0.70 to 0.79) in each. In a
     `signed` map the digits are tenths of the largest value, and a line says what that is.
 
-    It fits the width of the console. `gold` links have an asterisk; `dark` says whether the terminal's background is
-    dark. Without colours only the digits remain. Long words are shortened, and wide sentences continue in another
-    block.
+    It fits the width of the console. Without colours only the digits remain. Long words are shortened, and wide
+    sentences continue in another block.
     """
     weights = checked(attention, source, target)
-    links = frozenset((int(s), int(t)) for s, t in gold or ())
     scale = Scale(float(np.abs(np.nan_to_num(weights)).max(initial=0.0)) or 1.0, signed=True) if signed else WEIGHTS
-    return Grid(weights, tuple(map(visible, source)), tuple(map(visible, target)), links, dark, scale)
+    return Grid(weights, tuple(map(visible, source)), tuple(map(visible, target)), scale)
 
 
 def checked(attention: ArrayLike, source: Sequence[str], target: Sequence[str]) -> Weights:
@@ -222,8 +204,8 @@ def _cells(
     yield "</g>"
 
 
-def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
-    """Draw thin lines between the cells, and the gold links on top of them."""
+def _grid(layout: _Layout) -> str:
+    """Draw thin lines between the cells."""
     across, down = layout.column * layout.columns, LINE * layout.rows
     lines = [
         f"M{shortest(layout.left)} {shortest(layout.cell(t, 0)[1])}h{shortest(across)}" for t in range(layout.rows + 1)
@@ -231,19 +213,10 @@ def _outlines(layout: _Layout, gold: Gold) -> Iterator[str]:
     lines += [
         f"M{shortest(layout.cell(0, s)[0])} {shortest(layout.top)}v{shortest(down)}" for s in range(layout.columns + 1)
     ]
-    yield f'<path class="grid" fill="none" d="{"".join(lines)}"/>'
-    for s, t in sorted(gold):
-        if 0 <= s < layout.columns and 0 <= t < layout.rows:
-            x, y = layout.cell(t, s)
-            yield _outlined(x + 2.5, y + 2.5, layout.column - 5, LINE - 5)
+    return f'<path class="grid" fill="none" d="{"".join(lines)}"/>'
 
 
-def _outlined(x: float, y: float, across: float, down: float) -> str:
-    size = f'width="{shortest(across)}" height="{shortest(down)}" rx="3"'
-    return f'<rect class="gold" fill="none" stroke="#e8710a" {_at(x, y)} {size}/>'
-
-
-def _legend(layout: _Layout, scale: Scale, ramp: str, gold: bool) -> Iterator[str]:
+def _legend(layout: _Layout, scale: Scale, ramp: str) -> Iterator[str]:
     x, y = layout.left, layout.bottom + 2 * GAP
     yield f'<linearGradient id="{ramp}">'
     if scale.signed:
@@ -263,9 +236,6 @@ def _legend(layout: _Layout, scale: Scale, ramp: str, gold: bool) -> Iterator[st
         )
     x += SCALE + GAP
     yield _text(scale.unit, f'class="small" {_at(x, y + 9)}', "start")
-    if gold:
-        yield _outlined(x + 50, y - 1, 14.0, 12.0)
-        yield _text("gold link", f'class="small" {_at(x + 70, y + 9)}', "start")
 
 
 def _description(weights: Weights, source: Sequence[str], target: Sequence[str], scale: Scale) -> str:

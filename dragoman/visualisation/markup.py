@@ -5,7 +5,7 @@ import unicodedata
 from html import escape as escape_markup
 from typing import TypeAlias
 
-from dragoman.text.printable import DIRECTIONS
+from dragoman.text.normalizer import DIRECTIONS
 
 Number: TypeAlias = int | float
 

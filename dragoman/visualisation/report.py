@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import PurePath
 from typing import Any
 
-from dragoman.visualisation import charts, curves, sentences, tables
+from dragoman.visualisation import curves, sentences, tables
 from dragoman.visualisation.markup import breakable, escape
 from dragoman.visualisation.sentences import Example, Measure
 from dragoman.visualisation.tables import Groups, Scores
@@ -55,7 +55,7 @@ def page(report: Report) -> str:
     """Return the report as the text of an HTML file. Text of the runs is shown as it is, never taken for markup."""
     runs = _distinct(report.runs)
     names = [run.name for run in runs]
-    drawn = charts.charts([charts.Training(run.name, run.metrics) for run in runs])
+    drawn = curves.charts([curves.Training(run.name, run.metrics) for run in runs])
     parts = {
         "scores": "".join(tables.scores(names, table) for table in report.scores)
         + tables.further(names, report.further),

@@ -18,11 +18,9 @@ LEFT_TO_RIGHT = "\N{LEFT-TO-RIGHT MARK}"
 NARROW = 2  # columns of a cell under a vertical word: room for a full-width character
 FAINT = 0.05  # smaller weights are dots
 
-# The ends of the ramp.
-DARK = ((22, 38, 66), (94, 169, 255))
-LIGHT = ((222, 234, 250), (21, 82, 176))
-DARK_LESS = ((66, 26, 22), (255, 138, 128))
-LIGHT_LESS = ((250, 226, 222), (179, 38, 30))
+# The ends of the ramps of values above and below 0, on a dark background.
+MORE = ((22, 38, 66), (94, 169, 255))
+LESS = ((66, 26, 22), (255, 138, 128))
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +30,6 @@ class Grid:
     weights: Weights
     source: tuple[str, ...]
     target: tuple[str, ...]
-    gold: frozenset[tuple[int, int]] = frozenset()
-    dark: bool = True
     scale: Scale = WEIGHTS
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
@@ -63,18 +59,18 @@ class Grid:
         """Return a cell's digit, centred in its columns, and its colours."""
         part = self.scale.part(float(self.weights[t, s]))
         digit = str(min(9, int(abs(part) * 10 + 1e-9))) if abs(part) >= FAINT else "·"
-        mark = "*" if (s, t) in self.gold else "-" if part <= -FAINT else " "
-        return f"{digit}{mark}".center(columns), self._style(part)
+        mark = "-" if part <= -FAINT else " "
+        return f"{digit}{mark}".center(columns), _style(part)
 
-    def _style(self, part: float) -> Style:
-        if abs(part) < FAINT:
-            return Style(dim=True)
-        ramps = (DARK, DARK_LESS) if self.dark else (LIGHT, LIGHT_LESS)
-        weakest, strongest = ramps[part < 0]
-        mixed = [round(a + (b - a) * abs(part)) for a, b in zip(weakest, strongest, strict=True)]
-        luminance = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2]
-        ink = "rgb(12,16,24)" if luminance > 125 else "rgb(240,244,250)"
-        return Style.parse(f"{ink} on rgb({','.join(map(str, mixed))})")
+
+def _style(part: float) -> Style:
+    if abs(part) < FAINT:
+        return Style(dim=True)
+    weakest, strongest = LESS if part < 0 else MORE
+    mixed = [round(a + (b - a) * abs(part)) for a, b in zip(weakest, strongest, strict=True)]
+    luminance = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2]
+    ink = "rgb(12,16,24)" if luminance > 125 else "rgb(240,244,250)"
+    return Style.parse(f"{ink} on rgb({','.join(map(str, mixed))})")
 
 
 def shortened(word: str, columns: int) -> str:

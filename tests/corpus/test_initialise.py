@@ -17,9 +17,8 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import cleaning, initialise
 from dragoman.corpus.corpora import side_by_side
 from dragoman.corpus.examples import Pair, read_development, read_pairs
-from dragoman.corpus.pair_length import mean_length
 from dragoman.corpus.sample import Inventory, Sample
-from dragoman.corpus.sizes import Corpus, InitOptions, choose, sizes
+from dragoman.corpus.sizes import Corpus, InitOptions, choose, mean_length, sizes
 from dragoman.errors import UserError
 from dragoman.training import checks, session
 from dragoman.translation.loading import load

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
 
-from dragoman.corpus import memory, ngrams
+from dragoman.corpus import memory
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.memory import Match, Nearest
 from dragoman.text.normalizer import Normalizer
@@ -43,7 +43,7 @@ def test_matches_are_those_of_brute_force(sources: list[str], query: str, count:
 
 def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "CANDIDATES", 100)
-    monkeypatch.setattr(ngrams, "POSTINGS", 6000)
+    monkeypatch.setattr(memory, "POSTINGS", 6000)
     draw = random.Random(1)
     names = [f"w{draw.randrange(300)}" for _ in range(300)]
     texts = list(dict.fromkeys(" ".join(draw.choices(names, k=draw.randint(2, 9))) for _ in range(2000)))
@@ -100,7 +100,7 @@ def test_an_empty_memory_has_no_answers(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_a_text_that_fills_whole_blocks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ngrams, "BLOCK", 2)
+    monkeypatch.setattr(memory, "BLOCK", 2)
     index = nearest([(text, text) for text in "ab cde f gh ij klm no".split()])
     assert [index.matches(text)[0].translation for text in ("f", "klm", "no")] == ["f", "klm", "no"]
 

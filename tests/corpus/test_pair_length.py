@@ -5,7 +5,7 @@ import random
 import pytest
 
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.pair_length import mean_length
+from dragoman.corpus.sizes import mean_length
 from dragoman.text.subword import Bpe
 
 LETTERS = "abcdefghijklm"

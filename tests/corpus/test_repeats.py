@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dragoman.corpus.repeats import describe_repeats
+from dragoman.corpus.statistics import describe_repeats
 
 
 def write(folder: Path, name: str, pairs: list[tuple[str, ...]], names: str = "en de") -> str:

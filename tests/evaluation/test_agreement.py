@@ -2,7 +2,8 @@
 
 import pytest
 
-from dragoman.evaluation.agreement import Level, alpha
+from dragoman.evaluation.human.forms import Level
+from dragoman.evaluation.human.statistics import alpha
 
 pytestmark = pytest.mark.spec("H10")
 

@@ -7,7 +7,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.table import SEARCHES
-from dragoman.search.tempered import LEAST, NORMALIZER, Tempered, calibrated
+from dragoman.search.tempered import LEAST, NORMALIZER, Tempered, tempered
 from tests.builders import SYMBOLS, build_model, sentences
 from tests.search.toys import A, B, Chances, Prefix, Written
 
@@ -25,6 +25,11 @@ def plain(hypothesis: Hypothesis, source: int, temperature: float) -> list[float
         log_probs_found.append(torch.log_softmax(step.log_probs / temperature, 1)[0, following].item())
         symbol, state = following, step.state
     return log_probs_found
+
+
+def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
+    """log P of each symbol of a hypothesis and of its end, which was searched at this temperature."""
+    return tempered(hypothesis.log_probs, hypothesis.figures[NORMALIZER].tolist(), temperature)
 
 
 MODEL = build_model(seed=3, spread=1.5)

@@ -361,8 +361,8 @@ def test_forms_are_utf_8(opened: Open, tmp_path: Path, body: bytes) -> None:
     with opened(keys=Keys(tmp_path / "keys"), kept=Corrections(tmp_path / "kept")) as client:
         better = f"&s=Il est au café de Zoé.&api_key={key}".encode()
         assert client.post("/suggest", content=body + better + form, headers=headers).json() == {"success": True}
-    (kept,) = Corrections(tmp_path / "kept").all(("en", "fr"))
-    assert (kept.source, kept.correction) == ("He’s in Zoé’s café.", "Il est au café de Zoé.")
+    (kept,) = Corrections(tmp_path / "kept").entries()
+    assert (*kept.pair, *kept.correction[:2]) == ("en", "fr", "He’s in Zoé’s café.", "Il est au café de Zoé.")
 
 
 @pytest.mark.parametrize("text", [b"caf\xe9", b"caf%E9", b"one" + b"&a=" * 1000], ids=["bytes", "encoded", "fields"])

@@ -22,19 +22,24 @@ from dragoman.serving.corrections import Correction, Corrections, NotKeptError, 
 PAIR = ("en", "fr")
 
 
+def corrections_of(database: Corrections) -> list[Correction]:
+    """The last correction of each sentence of PAIR."""
+    return [entry.correction for entry in database.entries() if entry.pair == PAIR]
+
+
 def test_the_last_correction_of_a_sentence_counts(tmp_path: Path) -> None:
     kept = Corrections(tmp_path / "db")
     kept.add(PAIR, Correction("one", "un", "deux", "ann"))
     kept.add(PAIR, Correction("two", "deux"))
     kept.add(PAIR, Correction("one", "une", "deux", "bob"))
     kept.add(("en", "de"), Correction("one", "eins"))
-    assert kept.all(PAIR) == [Correction("two", "deux"), Correction("one", "une", "deux", "bob")]
+    assert corrections_of(kept) == [Correction("two", "deux"), Correction("one", "une", "deux", "bob")]
     match = kept.find(PAIR, "one")
     assert match is not None
     assert (match.translation, match.score) == ("une", 1.0)
     assert kept.find(("fr", "en"), "one") is None
     kept.close()
-    assert Corrections(tmp_path / "db").all(PAIR)[1].correction == "une"
+    assert corrections_of(Corrections(tmp_path / "db"))[1].correction == "une"
 
 
 def test_a_sentence_is_the_same_however_its_characters_are_composed(tmp_path: Path) -> None:
@@ -46,7 +51,7 @@ def test_a_sentence_is_the_same_however_its_characters_are_composed(tmp_path: Pa
             match = kept.find(PAIR, spelling)
             assert match
             assert match.translation == wanted
-    assert [spelling.correction for spelling in kept.all(PAIR)] == [spellings[1]]
+    assert [spelling.correction for spelling in corrections_of(kept)] == [spellings[1]]
     kept.note(PAIR, [TranslationRecord(spellings[0], "x", "model")])
     assert "x" not in [spelling.correction.correction for spelling in kept.entries(translations=True)]
     assert kept.forget(spellings[0]) == 3  # with the translation
@@ -243,7 +248,7 @@ def test_what_was_acknowledged_survives_the_process(tmp_path: Path) -> None:
             os.kill(process.pid, signal.SIGKILL)
             acknowledged += process.stdout.read().split()
         kept = Corrections(tmp_path / "db")
-        assert {correction.source for correction in kept.all(PAIR)} >= set(acknowledged)
+        assert {correction.source for correction in corrections_of(kept)} >= set(acknowledged)
         kept.close()
     assert sqlite3.connect(tmp_path / "db").execute("pragma integrity_check").fetchone() == ("ok",)
 
@@ -277,7 +282,7 @@ def test_changes_are_transactions(tmp_path: Path) -> None:
     with pytest.raises(NotKeptError):
         kept.add(PAIR, Correction("four", "quatre"))
     assert statements[-1].lower() == "rollback"
-    assert [correction.source for correction in kept.all(PAIR)] == ["two"]
+    assert [correction.source for correction in corrections_of(kept)] == ["two"]
     kept.close()
 
 
@@ -297,7 +302,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     with pytest.raises(NotKeptError, match="full"):
         kept.note(PAIR, [TranslationRecord(f"{number}", "x" * 1_000, "m") for number in range(100)])
     assert acknowledged
-    assert [entry.source for entry in kept.all(PAIR)] == acknowledged
+    assert [entry.source for entry in corrections_of(kept)] == acknowledged
     kept.close()
     again = Corrections(tmp_path / "db")
     assert [entry.correction.source for entry in again.entries(translations=True)] == acknowledged
@@ -332,7 +337,7 @@ def test_what_cannot_be_written_keeps_nobody_from_writing(tmp_path: Path) -> Non
     with pytest.raises(UnicodeEncodeError):
         one.add(PAIR, Correction("one", "un"), Correction("\ud800", "deux"))
     other.add(PAIR, Correction("two", "deux"))
-    assert [correction.source for correction in one.all(PAIR)] == ["two"]  # all of the first, or none
+    assert [correction.source for correction in corrections_of(one)] == ["two"]  # all of the first, or none
 
 
 def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_corrections_come_first(opened: Open, tmp_path: Path, client: TestClient
             translations = kept.post("/translate", json=body).json()["translatedText"]
             assert translations[:2] == ["uno dos.", "seis."]
             assert translations[2].startswith("uno dos. seis. ")
-    corrections = Corrections(database).all(("en", "fr"))
+    corrections = [entry.correction for entry in Corrections(database).entries()]
     assert [(correction.source, correction.correction, correction.author) for correction in corrections] == [
         ("one two. six.", "uno dos. seis.", "bob"),
         ("one two.", "uno dos.", "bob"),
@@ -280,9 +280,7 @@ def test_a_correction_is_split_by_the_rules_of_its_language(opened: Open, tmp_pa
     database = Corrections(tmp_path / "db")
     with opened(kept=database) as client:
         client.post("/suggest", json={"q": "one. two.", "s": "Dr. Uno. Dos.", **PAIR})
-        assert [(correction.source, correction.correction) for correction in database.all(("en", "fr"))] == [
-            ("one. two.", "Dr. Uno. Dos.")
-        ]
+        assert [tuple(entry.correction[:2]) for entry in database.entries()] == [("one. two.", "Dr. Uno. Dos.")]
 
 
 def test_numbers_of_items_are_no_part_of_corrections(opened: Open, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dragoman.data import binariser
 from dragoman.data.store import ColumnWriter
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import card
-from dragoman.training.selection import Selection
+from dragoman.training.checkpoint import Selection
 from dragoman.training.validation import Validator
 from dragoman.translation.translator import Translator
 

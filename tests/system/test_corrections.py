@@ -62,7 +62,7 @@ def test_corrections_are_removed_by_sentence_and_by_author(database: Path, copie
     golden(outcome.err.replace(str(database.parent), "FOLDER"))
     assert kept.find(PAIR, "one two two") is None  # as a server sees it
     assert copied("corrections", database, "--forget-author", "bob").err.endswith("1 text is removed\n")
-    assert {correction.author for correction in kept.all(PAIR)} == {"", "Ann <ann@example.org>"}
+    assert {entry.correction.author for entry in kept.entries()} == {"", "Ann <ann@example.org>"}
     kept.close()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.text.printable import printable
+from dragoman.text.normalizer import printable
 
 
 @pytest.mark.parametrize(

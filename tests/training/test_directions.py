@@ -16,7 +16,7 @@ from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search import shortlist as shortlists
 from dragoman.training import session
-from dragoman.training.directions import reversed_config
+from dragoman.training.session import reversed_config
 from dragoman.translation.loading import load
 from tests import toy
 from tests.golden import Golden

@@ -10,9 +10,9 @@ import pytest
 from dragoman.configuration.config import Config
 from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.training import card, session
+from dragoman.training.checkpoint import Selection
 from dragoman.training.finishing import finished
 from dragoman.training.journal import TrainingLog
-from dragoman.training.selection import Selection
 from dragoman.training.validation import Validator
 
 Made = Callable[..., Config]

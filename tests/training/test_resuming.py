@@ -17,8 +17,8 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import NOTE, read_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, session, trainer
+from dragoman.training.checkpoint import Selection
 from dragoman.training.progress import Progress
-from dragoman.training.selection import Selection
 from tests import toy
 from tests.golden import Golden
 

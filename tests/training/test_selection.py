@@ -18,8 +18,8 @@ from dragoman.run.facts import facts
 from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.run.run import Run
 from dragoman.training import checkpoint, checks, session
+from dragoman.training.checkpoint import Selection
 from dragoman.training.progress import Progress, Validated
-from dragoman.training.selection import Selection
 from dragoman.training.training import Training
 from tests import toy
 from tests.builders import build_model

@@ -32,8 +32,8 @@ from dragoman.run.run import Run
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import finishing, session, trainer, transfer
+from dragoman.training.checkpoint import Selection
 from dragoman.training.progress import Validated
-from dragoman.training.selection import Selection
 from dragoman.training.training import Training
 from dragoman.training.transfer import origins
 from dragoman.version import __version__

@@ -82,17 +82,6 @@ def test_long_words_are_turned_and_stay_whole_and_inside() -> None:
     assert "rotate" not in svg([[0.5, 0.5]], ["an", "ox"], ["x"])
 
 
-def test_gold_links_are_outlined_cells() -> None:
-    gold = {(0, 0), (2, 1), (9, 9)}  # the last one is not in this sentence
-    figure = parsed(svg(ATTENTION, SOURCE, TARGET, gold=gold))
-    outlined = figure.findall(f"{SVG}rect[@class='gold']")
-    assert len(outlined) == 2 + 1  # and the legend's
-    cell = cells(figure)[1 * 4 + 2]
-    assert float(outlined[1].get("x", "")) - float(cell.get("x", "")) == pytest.approx(2.5)
-    assert float(outlined[1].get("y", "")) - float(cell.get("y", "")) == pytest.approx(2.5)
-    assert "gold" not in "".join(parsed(svg(ATTENTION, SOURCE, TARGET)).itertext()).split("}")[-1]
-
-
 def test_the_legend_shows_the_scale_in_numbers() -> None:
     flat = np.full((1, 4), 0.25)
     figure = parsed(svg(flat, SOURCE, ["x"]))
@@ -163,9 +152,9 @@ def test_several_figures_share_a_page() -> None:
 
 @pytest.mark.spec("I1")
 def test_a_notebook_gets_a_box_that_scrolls() -> None:
-    text = html(ATTENTION, SOURCE, TARGET, gold=[(0, 0)])
+    text = html(ATTENTION, SOURCE, TARGET)
     assert text.startswith('<div style="overflow-x:auto')
-    assert svg(ATTENTION, SOURCE, TARGET, gold=[(0, 0)]) in text
+    assert svg(ATTENTION, SOURCE, TARGET) in text
 
 
 def shown(
@@ -173,36 +162,34 @@ def shown(
     source: list[str],
     target: list[str],
     width: int = 80,
-    gold: set[tuple[int, int]] | None = None,
 ) -> list[str]:
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as capture:
-        console.print(terminal(attention, source, target, gold=gold))
+        console.print(terminal(attention, source, target))
     return capture.get().removesuffix("\n").split("\n")
 
 
 @pytest.mark.spec("I1")
 def test_the_terminal_shows_tenths_without_colours() -> None:
-    lines = shown(ATTENTION, SOURCE, TARGET, gold={(0, 0), (2, 2)})
+    lines = shown(ATTENTION, SOURCE, TARGET)
     assert lines[0].split() == SOURCE
     assert [line.split() for line in lines[1:]] == [
-        ["la", "8*", "1", "1", "·"],
+        ["la", "8", "1", "1", "·"],
         ["maison", "0", "2", "7", "·"],
-        ["blanche", "·", "6", "3*", "1"],
+        ["blanche", "·", "6", "3", "1"],
         [".", "·", "·", "·", "9"],
     ]
 
 
 @pytest.mark.spec("I1")
-@pytest.mark.parametrize("dark", [True, False])
-def test_the_terminal_shades_cells_by_weight(dark: bool) -> None:
+def test_the_terminal_shades_cells_by_weight() -> None:
     console = Console(width=80, color_system="truecolor", force_terminal=True)
     with console.capture() as capture:
-        console.print(terminal([[0.1, 0.5, 1.0, 0.0]], SOURCE, ["x"], dark=dark))
+        console.print(terminal([[0.1, 0.5, 1.0, 0.0]], SOURCE, ["x"]))
     backgrounds = re.findall(r"48;2;(\d+);(\d+);(\d+)m", capture.get())
     brightness = [sum(map(int, colour)) for colour in backgrounds]
     assert len(brightness) == 3  # the fourth has no weight, so it has the terminal's own background
-    assert brightness == sorted(brightness, reverse=not dark)
+    assert brightness == sorted(brightness)
 
 
 @pytest.mark.parametrize("columns", [3, 33, 34, 70, 200])

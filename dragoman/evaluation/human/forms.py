@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dragoman.configuration.messages import shown as worded
 from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
-from dragoman.evaluation.agreement import Level
 from dragoman.files.reading import read_lines, shown
 
 VERSION = 1
 RANK, ERRORS = "rank", "errors"
+Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 
 class Question(NamedTuple):

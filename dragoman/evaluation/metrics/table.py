@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dragoman.configuration.config import UNTRANSLATED
 from dragoman.evaluation.metrics.errors import (
     CharacterErrorRate,
+    DroppedWords,
     ExactMatch,
     PositionIndependentErrorRate,
+    RepeatedWords,
     TokenErrorRate,
     WordErrorRate,
 )
-from dragoman.evaluation.metrics.faults import DroppedWords, RepeatedWords
 from dragoman.evaluation.metrics.meteor import Meteor
 from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.metrics.rouge import Rouge1, Rouge2, RougeL

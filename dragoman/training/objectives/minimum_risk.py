@@ -16,8 +16,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float
 from dragoman.model.state import first_tensor, select
-from dragoman.training.objectives.objective import Objective, ObjectiveContext
-from dragoman.training.objectives.predicted import drawn
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, drawn
 
 Said: TypeAlias = tuple[int, ...]  # the symbols of a translation without its end
 LONGER: Final = (1.5, 5)  # most symbols that are drawn: so many times those of the longest reference, and so many more

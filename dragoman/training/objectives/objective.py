@@ -2,20 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, SourceBatch
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
+from dragoman.data.vocabulary import BOS, PAD
 from dragoman.evaluation.metrics.metric import Metric
 from dragoman.model.attention.normalizers import NORMALIZERS, competes
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
+from dragoman.model.predictor import Prediction
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
+from dragoman.model.shapes import Int
 from dragoman.training.objectives.consistency import Consistency, NoConsistency
 from dragoman.training.objectives.penalties import Penalty
 
@@ -100,3 +103,20 @@ def check_no_hard_term(config: Config) -> Iterator[str]:
     for term in config.model.attention.terms:
         if TERMS[term.kind].is_hard:
             yield f"cannot teach '{term.kind}' (model.attention.terms) where to write; use segment"
+
+
+def drawn(prediction: Prediction[Any]) -> Int[torch.Tensor, "R"]:
+    """A symbol for each row, drawn from its distribution."""
+    log_probs = _of_words(prediction)
+    return prediction.at(torch.multinomial(log_probs.float().softmax(1), 1).squeeze(1))
+
+
+def best(prediction: Prediction[Any]) -> Int[torch.Tensor, "R"]:
+    """The most probable symbol of each row."""
+    return prediction.at(_of_words(prediction).argmax(1))
+
+
+def _of_words(prediction: Prediction[Any]) -> torch.Tensor:
+    """`log P` without padding and the start, which no target has."""
+    symbols = prediction.symbols
+    return prediction.log_probs.masked_fill((symbols == PAD) | (symbols == BOS), float("-inf"))

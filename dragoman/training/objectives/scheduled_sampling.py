@@ -16,8 +16,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.model.decoder.decoder import State
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
-from dragoman.training.objectives.objective import ObjectiveContext
-from dragoman.training.objectives.predicted import best, drawn
+from dragoman.training.objectives.objective import ObjectiveContext, best, drawn
 from dragoman.training.objectives.teacher_forcing import ForcedObjective, ForcedPass, force
 
 LARGEST: Final = 700.0  # exponent whose power is a float

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from dragoman.data.source import Source
+from dragoman.data.language import Source
 from dragoman.model.saliency import saliency
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.ensemble import Ensemble

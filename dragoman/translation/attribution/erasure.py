@@ -3,7 +3,7 @@
 import numpy as np
 
 from dragoman.corpus.features import FeatureSource
-from dragoman.data.source import Source
+from dragoman.data.language import Source
 from dragoman.data.vocabulary import SPECIALS, UNK
 from dragoman.text.mark import Mark, Symbol
 from dragoman.translation.source_inputs import Encoded, spelled

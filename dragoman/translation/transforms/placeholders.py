@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 import torch
 
 from dragoman.corpus.features import Given
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.search.constraints import Constraint, ForbiddenSymbols

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dragoman.corpus.features import Given
-from dragoman.data.language import Language
-from dragoman.data.source import Source
+from dragoman.data.language import Language, Source
 from dragoman.errors import UserError
 from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Protection
