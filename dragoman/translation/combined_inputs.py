@@ -6,8 +6,8 @@ from itertools import chain, islice
 
 from dragoman.corpus.features import Given
 from dragoman.data.batch import SourceBatch
+from dragoman.data.language import Source
 from dragoman.data.recall import Recall
-from dragoman.data.source import Source
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
