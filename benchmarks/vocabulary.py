@@ -30,7 +30,7 @@ from dragoman import devices
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad
-from dragoman.data.batch import Sequence as Symbols
+from dragoman.data.batch import TokenBatch as Symbols
 from dragoman.data.batching import portions
 from dragoman.data.vocabulary import EOS, SPECIALS, SymbolTable
 from dragoman.model import build

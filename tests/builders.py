@@ -10,7 +10,7 @@ from torch import nn
 from dragoman.configuration import sections
 from dragoman.configuration.components import Problem, Spec
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.batch import Batch, Sequence, SourceBatch, pad
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch, pad
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.model import build
@@ -102,20 +102,20 @@ def shaken(part: Part, seed: int = 0, spread: float = 0.5) -> Part:
     return part
 
 
-def sentences(*rows: list[int], width: int = 0) -> Sequence:
+def sentences(*rows: list[int], width: int = 0) -> TokenBatch:
     """Rows of words as a Sequence: the end symbol is added, then padding, up to `width` if that is wider."""
     padded = pad([[*row, EOS] for row in rows])
     extra = width - padded.ids.size(1)
     if extra <= 0:
         return padded
     ids = nn.functional.pad(padded.ids, (0, extra), value=1)
-    return Sequence(ids, nn.functional.pad(padded.mask, (0, extra)))
+    return TokenBatch(ids, nn.functional.pad(padded.mask, (0, extra)))
 
 
-def part(sentences: SourceBatch, rows: Any) -> Sequence:
+def part(sentences: SourceBatch, rows: Any) -> TokenBatch:
     """Some of the ids of sentences, with their mask."""
     ids, mask = sentences[:2]
-    return Sequence(ids[rows], mask[rows])
+    return TokenBatch(ids[rows], mask[rows])
 
 
 def pairs(sources: list[list[int]], targets: list[list[int]]) -> Batch:
@@ -125,7 +125,7 @@ def pairs(sources: list[list[int]], targets: list[list[int]]) -> Batch:
 
 def copied(batch: Batch) -> Batch:
     """The same pairs for a model that copies, where both languages have the same vocabulary."""
-    texts = (source for source in batch.sources if isinstance(source, Sequence))
+    texts = (source for source in batch.sources if isinstance(source, TokenBatch))
     return batch._replace(sources=tuple(text._replace(extended=text.ids) for text in texts))
 
 

@@ -14,16 +14,16 @@ import dragoman
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
-from dragoman.model.decoder.feed import FEEDS
+from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS
 from dragoman.model.decoder.timing import TIMINGS
-from dragoman.model.features import FEATURES
 from dragoman.model.output.output import Loss
 from dragoman.model.output.table import OUTPUTS
+from dragoman.model.readout import READOUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.table import SEARCHES
@@ -49,9 +49,9 @@ MODELS: dict[str, dict[str, Any]] = {
         for kind in BRIDGES
         if kind != "none"
     },
-    **{f"feed {kind}": {"decoder": {"input_feeding": kind, "readout": "tanh"}} for kind in FEEDS},
+    **{f"feed {kind}": {"decoder": {"input_feeding": kind, "readout": "tanh"}} for kind in INPUT_FEEDINGS},
     **{f"attend {kind}": {"decoder": {"attend": kind, "layers": 2}} for kind in TIMINGS},
-    **{f"features {kind}": {"decoder": {"features": kind}} for kind in FEATURES},
+    **{f"features {kind}": {"decoder": {"features": kind}} for kind in READOUTS},
     **{
         f"cell {kind}": {"encoder": {"cell": kind, "layers": 2}, "decoder": {"cell": kind, "layer_norm": True}}
         for kind in CELLS
@@ -70,7 +70,7 @@ parametrize_models = pytest.mark.parametrize("options", MODELS.values(), ids=MOD
 
 def surfaces(batch: Batch) -> Batch:
     """The same pairs for any output: target symbols of the source, and one portion."""
-    sources = tuple(source._replace(extended=source.ids) for source in batch.sources if isinstance(source, Sequence))
+    sources = tuple(source._replace(extended=source.ids) for source in batch.sources if isinstance(source, TokenBatch))
     return batch._replace(sources=sources)
 
 

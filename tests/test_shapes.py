@@ -8,14 +8,14 @@ import pytest
 import torch
 from jaxtyping import Float
 
-from dragoman.model.attention.scores import Dot
+from dragoman.model.attention.scores import DotScore
 from tests.shapes import CALLS, Test, has_shape
 
 RIGHT, WRONG = torch.zeros(1, 1, 2), torch.zeros(2)
 
 
 def test_a_wrong_shape_is_told_in_the_first_calls_of_a_test() -> None:
-    score = Dot(2, 2)
+    score = DotScore(2, 2)
     for _ in range(CALLS):
         with pytest.raises(jaxtyping.TypeCheckError, match="energies"):
             score.energies(WRONG, RIGHT)

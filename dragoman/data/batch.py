@@ -34,7 +34,7 @@ class Spelled(NamedTuple):
         return Spelled(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
-class Sequence(NamedTuple):
+class TokenBatch(NamedTuple):
     """Sentences of one language, padded at the end. `mask` is True for real symbols.
 
     `extended` are the same words as target symbols, for models that ask for surfaces: a word that is not in the target
@@ -57,24 +57,24 @@ class Sequence(NamedTuple):
             return self.spelled.ids
         return self.ids if self.extended is None else self.extended
 
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Sequence":
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "TokenBatch":
         """The same sentences on another device."""
         moved = (None if part is None else part.to(device, non_blocking=non_blocking) for part in self)
-        return Sequence(*moved)  # type: ignore[arg-type]
+        return TokenBatch(*moved)  # type: ignore[arg-type]
 
 
-class Features(NamedTuple):
+class FeatureBatch(NamedTuple):
     """A numeric source: the regions of images, padded at the end. `mask` is True for real regions."""
 
     values: Float[Tensor, "B R F"]
     mask: Bool[Tensor, "B R"]
 
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Features":
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "FeatureBatch":
         """The same regions on another device."""
-        return Features(*(part.to(device, non_blocking=non_blocking) for part in self))
+        return FeatureBatch(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
-SourceBatch: TypeAlias = Sequence | Features
+SourceBatch: TypeAlias = TokenBatch | FeatureBatch
 
 
 class Batch(NamedTuple):
@@ -85,7 +85,7 @@ class Batch(NamedTuple):
     """
 
     sources: tuple[SourceBatch, ...]
-    target: Sequence
+    target: TokenBatch
     rows: npt.NDArray[np.int64]
     links: Bool[Tensor, "B T S"] | None = None
 
@@ -115,7 +115,7 @@ class Batch(NamedTuple):
     def reversed(self) -> "Batch":
         """The same pairs from target to source."""
         (source,) = self.sources
-        assert isinstance(source, Sequence)
+        assert isinstance(source, TokenBatch)
         # Links are (B, T, S): their axes change places as well.
         return Batch((self.target,), source, self.rows, None if self.links is None else self.links.transpose(1, 2))
 
@@ -134,14 +134,14 @@ def _extend(tensor: Tensor, *sizes: int, value: int = 0) -> Tensor:
     return extended
 
 
-def _padded(sentences: Sequence, rows: int, width: int) -> Sequence:
+def _padded(sentences: TokenBatch, rows: int, width: int) -> TokenBatch:
     """Sentences with padding up to so many rows and positions."""
 
     def padded(ids: Int64[Tensor, "B S"]) -> Int64[Tensor, "..."]:
         return _extend(ids, rows, width, value=PAD)
 
     ids, mask, extended, portion, spelled = sentences
-    return Sequence(
+    return TokenBatch(
         padded(ids),
         _extend(mask, rows, width),
         None if extended is None else padded(extended),
@@ -152,16 +152,16 @@ def _padded(sentences: Sequence, rows: int, width: int) -> Sequence:
 
 def _pad_source(source: SourceBatch, rows: int) -> SourceBatch:
     """The same of a source, with a real first position in further rows: attention to nothing is not a number."""
-    width = round_up(source.mask.size(1), 1 if isinstance(source, Features) else STEP)
-    if isinstance(source, Features):
-        padded: SourceBatch = Features(_extend(source.values, rows, width), _extend(source.mask, rows, width))
+    width = round_up(source.mask.size(1), 1 if isinstance(source, FeatureBatch) else STEP)
+    if isinstance(source, FeatureBatch):
+        padded: SourceBatch = FeatureBatch(_extend(source.values, rows, width), _extend(source.mask, rows, width))
     else:
         padded = _padded(source, rows, width)
     padded.mask[len(source.mask) :, 0] = True
     return padded
 
 
-def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
+def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
     """Pad sentences to the length of the longest."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     # At least one position, even if all sentences are empty: a maximum over none is an error.
@@ -171,10 +171,10 @@ def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> Sequence:
     if lengths.sum():
         # All rows in one assignment, without a loop over sentences.
         ids[mask] = np.concatenate(list(map(np.asarray, rows)), dtype=np.int64, casting="unsafe")
-    return Sequence(torch.from_numpy(ids), torch.from_numpy(mask))
+    return TokenBatch(torch.from_numpy(ids), torch.from_numpy(mask))
 
 
-def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]) -> Sequence:
+def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]) -> TokenBatch:
     """Rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its EOS."""
     numbered_rows = zip(rows, numberings, strict=False)
     return pad(
@@ -189,11 +189,11 @@ def spelled(rows: Rows[Rows[Rows[Symbol]]], language: Language) -> Spelled:
     return Spelled(numbered(rows, repeat(words)).ids, language.alphabet.words(words.own))
 
 
-def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> Features:
+def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> FeatureBatch:
     """Pad arrays (regions, size) to the largest number of regions."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]  # (B, R)
     values = np.zeros((*mask.shape, size), np.float32)
     for row, regions in zip(values, rows, strict=True):
         row[: len(regions)] = regions
-    return Features(torch.from_numpy(values), torch.from_numpy(mask))
+    return FeatureBatch(torch.from_numpy(values), torch.from_numpy(mask))

@@ -17,7 +17,7 @@ from dragoman.corpus.examples import Example, read_development
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report
 from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions, spelled
-from dragoman.data.batch import Sequence as Symbols
+from dragoman.data.batch import TokenBatch as Symbols
 from dragoman.data.denoising import MASK, Infilling, noise
 from dragoman.data.language import Language, Source
 from dragoman.data.learning import open_sources

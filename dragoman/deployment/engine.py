@@ -13,12 +13,12 @@ from torch import Tensor
 
 from dragoman import devices
 from dragoman.configuration.messages import written_by
-from dragoman.data.batch import Sequence, SourceBatch
+from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError, missing_library
 from dragoman.files.reading import compute_sha256
 from dragoman.model.output.output import Distribution, Output, Readout
-from dragoman.model.predictor import Narrowed, Prediction, Predictor
+from dragoman.model.predictor import Prediction, Predictor, RestrictedPredictor
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select
 from dragoman.run.run import Run
@@ -85,7 +85,7 @@ class OnnxModel(Predictor[Tensors]):
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
         (source,) = sources
-        assert isinstance(source, Sequence)
+        assert isinstance(source, TokenBatch)
         state = self._start(source.ids, source.mask)
         return Tensors(tuple(state[: self._moving]), tuple(state[self._moving :]))
 
@@ -109,14 +109,14 @@ class OnnxModel(Predictor[Tensors]):
             state.source_state if sentences is None else select(state.source_state, sentences),
         )
 
-    def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Tensors]:
-        output = self._torch_output().narrowed(symbols)
+    def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[Tensors]:
+        output = self._torch_output().restrict_to(symbols)
         if output is None:
             return self
-        return Narrowed(self, partial(self._predict, lambda features: output.predict(Readout(features))))
+        return RestrictedPredictor(self, partial(self._predict, lambda features: output.predict(Readout(features))))
 
     def most_probable(self, count: int) -> Predictor[Tensors]:
-        return Narrowed(self, partial(self._predict_best, torch.tensor([count + len(SPECIALS)])))
+        return RestrictedPredictor(self, partial(self._predict_best, torch.tensor([count + len(SPECIALS)])))
 
 
 class _Graph:

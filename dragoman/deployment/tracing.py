@@ -5,9 +5,9 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.deployment import graphs
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import each_tensor
@@ -102,16 +102,16 @@ def _state(
     sentences: int = SENTENCES_TRACED,
     positions: int = POSITIONS_TRACED,
     steps: int = STEPS_TRACED,
-) -> State:
+) -> DecoderState:
     """Return a state after some steps; before the first step, axes may have length 0, which cannot be traced."""
     ids, mask = _source(sentences, positions)
-    state = model.begin((Sequence(ids, mask),))
+    state = model.begin((TokenBatch(ids, mask),))
     for _ in range(steps):
         state = model.step(ids[:, 0], state).state
     return state
 
 
-def _state_inputs(model: Seq2Seq, state: State) -> tuple[list[Input], list[Input]]:
+def _state_inputs(model: Seq2Seq, state: DecoderState) -> tuple[list[Input], list[Input]]:
     """Return the tensors of a state: those that change from step to step, and those of the source.
 
     The meaning of an axis is found by comparison with states of fewer sentences, shorter sentences, and fewer steps.
@@ -166,14 +166,14 @@ class _Start(nn.Module):
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         ids, mask = tensors
-        state = self.model.begin((Sequence(ids, mask),))
+        state = self.model.begin((TokenBatch(ids, mask),))
         return tuple(_leaves((state.step_state, state.source_state)))
 
 
 class _Step(nn.Module):
     """Maps symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
 
-    def __init__(self, model: Seq2Seq, like: State) -> None:
+    def __init__(self, model: Seq2Seq, like: DecoderState) -> None:
         super().__init__()
         self.model = model
         self.like = like

@@ -37,7 +37,7 @@ class Bridge(nn.Module, ABC):
 
 
 @final
-class Zero(Bridge):
+class ZeroBridge(Bridge):
     """Every layer starts from zeros: the decoder sees the source only through attention."""
 
     reads_source = False
@@ -46,7 +46,7 @@ class Zero(Bridge):
         return (self.zeros(memories),) * self.decoder.layers
 
 
-class Projection(Bridge):
+class ProjectionBridge(Bridge):
     """`h_0 = tanh(W z + b)` for a vector z of the source (Bahdanau et al. 2015, A.2.2); for an LSTM also
     `c_0 = V z + d`. With several sources, z is the concatenation of their vectors.
 
@@ -77,7 +77,7 @@ class Projection(Bridge):
 
 
 @final
-class Final(Projection):
+class FinalStateBridge(ProjectionBridge):
     """z is the final state of the last encoder layer, both directions (NT: `h_0 = h^f`); for regions, their mean."""
 
     reads_final = True
@@ -87,7 +87,7 @@ class Final(Projection):
 
 
 @final
-class Mean(Projection):
+class MeanBridge(ProjectionBridge):
     """z is the mean of the encoder states over the real positions."""
 
     def summary(self, memory: Memory) -> Tensor:
@@ -95,7 +95,7 @@ class Mean(Projection):
 
 
 @final
-class Copy(Bridge):
+class CopyBridge(Bridge):
     """Layer i of the decoder starts from the final state of layer i of the encoder, unchanged.
 
     Sizes and cells must agree; `layers: first` copies the last encoder layer to the first decoder layer (CN 1.3).
@@ -139,4 +139,10 @@ class NoBridge(Bridge):
         return ()
 
 
-BRIDGES: dict[str, type[Bridge]] = {"final": Final, "zero": Zero, "mean": Mean, "copy": Copy, "none": NoBridge}
+BRIDGES: dict[str, type[Bridge]] = {
+    "final": FinalStateBridge,
+    "zero": ZeroBridge,
+    "mean": MeanBridge,
+    "copy": CopyBridge,
+    "none": NoBridge,
+}

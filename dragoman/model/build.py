@@ -12,6 +12,7 @@ from dragoman.data.language import Language, Source
 from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
+from dragoman.model.alignment_model import ChainedAlignment, IndependentAlignment
 from dragoman.model.assembly import Assemble, Part, failing, require_causal, without_values
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
@@ -22,19 +23,18 @@ from dragoman.model.attention.sources.combination import Combination
 from dragoman.model.attention.sources.separate import Concatenation
 from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.attention.windows import WINDOWS
-from dragoman.model.bridge import BRIDGES, Bridge, Zero
+from dragoman.model.bridge import BRIDGES, Bridge, ZeroBridge
 from dragoman.model.decoder.decoder import Decoder
 from dragoman.model.decoder.inputs import Cursor, DecoderInput, Edited, PreviousSymbol
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.embedding import EMBEDDINGS, Embedding
-from dragoman.model.emission import Chained, Direct
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
-from dragoman.model.output.full import Full
 from dragoman.model.output.output import Output
+from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
@@ -190,12 +190,16 @@ def _model(
     if edited and model.cursor:
         inputs = Cursor(target, edited, readers[edited.source].encoder.size)
     chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
-    emission = Chained(chain) if chain else Direct()
-    return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, emission), model.start_symbol)
+    alignment_model = ChainedAlignment(chain) if chain else IndependentAlignment()
+    return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, alignment_model), model.start_symbol)
 
 
 def _decoder(
-    model: ModelConfig, readers: list[Reader], sources: tuple[SourceInput, ...], mark: int | None, assemble: Assemble
+    model: ModelConfig,
+    readers: list[SourceEncoder],
+    sources: tuple[SourceInput, ...],
+    mark: int | None,
+    assemble: Assemble,
 ) -> Decoder:
     """The decoder, with attention to those sources that are `attended`."""
     size = model.embedding.size
@@ -207,7 +211,7 @@ def _decoder(
 
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
         attentions = [
-            build_attention(model.attention, Sizes(query_size, state_size, size, symbols, number), mark, assemble)
+            build_attention(model.attention, TermSizes(query_size, state_size, size, symbols, number), mark, assemble)
             for state_size, (_, symbols, number) in zip(state_sizes, attended, strict=True)
         ]
         return assemble(
@@ -227,7 +231,7 @@ def _symbols(source: SourceInput) -> int | None:
     return len(source) if isinstance(source, SymbolTable) else None
 
 
-def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assemble: Assemble) -> Bridge:
+def _bridge(model: ModelConfig, readers: list[SourceEncoder], decoder: Decoder, assemble: Assemble) -> Bridge:
     """The bridge, which reads all sources; those in `initial_state_only` are read by nothing else."""
     kind, starts = model.bridge.kind, bool(decoder.state_shape.layers)
     reads_source = BRIDGES[kind].reads_source
@@ -245,7 +249,7 @@ def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assembl
             raise ValueError(f"is '{kind}', and this decoder starts from no state; use 'none'")
         return components.build(BRIDGES, model.bridge, shapes, decoder.state_shape)
 
-    bridge = assemble(("model", "bridge"), make, lambda: Zero(shapes, decoder.state_shape))
+    bridge = assemble(("model", "bridge"), make, lambda: ZeroBridge(shapes, decoder.state_shape))
     if not reads_source and not all(reader.attended for reader in readers):
         problem = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
         assemble(("model", "initial_state_only"), failing(problem), lambda: None)
@@ -253,7 +257,7 @@ def _bridge(model: ModelConfig, readers: list[Reader], decoder: Decoder, assembl
 
 
 def _check_hidden(
-    model: ModelConfig, readers: list[Reader], bridge: Bridge, decoder: Decoder, assemble: Assemble
+    model: ModelConfig, readers: list[SourceEncoder], bridge: Bridge, decoder: Decoder, assemble: Assemble
 ) -> None:
     """Report each part that depends on source symbols that an attention term hides."""
     hiding = hiding_term(model.attention)
@@ -265,7 +269,7 @@ def _check_hidden(
 
 def _output(
     model: ModelConfig,
-    readers: list[Reader],
+    readers: list[SourceEncoder],
     decoder: Decoder,
     symbols: SymbolTable,
     target: Embedding,
@@ -286,4 +290,4 @@ def _output(
             )
         return components.build(OUTPUTS, model.output, features, symbols, tied)
 
-    return assemble(("model", "output"), make, lambda: Full(features, symbols))
+    return assemble(("model", "output"), make, lambda: SoftmaxOutput(features, symbols))

@@ -74,7 +74,7 @@ class LastState(Composer):
 
 
 @final
-class Convolutional(Composer):
+class ConvolutionalComposer(Composer):
     """`e_w = W g(y) + b`, y the largest value of each filter over the word (Kim et al. 2016, CN 7.2):
 
         y_f = max_i tanh(<F_f, C[i : i + w]> + b_f)

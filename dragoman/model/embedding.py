@@ -12,7 +12,7 @@ from torch.nn import functional
 from dragoman.configuration.values import Count, Layers, Size, Text
 from dragoman.data.alphabet import LONGEST_WORD, Alphabet
 from dragoman.data.vocabulary import PAD, UNK, SymbolTable
-from dragoman.model.composers import BothWays, Composer, Convolutional, LastState
+from dragoman.model.composers import BothWays, Composer, ConvolutionalComposer, LastState
 from dragoman.model.linear import use_backend
 from dragoman.model.recurrent import CellKind
 from dragoman.model.shapes import Float, Int
@@ -57,7 +57,7 @@ class Embedding(nn.Module, ABC):
 
 
 @final
-class Table(Embedding):
+class LookupEmbedding(Embedding):
     """A learnt vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017).
 
     Vectors are drawn at random; training then takes those that it finds in the first `pretrained_words` words of the
@@ -100,7 +100,7 @@ class Composed(Embedding):
     """Vectors composed by a `composer` of the characters of symbols, and of words outside the vocabulary.
 
     In training each distinct word of a batch is composed once. Otherwise the vector of a word of the vocabulary is
-    composed when it is first needed, and kept until weights change.
+    composed when it is first needed, and cache until weights change.
     """
 
     reads_characters = True
@@ -115,7 +115,7 @@ class Composed(Embedding):
         with torch.device("cpu"):  # not saved, so it is computed even where parameters have no memory
             self.register_buffer("spellings", alphabet.vocabulary(symbols), persistent=False)  # (V, L)
         self.composer = composer(len(alphabet), size)
-        self._kept: Kept | None = None
+        self._cache: VectorCache | None = None
 
     def vectors(self, symbols: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows E"]:
         return self.of_words(symbols, self.spellings[:0])
@@ -133,25 +133,27 @@ class Composed(Embedding):
         return functional.embedding(places, vectors)
 
     def train(self, mode: bool = True) -> "Composed":
-        self._kept = None
+        self._cache = None
         return super().train(mode)
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:  # moves it, or changes its precision
-        self._kept = None
+        self._cache = None
         return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
     def _cached_vectors(self, symbols: Int[Tensor, "X"]) -> Float[Tensor, "X E"]:
-        """The vectors of these symbols of the vocabulary, of which those that are not kept yet are composed."""
+        """The vectors of these symbols of the vocabulary, of which those that are not cached yet are composed."""
         versions = [parameter._version for parameter in self.parameters()]
-        if self._kept is None or self._kept.versions != versions:
+        if self._cache is None or self._cache.versions != versions:
             table = self.composer.table
-            self._kept = Kept(table.new_empty(self.symbols, self.size), table.new_zeros(self.symbols).bool(), versions)
-        kept = self._kept
-        missing = symbols[~kept.there[symbols]]
+            self._cache = VectorCache(
+                table.new_empty(self.symbols, self.size), table.new_zeros(self.symbols).bool(), versions
+            )
+        cache = self._cache
+        missing = symbols[~cache.there[symbols]]
         if missing.numel():
-            kept.vectors[missing] = self._compose(self.spellings[missing]).to(kept.vectors.dtype)
-            kept.there[missing] = True
-        return kept.vectors[symbols]
+            cache.vectors[missing] = self._compose(self.spellings[missing]).to(cache.vectors.dtype)
+            cache.there[missing] = True
+        return cache.vectors[symbols]
 
     def _compose(self, words: Characters) -> Float[Tensor, "W E"]:
         """The vectors of words, in full precision whatever the engine, some at a time, those of similar length."""
@@ -163,7 +165,7 @@ class Composed(Embedding):
         return vectors
 
 
-class Kept(NamedTuple):
+class VectorCache(NamedTuple):
     """The vectors (V, E) of the symbols that are `there`, by parameters of these versions."""
 
     vectors: Tensor
@@ -202,7 +204,7 @@ class CharacterRnn(Composed):
 @final
 class CharacterCnn(Composed):
     """Vectors composed by convolutions over the characters of a word, and highway layers (Kim et al. 2016):
-    `Convolutional`.
+    `ConvolutionalComposer`.
 
     `characters` is the size of the vector of a character; there are `filters` times w filters of each width w.
     """
@@ -219,13 +221,13 @@ class CharacterCnn(Composed):
         highway: Annotated[int, Field(ge=0, le=100)] = 1,
     ) -> None:
         def composer(letters: int, size: int) -> Composer:
-            return Convolutional(letters, size, characters, widths, filters, highway)
+            return ConvolutionalComposer(letters, size, characters, widths, filters, highway)
 
         super().__init__(symbols, size, dropout, composer)
 
 
 @final
-class Hybrid(Embedding):
+class HybridEmbedding(Embedding):
     """A learnt vector for each symbol and, for a word that the vocabulary does not have, the last state of `layers`
     cells that read its characters (Luong and Manning 2016, 4.1).
 
@@ -266,8 +268,8 @@ class Hybrid(Embedding):
 
 
 EMBEDDINGS: Mapping[str, type[Embedding]] = {
-    "lookup": Table,
-    "hybrid": Hybrid,
+    "lookup": LookupEmbedding,
+    "hybrid": HybridEmbedding,
     "character_rnn": CharacterRnn,
     "character_cnn": CharacterCnn,
 }

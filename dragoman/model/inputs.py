@@ -13,7 +13,7 @@ from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.assembly import Assemble
 from dragoman.model.embedding import EMBEDDINGS, Embedding
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 
 
@@ -77,16 +77,16 @@ def build_embeddings(
 
 def build_readers(
     model: ModelConfig, sources: tuple[SourceInput, ...], tables: list[Embedding | None], assemble: Assemble
-) -> list[Reader]:
+) -> list[SourceEncoder]:
     """A reader for each source. If there are several, each of them is optional in a sentence."""
-    readers: list[Reader] = []
+    readers: list[SourceEncoder] = []
     several = len(sources) > 1
     for source, table in zip(sources, tables, strict=True):
         if isinstance(source, Regions):
             make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
             encoder = assemble(("model", "features"), make)
-            readers.append(Reader(None, encoder, optional=several, attended=source.attended))
+            readers.append(SourceEncoder(None, encoder, optional=several, attended=source.attended))
         else:
             make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
-            readers.append(Reader(table, assemble(("model", "encoder"), make), optional=several))
+            readers.append(SourceEncoder(table, assemble(("model", "encoder"), make), optional=several))
     return readers

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.model.linear import Part
+from dragoman.model.linear import WeightSlice
 from dragoman.model.shapes import Float, Int
 from dragoman.torch_internals import int8_product
 
@@ -36,10 +36,10 @@ class Int8:
 
     def __init__(self, model: nn.Module) -> None:
         self.parameters = set(model.parameters())
-        self.rounded: dict[Part, _Rounded] = {}
+        self.rounded: dict[WeightSlice, _Rounded] = {}
         self.largest = LARGEST if _exact() else LARGEST // 2
 
-    def __call__(self, x: Float[Tensor, "*rows _"], part: Part) -> Float[Tensor, "*rows _"]:
+    def __call__(self, x: Float[Tensor, "*rows _"], part: WeightSlice) -> Float[Tensor, "*rows _"]:
         if part.weight not in self.parameters:
             return functional.linear(x, *part.cut())
         used, rows = self.rounded.get(part), x.flatten(0, -2)
@@ -57,7 +57,7 @@ def _exact() -> bool:
     return bool((int8_product(integers, integers.t()) == 64 * LARGEST**2).all())
 
 
-def _round(part: Part, largest: int) -> _Rounded:
+def _round(part: WeightSlice, largest: int) -> _Rounded:
     weight, bias = part.cut()
     scales = weight.detach().abs().amax(1).clamp_(min=LEAST) / largest
     integers = (weight.detach() / scales.unsqueeze(1)).round_().to(torch.int8)

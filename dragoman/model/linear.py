@@ -16,7 +16,7 @@ from dragoman.model.shapes import Float
 Slice = tuple[int, int]  # from, to
 
 
-class Part(NamedTuple):
+class WeightSlice(NamedTuple):
     """A matrix (O, I) with its bias (O,), or some of its rows or columns. As a dictionary key it compares tensors by
     identity, and keeps them alive.
     """
@@ -34,7 +34,7 @@ class Part(NamedTuple):
         return weight if self.columns is None else weight[:, slice(*self.columns)], bias
 
 
-LinearBackend = Callable[[Tensor, Part], Tensor]  # computes `W x + b`
+LinearBackend = Callable[[Tensor, WeightSlice], Tensor]  # computes `W x + b`
 _backend: ContextVar[LinearBackend | None] = ContextVar("backend", default=None)
 
 
@@ -47,7 +47,7 @@ def linear(
     columns: Slice | None = None,
 ) -> Float[Tensor, "*rows _"]:
     """`W x + b` with these rows of W and b, or these columns of W, computed by the current backend."""
-    backend, part = _backend.get(), Part(weight, bias, rows, columns)
+    backend, part = _backend.get(), WeightSlice(weight, bias, rows, columns)
     return functional.linear(x, *part.cut()) if backend is None else backend(x, part)
 
 
@@ -111,9 +111,9 @@ class _Loop:
     """The backend of one loop, with the maps used so far."""
 
     def __init__(self) -> None:
-        self.maps: dict[Part, _Map] = {}
+        self.maps: dict[WeightSlice, _Map] = {}
 
-    def __call__(self, x: Tensor, part: Part) -> Tensor:
+    def __call__(self, x: Tensor, part: WeightSlice) -> Tensor:
         used = self.maps.get(part)
         if used is None:
             used = self.maps[part] = _map(part)
@@ -121,7 +121,7 @@ class _Loop:
         return y
 
 
-def _map(part: Part) -> _Map:
+def _map(part: WeightSlice) -> _Map:
     weight, bias = part.cut()
     steps = Steps()
     handle: Tensor = _Enter.apply(weight, bias, steps)  # type: ignore[no-untyped-call]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.model.linear import Linear, linear
 from dragoman.model.recurrent import Gru
 from dragoman.model.shapes import Bool, Float, Int
@@ -91,7 +91,7 @@ class MaskAlign(nn.Module):
         self.bias = nn.Parameter(torch.zeros(len(target)))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, source: Sequence, target: Sequence, scale: float = 1.0) -> Choices:
+    def forward(self, source: TokenBatch, target: TokenBatch, scale: float = 1.0) -> Choices:
         """Words are numbers of those that the constructor was given. Padding of the source is never chosen."""
         words, places = torch.unique(source.ids.masked_fill(~source.mask, 0), return_inverse=True)
         vectors = self.source(words)  # (X, E)
@@ -114,7 +114,7 @@ class MaskAlign(nn.Module):
         keys: Tensor = self.key(self.dropout(torch.cat([ahead, back], 2)))
         return keys
 
-    def _queries(self, target: Sequence) -> Float[Tensor, "B T A"]:
+    def _queries(self, target: TokenBatch) -> Float[Tensor, "B T A"]:
         """`W [f_t; b_t]`. At t one GRU reads y_(t-1), the other y_(t+1), and ends where there is none."""
         real = target.mask
         distinct, places = torch.unique(target.ids.masked_fill(~real, 0), return_inverse=True)

@@ -107,7 +107,7 @@ class Predictor(ABC, Generic[Tree]):
         some have been dropped; source tensors are kept once per sentence.
         """
 
-    def among(self, symbols: Int[Tensor, "C"]) -> "Predictor[Any]":
+    def restrict_to(self, symbols: Int[Tensor, "C"]) -> "Predictor[Any]":
         """A predictor for these symbols only, in ascending order, including the specials. It may leave out others; its
         log P may then be off by a constant for each row.
         """
@@ -150,7 +150,7 @@ class Predictor(ABC, Generic[Tree]):
 
 
 @final
-class Narrowed(Predictor[Tree]):
+class RestrictedPredictor(Predictor[Tree]):
     """A model whose steps predict only a few symbols, with an output restricted to these."""
 
     def __init__(self, model: Predictor[Tree], predict: Callable[[Int[Tensor, "R"], Tree], Prediction[Tree]]) -> None:

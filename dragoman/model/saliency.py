@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batch import Batch
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.predictor import Predictor, ScoredBatch
 from dragoman.model.shapes import Float
 
@@ -20,7 +20,7 @@ class Saliency(NamedTuple):
     maps: tuple[Float[Tensor, "B T _"], ...]
 
 
-def saliency(model: Predictor[Any], readers: Iterable[Reader], batch: Batch) -> Saliency:
+def saliency(model: Predictor[Any], readers: Iterable[SourceEncoder], batch: Batch) -> Saliency:
     """Gradient times input (Denil et al. 2014, Li et al. 2016a, Ding et al. 2019), for symbol t and position j
 
         `m_tj = sum_d x_jd  d log P(y_t | y_<t, x) / d x_jd`
@@ -44,7 +44,7 @@ def saliency(model: Predictor[Any], readers: Iterable[Reader], batch: Batch) -> 
 
 
 @contextmanager
-def _leaves(readers: Iterable[Reader]) -> Iterator[list[Tensor]]:
+def _leaves(readers: Iterable[SourceEncoder]) -> Iterator[list[Tensor]]:
     """Make what each encoder reads a leaf of the graph, and list these (B, S, E) in their order."""
     inputs: list[Tensor] = []
 

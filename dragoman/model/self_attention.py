@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.components import OneOf
-from dragoman.model.embedding import Table
+from dragoman.model.embedding import LookupEmbedding
 from dragoman.model.linear import Linear
 from dragoman.model.shapes import Bool, Float, Int
 
@@ -67,7 +67,7 @@ class Learned(Positions):
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__(size, head_size)
         self.longest = longest or LONGEST
-        self.table = Table(range(self.longest), size)
+        self.table = LookupEmbedding(range(self.longest), size)
 
     def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
         vectors: Tensor = self.table(places.clamp(max=self.longest - 1))
@@ -83,14 +83,14 @@ POSITIONS: dict[str, type[Positions]] = {"rotary": Rotary, "learned": Learned, "
 PositionsKind: TypeAlias = Annotated[str, OneOf(POSITIONS)]
 
 
-class Past(NamedTuple):
+class KeyValueCache(NamedTuple):
     """The keys and values of all symbols so far, for each row and head."""
 
     keys: Float[Tensor, "R K T P"]
     values: Float[Tensor, "R K T P"]
 
 
-class Entry(nn.Module):
+class TransformerEmbedding(nn.Module):
     """`x_t = sqrt(E) E y_t`, with positions, projected if layers have another size (Vaswani et al. 2017, 3.4)."""
 
     def __init__(self, input_size: int, size: int, heads: int, positions: PositionsKind, longest: int | None) -> None:
@@ -118,15 +118,15 @@ class SelfAttention(nn.Module):
         super().__init__()
         self.heads = heads
         self.project = Linear(size, 3 * size, bias=False)
-        self.mix = Linear(size, size, bias=False)
+        self.out_proj = Linear(size, size, bias=False)
 
     def forward(
         self,
         states: Float[Tensor, "R T D"],
         rotations: Rotations | None,
         seen: Bool[Tensor, "*_ T _"] | None = None,
-        past: Past | None = None,
-    ) -> tuple[Float[Tensor, "R T D"], Past]:
+        past: KeyValueCache | None = None,
+    ) -> tuple[Float[Tensor, "R T D"], KeyValueCache]:
         """`seen` (queries, keys) is True where a position may attend to another; None = everywhere."""
         query, key, value = (by_head(part, self.heads) for part in self.project(states).chunk(3, -1))
         query, key = rotated(query, rotations).to(value.dtype), rotated(key, rotations).to(value.dtype)
@@ -137,7 +137,7 @@ class SelfAttention(nn.Module):
         if seen is not None:
             energies = energies.masked_fill(~seen, float("-inf"))
         read = torch.softmax(energies, -1).to(value.dtype) @ value
-        return self.mix(read.transpose(1, 2).flatten(2)), Past(key, value)
+        return self.out_proj(read.transpose(1, 2).flatten(2)), KeyValueCache(key, value)
 
 
 def by_head(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T P"]:

@@ -9,16 +9,16 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, EOS, UNK
-from dragoman.model.attention.terms.term import Term
+from dragoman.model.alignment_model import AlignmentModel, IndependentAlignment
+from dragoman.model.attention.terms.term import AttentionTerm
 from dragoman.model.bridge import Bridge
-from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
 from dragoman.model.decoder.inputs import DecoderInput
 from dragoman.model.embedding import Embedding
-from dragoman.model.emission import Direct, Emission
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Distribution, Output, Readout
-from dragoman.model.predictor import Continuations, Narrowed, Prediction, Predictor, ScoredBatch
+from dragoman.model.predictor import Continuations, Prediction, Predictor, RestrictedPredictor, ScoredBatch
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import first_tensor, grown, select
 
@@ -28,19 +28,19 @@ StartSymbol = Literal["bos", "eos"]
 class Parts(NamedTuple):
     """The built parts of a model, in the order in which a sentence passes through them."""
 
-    readers: Sequence[Reader]  # one for each source
+    readers: Sequence[SourceEncoder]  # one for each source
     bridge: Bridge
     inputs: DecoderInput
     decoder: Decoder
     output: Output
-    emission: Emission = Direct()
+    alignment_model: AlignmentModel = IndependentAlignment()
 
 
 class ForwardPass(NamedTuple):
     """What teacher forcing computes of a batch before its loss: nested tuples of tensors."""
 
     memories: tuple[Memory, ...]
-    state: State  # before the first target symbol
+    state: DecoderState  # before the first target symbol
     unrolled: Unrolled
 
 
@@ -49,7 +49,7 @@ class StepState(NamedTuple):
 
     decoder: Any
     inputs: Any
-    emission: Any = ()
+    alignment_model: Any = ()
     output: Any = ()  # what it has kept of the last step
 
 
@@ -62,7 +62,7 @@ class SourceState(NamedTuple):
 
 
 @final
-class Seq2Seq(nn.Module, Predictor[State]):
+class Seq2Seq(nn.Module, Predictor[DecoderState]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
     `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text. The `step_state`
@@ -71,12 +71,12 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
         super().__init__()
-        self.readers = cast(Sequence[Reader], nn.ModuleList(parts.readers))
+        self.readers = cast(Sequence[SourceEncoder], nn.ModuleList(parts.readers))
         self.bridge = parts.bridge
         self.inputs = parts.inputs
         self.decoder = parts.decoder
         self.output = parts.output
-        self.emission = parts.emission
+        self.alignment_model = parts.alignment_model
         self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
 
     @property
@@ -88,8 +88,8 @@ class Seq2Seq(nn.Module, Predictor[State]):
         -1 for those of the target alone.
         """
         names = {parameter: name for name, parameter in self.named_parameters()}
-        parts: list[tuple[int, Embedding | Output | Term]] = [(-1, self.output), *self._embeddings()]
-        parts += [(term.source, term) for term in self.decoder.modules() if isinstance(term, Term)]
+        parts: list[tuple[int, Embedding | Output | AttentionTerm]] = [(-1, self.output), *self._embeddings()]
+        parts += [(term.source, term) for term in self.decoder.modules() if isinstance(term, AttentionTerm)]
         return {names[part.get_parameter(name)]: side for side, part in parts for name in part.by_symbol}
 
     def by_character(self) -> dict[str, int]:
@@ -109,39 +109,41 @@ class Seq2Seq(nn.Module, Predictor[State]):
         """One memory for each source."""
         return tuple(reader(source) for reader, source in zip(self.readers, sources, strict=True))
 
-    def start(self, memories: tuple[Memory, ...]) -> State:
+    def start(self, memories: tuple[Memory, ...]) -> DecoderState:
         """The state before the first target symbol."""
         attended = tuple(memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended)
         step_state, source_state, masks = self.decoder.start(attended, self.bridge(memories))
         inputs, mapped = self.inputs.start(memories)
-        return State(
+        return DecoderState(
             StepState(step_state, inputs), SourceState(source_state, mapped, self.output.prepare(memories)), masks
         )
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> DecoderState:
         """The state before the first target symbol of these sources."""
         return self.start(self.encode(sources))
 
-    def step(self, symbols: Int[Tensor, "R"], state: State) -> Step:
+    def step(self, symbols: Int[Tensor, "R"], state: DecoderState) -> DecoderStep:
         """Read one symbol per row; the output predicts the next one from the features (`readout`)."""
         embedded, inputs = self._read(symbols, state)
         features, weights, after = self.decoder.step(embedded, self.decoder_state(state))
-        return Step(features, weights, _after(state, after, inputs, state.step_state.emission))
+        return DecoderStep(features, weights, _after(state, after, inputs, state.step_state.alignment_model))
 
-    def predict(self, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
+    def predict(self, symbols: Int[Tensor, "R"], state: DecoderState) -> Prediction[DecoderState]:
         """One step of a search: read one symbol per row, predict the next."""
         return self.predict_by(self.output, symbols, state)
 
-    def predict_by(self, output: Output, symbols: Int[Tensor, "R"], state: State) -> Prediction[State]:
+    def predict_by(self, output: Output, symbols: Int[Tensor, "R"], state: DecoderState) -> Prediction[DecoderState]:
         """As `predict`, with another output in place of the model's."""
 
         def distribution(features: Tensor, weights: Callable[[], Tensor]) -> Distribution:
             return output.predict(self.readout(features, weights, None, state))
 
         embedded, inputs = self._read(symbols, state)
-        rest = self.decoder_state(state), state.step_state.emission, distribution
-        output_distribution, weights, after, emission = self.emission.step(self.decoder, symbols, embedded, *rest)
-        following = _after(state, after, inputs, emission, output_distribution.kept)
+        rest = self.decoder_state(state), state.step_state.alignment_model, distribution
+        output_distribution, weights, after, alignment_model = self.alignment_model.step(
+            self.decoder, symbols, embedded, *rest
+        )
+        following = _after(state, after, inputs, alignment_model, output_distribution.kept)
         return Prediction(
             output_distribution.log_probs,
             self.by_source(weights, state),
@@ -150,27 +152,29 @@ class Seq2Seq(nn.Module, Predictor[State]):
             output_distribution.figures,
         )
 
-    def expand(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
+    def expand(self, candidates: Continuations, step: Prediction[DecoderState]) -> Continuations:
         return self.output.expand(candidates, step.state.step_state.output)
 
-    def among(self, symbols: Int[Tensor, "C"]) -> Predictor[State]:
-        output = self.output.narrowed(symbols) if self.emission.direct else None
-        return self if output is None else Narrowed(self, partial(self.predict_by, output))
+    def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[DecoderState]:
+        output = self.output.restrict_to(symbols) if self.alignment_model.direct else None
+        return self if output is None else RestrictedPredictor(self, partial(self.predict_by, output))
 
-    def reorder(self, state: State, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> State:
+    def reorder(
+        self, state: DecoderState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
+    ) -> DecoderState:
         source_state = state.source_state if sentences is None else select(state.source_state, sentences)
-        return State(select(state.step_state, rows), source_state, select(state.masks, rows))
+        return DecoderState(select(state.step_state, rows), source_state, select(state.masks, rows))
 
-    def extend(self, state: State, sources: tuple[SourceBatch, ...]) -> State:
+    def extend(self, state: DecoderState, sources: tuple[SourceBatch, ...]) -> DecoderState:
         """The state, with one row per sentence, after more of the sources has arrived; its step state is kept."""
         fresh = self.begin(sources)
-        return State(grown(state.step_state, fresh.step_state), fresh.source_state, state.masks)
+        return DecoderState(grown(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
-    def unroll(self, state: State, targets: Int[Tensor, "B T"]) -> Unrolled:
+    def unroll(self, state: DecoderState, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
         return self.decoder.unroll(self.read(targets, state), self.decoder_state(state))
 
-    def read(self, targets: Int[Tensor, "B T"], state: State) -> Float[Tensor, "B T E"]:
+    def read(self, targets: Int[Tensor, "B T"], state: DecoderState) -> Float[Tensor, "B T E"]:
         """The embeddings that the decoder reads of a reference."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
         return self.inputs.unroll(shifted, state.step_state.inputs, state.source_state.inputs)
@@ -187,7 +191,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Score given pairs under teacher forcing."""
-        if not self.emission.direct:
+        if not self.alignment_model.direct:
             return super().score(batch)
         state = self.begin(batch.sources)
         unrolled, real = self.unroll(state, batch.target.ids), batch.target.mask
@@ -199,7 +203,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
         }
         return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state), figures)
 
-    def readouts(self, unrolled: Unrolled, batch: Batch, state: State) -> Readout:
+    def readouts(self, unrolled: Unrolled, batch: Batch, state: DecoderState) -> Readout:
         """The output's readout of the real symbols of a reference."""
         real = batch.target.mask
         readout = self.readout(
@@ -213,7 +217,7 @@ class Seq2Seq(nn.Module, Predictor[State]):
         features: Float[Tensor, "N F"],
         weights: Callable[[], Float[Tensor, "N S"]],
         sentences: Callable[[], Int[Tensor, "N"]] | None,
-        state: State,
+        state: DecoderState,
     ) -> Readout:
         """The input of the output for some rows: features and, if it reads the source, the attention weights and the
         number of each row's sentence. Without `sentences`, every sentence has as many rows, next to each other.
@@ -224,26 +228,28 @@ class Seq2Seq(nn.Module, Predictor[State]):
         numbers = sentences() if sentences else _side_by_side(prepared, len(features))
         return Readout(features, self.by_source(weights(), state), numbers, prepared)
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
         """The weights of one or several steps on each source (of width 0 on one that only starts the decoder), and on a
         sentinel if there is one.
         """
         rest = iter(self.decoder.by_source(weights, self.decoder_state(state)))
         return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)
 
-    def decoder_state(self, state: State) -> State:
+    def decoder_state(self, state: DecoderState) -> DecoderState:
         """The decoder's part of a state."""
-        return State(state.step_state.decoder, state.source_state.decoder, state.masks)
+        return DecoderState(state.step_state.decoder, state.source_state.decoder, state.masks)
 
-    def _read(self, symbols: Int[Tensor, "R"], state: State) -> tuple[Float[Tensor, "R E"], Any]:
+    def _read(self, symbols: Int[Tensor, "R"], state: DecoderState) -> tuple[Float[Tensor, "R E"], Any]:
         """Embed one symbol per row; a symbol outside the vocabulary becomes `<unk>`."""
         symbols = symbols.masked_fill(symbols >= self.target_embedding.symbols, UNK)
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 
-def _after(state: State, decoder: State, inputs: Any, emission: Any, output: Any = ()) -> State:
+def _after(
+    state: DecoderState, decoder: DecoderState, inputs: Any, alignment_model: Any, output: Any = ()
+) -> DecoderState:
     """The state after a step, from the states of its parts."""
-    return state._replace(step_state=StepState(decoder.step_state, inputs, emission, output))
+    return state._replace(step_state=StepState(decoder.step_state, inputs, alignment_model, output))
 
 
 def _side_by_side(prepared: Any, rows: int) -> Int[Tensor, "N"]:

@@ -23,7 +23,7 @@ class Spelling(NamedTuple):
     log_prob: float
 
 
-class Words(NamedTuple):
+class WordScores(NamedTuple):
     """Scores of given words: `log P`, and whether each character was the most probable one."""
 
     log_probs: Float[Tensor, "N"]
@@ -47,7 +47,7 @@ class Speller(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(len(alphabet), size)))
         self.bias = nn.Parameter(torch.zeros(len(alphabet)))
 
-    def forward(self, start: Float[Tensor, "N D"], words: Int[Tensor, "N L"]) -> Words:
+    def forward(self, start: Float[Tensor, "N D"], words: Int[Tensor, "N L"]) -> WordScores:
         """Score words, given as numbers of the alphabet: BOS, the characters, EOS and padding."""
         inputs, targets = words[:, :-1], words[:, 1:]
         real = targets != PAD
@@ -63,7 +63,7 @@ class Speller(nn.Module):
         target_log_probs = log_probs.gather(1, targets[real].unsqueeze(1)).squeeze(1)
         right = log_probs.argmax(1) == targets[real]
         of_words = log_probs.new_zeros(real.shape).masked_scatter(real, target_log_probs).sum(1)
-        return Words(of_words, (torch.zeros_like(real).masked_scatter(real, right) | ~real).all(1))
+        return WordScores(of_words, (torch.zeros_like(real).masked_scatter(real, right) | ~real).all(1))
 
     def start(self, start: Float[Tensor, "N D"]) -> tuple[CellState, ...]:
         """The state of each layer before the first character."""

@@ -9,7 +9,7 @@ from typing import Annotated, final
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.data.batch import Sequence, SourceBatch
+from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Float
@@ -57,7 +57,7 @@ class Beam(Search):
         self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        texts = [number for number, source in enumerate(sources) if isinstance(source, Sequence)]
+        texts = [number for number, source in enumerate(sources) if isinstance(source, TokenBatch)]
         return BestFinished(self.width, self.ranking, n_best, n_best + spare, texts if self.ranking.beta else [])
 
 

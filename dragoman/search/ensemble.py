@@ -9,7 +9,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Features, SourceBatch
+from dragoman.data.batch import FeatureBatch, SourceBatch
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select
@@ -130,4 +130,4 @@ def _figures(all_figures: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M
 
 def _there(source: SourceBatch) -> Bool[Tensor, "B"]:
     """Which sentences have this source. A missing one is empty, a lone end symbol, or all zeros."""
-    return source.values.flatten(1).any(1) if isinstance(source, Features) else source.mask.sum(1) > 1
+    return source.values.flatten(1).any(1) if isinstance(source, FeatureBatch) else source.mask.sum(1) > 1

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from dragoman.data.batch import Sequence, SourceBatch
+from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.errors import UserError
 from dragoman.model.shapes import Float, Int
@@ -47,7 +47,7 @@ def _lengths(sources: tuple[SourceBatch, ...]) -> list[int]:
 
 
 def _length(source: SourceBatch) -> Int[Tensor, "B"]:
-    return source.mask.sum(1) if isinstance(source, Sequence) else source.mask.any(1) * IMAGE
+    return source.mask.sum(1) if isinstance(source, TokenBatch) else source.mask.any(1) * IMAGE
 
 
 def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:

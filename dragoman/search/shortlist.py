@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch, Sequence, SourceBatch
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.errors import UserError
@@ -64,7 +64,7 @@ class Shortlist:
         """Which symbols of the vocabulary each sentence may contain; those in `always` it may, whatever its sources."""
         allowed = self._everywhere.repeat(len(sources[0].mask), 1)
         for source, translations in zip(sources, self._translations, strict=True):
-            assert isinstance(source, Sequence)
+            assert isinstance(source, TokenBatch)
             allowed.scatter_(1, translations[source.ids].flatten(1), True)
         if always is not None:
             in_vocabulary = always < self.symbols  # words of the source sentence itself are allowed anyway
@@ -142,7 +142,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> ShortlistState:
         candidates = among(self._allowed)
-        model = self._model.among(candidates.symbols)
+        model = self._model.restrict_to(candidates.symbols)
         return ShortlistState(model, model.begin(sources), candidates, self._allowed)
 
     def predict(self, symbols: Int[Tensor, "R"], state: ShortlistState) -> Prediction[ShortlistState]:

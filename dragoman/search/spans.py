@@ -111,8 +111,8 @@ class FilteredSpellings(Predictor[Tree]):
     def reorder(self, state: Tree, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tree:
         return self._model.reorder(state, rows, sentences)
 
-    def among(self, symbols: Int[Tensor, "C"]) -> Predictor[Any]:
-        return FilteredSpellings(self._model.among(symbols), self._wanted, replaced=self._replaced)
+    def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[Any]:
+        return FilteredSpellings(self._model.restrict_to(symbols), self._wanted, replaced=self._replaced)
 
     def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
         return [self._chosen(list(sentence_candidates)) for sentence_candidates in self._model.expand(candidates, step)]

@@ -9,9 +9,9 @@ from typing import NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Sequence, SourceBatch, pad
+from dragoman.data.batch import SourceBatch, TokenBatch, pad
 from dragoman.data.vocabulary import EOS
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
@@ -28,7 +28,7 @@ UNKNOWN = sys.maxsize  # the limit while the source may still go on
 class StreamState:
     """The model's state (None before its first input), and how many source and target symbols it has read."""
 
-    model: State | None
+    model: DecoderState | None
     source: int
     target: int
 
@@ -110,7 +110,7 @@ class StreamingPredictor(Predictor[StreamState]):
         self.attention = tuple(step.attention[0][0, : len(self.ids)].tolist())
         return replace(step, attention=())
 
-    def sequence(self, ids: list[int]) -> Sequence:
+    def sequence(self, ids: list[int]) -> TokenBatch:
         return pad([ids]).to(self.device)
 
     def steps(self, ids: list[int]) -> int:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.corpus.aligners import REPORTS, Places, Task
-from dragoman.data.batch import Sequence as Sentences
+from dragoman.data.batch import TokenBatch as Sentences
 from dragoman.data.batch import pad
 from dragoman.model.mask_align import Choices, MaskAlign
 

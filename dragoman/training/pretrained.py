@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dragoman.corpus.vectors import read_vectors
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import UNK
-from dragoman.model.embedding import Table
+from dragoman.model.embedding import LookupEmbedding
 from dragoman.training.training import Training
 
 
@@ -68,7 +68,7 @@ def fill(run: Training) -> None:
     tables: dict[nn.Parameter, Pretrained] = {}
     files: dict[nn.Parameter, list[str]] = {}
     for language, embedding in zip(languages, embeddings, strict=True):
-        if isinstance(embedding, Table) and embedding.pretrained and isinstance(language, Language):
+        if isinstance(embedding, LookupEmbedding) and embedding.pretrained and isinstance(language, Language):
             vectors = tables.setdefault(embedding.table, Pretrained(embedding.symbols, embedding.size))
             vectors.read(embedding.pretrained, embedding.pretrained_words, language)
             files.setdefault(embedding.table, []).append(embedding.pretrained)

@@ -11,7 +11,7 @@ from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
 from dragoman.data.language import only_text, the_text
 from dragoman.errors import UserError
-from dragoman.model.attention.terms.streaming import Shift
+from dragoman.model.attention.terms.streaming import ShiftTerm
 from dragoman.search.constraints import All, NoUnknownIn
 from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
 from dragoman.search.table import SEARCHES
@@ -58,7 +58,7 @@ class SimultaneousTranslator:
         reading = model, text, self.limit, self.generator.device.torch_device
         if self.wait is not None:
             return WaitK(*reading, self.wait)
-        if any(isinstance(part, Shift) for part in model.modules()):
+        if any(isinstance(part, ShiftTerm) for part in model.modules()):
             return Adaptive(*reading)
         raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
 
@@ -96,5 +96,5 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
         raise UserError("a text is not translated while the source arrives by an output that says words of it")
     if processor.surfaces.sources or processor.surfaces.target:
         raise UserError("a text is not translated while the source arrives by a model that reads or spells characters")
-    if not generator.model.emission.direct:
+    if not generator.model.alignment_model.direct:
         raise UserError("a text is not translated while the source arrives by hard attention of order: 1")

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from dragoman.corpus.features import FeatureSource, Given
 from dragoman.corpus.memory import Match
 from dragoman.data import batch as batches
-from dragoman.data.batch import Sequence as Symbols
 from dragoman.data.batch import SourceBatch, numbered, pad_regions
 from dragoman.data.language import Language, Source
 from dragoman.data.recall import Recall, Recalled

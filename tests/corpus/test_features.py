@@ -14,7 +14,7 @@ from dragoman.configuration.config import LanguageConfig, TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_examples
 from dragoman.corpus.features import FeatureFile, FeatureSource
-from dragoman.data.batch import Features, Sequence, pad_regions
+from dragoman.data.batch import FeatureBatch, TokenBatch, pad_regions
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 from tests.golden import Golden
@@ -237,8 +237,8 @@ def test_batches_have_the_arrays_of_their_lines(tmp_path: Path, form: str) -> No
     arrays = WHOLE if form == "npy" else PARTS
     rows = np.array([6, 0, 1, 3, 5])  # of two places of four lines each
     text, image = data.batch(rows, 0).sources
-    assert isinstance(text, Sequence)
-    assert isinstance(image, Features)
+    assert isinstance(text, TokenBatch)
+    assert isinstance(image, FeatureBatch)
     for row, values, mask in zip(rows, image.values, image.mask, strict=True):
         expected = np.zeros((0, 2)) if row % 4 == 2 else arrays[row % 4]
         np.testing.assert_array_equal(values[: len(expected)], expected)
@@ -262,7 +262,7 @@ def test_the_line_of_an_array_is_kept_where_others_are_left_out(tmp_path: Path) 
     data = Dataset.prepare(short, TEXT, 1, tmp_path / "run")
     assert data.report.kept == 4
     _, image = data.batch(np.arange(4), 0).sources
-    assert isinstance(image, Features)
+    assert isinstance(image, FeatureBatch)
     np.testing.assert_array_equal(image.values, WHOLE[[0, 1, 0, 1]])
 
 
@@ -346,6 +346,6 @@ def test_an_image_may_come_first_or_alone(tmp_path: Path, options: dict[str, Any
     config = DataConfig.model_validate(corpus(tmp_path).model_dump() | options)
     data = Dataset.prepare(config, TEXT, 1, tmp_path / "run")
     image = data.batch(np.array([1]), 0).sources[0]
-    assert isinstance(image, Features)
+    assert isinstance(image, FeatureBatch)
     np.testing.assert_array_equal(image.values[0], WHOLE[1])
     assert data.report.kept == (6 if options["source"] == "image" else 8)

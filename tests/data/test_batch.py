@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batch import Batch, Features, Sequence, Spelled, pad, pad_regions, round_up
+from dragoman.data.batch import Batch, FeatureBatch, Spelled, TokenBatch, pad, pad_regions, round_up
 from dragoman.data.vocabulary import PAD
 
 
@@ -57,8 +57,8 @@ def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_ro
     batch = Batch((texts, regions), target, np.arange(9), torch.ones(9, 9, 3, dtype=torch.bool))
     rounded = batch.rounded()
     read, seen = rounded.sources
-    assert isinstance(read, Sequence)
-    assert isinstance(seen, Features)
+    assert isinstance(read, TokenBatch)
+    assert isinstance(seen, FeatureBatch)
     assert read.extended is not None
     assert read.spelled is not None
     assert rounded.links is not None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.data.dataset import Dataset
 from dragoman.data.denoising import MASK, Infilling, masked
 from dragoman.data.vocabulary import EOS, SPECIALS
@@ -93,8 +93,8 @@ def test_a_source_is_its_target_with_masks_and_a_function_of_seed_epoch_and_row(
     for epoch in (0, 1):
         batch, backwards = data.batch(rows, epoch), data.batch(rows[::-1].copy(), epoch)
         (source,), (again,) = batch.sources, backwards.sources
-        assert isinstance(source, Sequence)
-        assert isinstance(again, Sequence)
+        assert isinstance(source, TokenBatch)
+        assert isinstance(again, TokenBatch)
         for row in range(60):
             text = batch.target.ids[row][batch.target.mask[row]].tolist()
             left = Infilling()(len(text) - 1, f"3:{epoch}:noise:{row}")
@@ -116,7 +116,7 @@ def test_only_pairs_whose_target_is_their_source_have_noise(tmp_path: Path) -> N
     copied = [pair["source"] == pair["target"] for pair in pairs if "train" in pair]
     assert copied == list(data.copied) == [False] * 4 + [True]
     (source,) = dataset.batch(np.arange(sum(counts)), 0).sources
-    assert isinstance(source, Sequence)
+    assert isinstance(source, TokenBatch)
     (mask,) = vocabulary.ids([MASK])
     assert (source.ids == mask).any(1).tolist() == np.repeat(copied, counts).tolist()
     assert set(vocabulary.marked(source.ids[-counts[-1] :, 0].tolist())) == {Mark("<2en>")}

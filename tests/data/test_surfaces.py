@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.data.surfaces import ExtendedVocabulary, Surfaces
@@ -54,7 +54,7 @@ def prepared(folder: Path, lines: Lines, unit: Any = FEW, *, joint: bool = True,
 
 def real(side: Any, part: str) -> list[list[int]]:
     """The real symbols of each sentence."""
-    assert isinstance(side, Sequence)
+    assert isinstance(side, TokenBatch)
     return [row[mask].tolist() for row, mask in zip(getattr(side, part), side.mask, strict=True)]
 
 
@@ -109,7 +109,7 @@ def test_batches_have_the_ids_that_follow_from_the_texts(sides: str, data: Any, 
 
 def written(side: Any, language: Any) -> list[list[str]]:
     """The sentences of a side, words outside the vocabulary by their characters."""
-    assert isinstance(side, Sequence)
+    assert isinstance(side, TokenBatch)
     assert isinstance(language, Language)
     assert side.spelled is not None
     size, (ids, characters) = len(language.vocabulary), side.spelled
@@ -137,7 +137,7 @@ def test_batches_have_the_characters_of_unknown_words(sides: str, tmp_path: Path
     if sides != "edits":
         assert written(batch.target, data.target) == targets
     assert batch.target.labels is batch.target.spelled[0] if batch.target.spelled else False
-    assert all(part.extended is None for part in (*batch.sources, batch.target) if isinstance(part, Sequence))
+    assert all(part.extended is None for part in (*batch.sources, batch.target) if isinstance(part, TokenBatch))
 
 
 def test_alphabets_have_the_characters_of_the_corpus_and_are_kept(tmp_path: Path) -> None:

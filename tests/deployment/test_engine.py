@@ -21,7 +21,7 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.deployment import engine, export, tracing
 from dragoman.errors import UserError, missing_library
 from dragoman.files.reading import compute_sha256
-from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
@@ -265,8 +265,8 @@ def test_a_model_that_onnx_has_no_words_for_is_refused(
 ) -> None:
     import torch
 
-    plain = Additive.forward
-    monkeypatch.setattr(Additive, "forward", lambda *inputs: torch.special.bessel_j0(plain(*inputs)))
+    plain = AdditiveScore.forward
+    monkeypatch.setattr(AdditiveScore, "forward", lambda *inputs: torch.special.bessel_j0(plain(*inputs)))
     with pytest.raises(UserError) as raised:
         export.write(Run.load(copied))
     golden(str(raised.value))

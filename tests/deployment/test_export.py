@@ -11,7 +11,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.deployment import tracing
 from dragoman.deployment.engine import VERSION, Note, OnnxModel
 from dragoman.model.attention.normalizers import NORMALIZERS
@@ -19,7 +19,7 @@ from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
 from dragoman.model.decoder.timing import TIMINGS
-from dragoman.model.features import FEATURES
+from dragoman.model.readout import READOUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import build_model, sentences
@@ -141,7 +141,7 @@ def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
     return OnnxModel(tmp_path, note, 1, lambda: model.output)
 
 
-def differences(model: Seq2Seq, exported: OnnxModel, source: Sequence) -> list[float]:
+def differences(model: Seq2Seq, exported: OnnxModel, source: TokenBatch) -> list[float]:
     """The largest differences over some steps of a search: one row a sentence first, then two, which change places and
     leave with their sentence. A search that looks at a few symbols gets the same of them.
     """
@@ -200,7 +200,7 @@ def test_the_sample_has_every_entry_of_the_tables() -> None:
     assert {decoder.get("cell", "gru") for decoder in decoders} == set(CELLS)
     assert {decoder.get("attend", "after") for decoder in decoders} == set(TIMINGS)
     assert {decoder.get("input_feeding", "none") for decoder in decoders} == {"none", "context", "attentional"}
-    assert {decoder.get("readout", "tanh") for decoder in decoders} == set(FEATURES)
+    assert {decoder.get("readout", "tanh") for decoder in decoders} == set(READOUTS)
     assert {kind_of(options.get("bridge", "final")) for options in MODELS.values()} == set(BRIDGES)
     assert {kind_of(options.get("normalizer", "softmax")) for options in MODELS.values()} == set(NORMALIZERS)
     terms = [term for options in MODELS.values() for term in options.get("attention", {}).get("terms", ())]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.memory import Memory
 
 SIZE, ROWS, SENTENCES = 16, 32, 4
@@ -29,7 +29,9 @@ def accuracy(mark: int) -> float:
     torch.manual_seed(1)
     random = torch.Generator().manual_seed(1)
     words = torch.randn(NAMES.stop, SIZE, generator=random)
-    attention = HierarchicalAttention(GlobalAttention(Additive(SIZE, SIZE), Softmax()), Additive(SIZE, SIZE), mark)
+    attention = HierarchicalAttention(
+        GlobalAttention(AdditiveScore(SIZE, SIZE), Softmax()), AdditiveScore(SIZE, SIZE), mark
+    )
     output = nn.Linear(SIZE, NAMES.stop)
     optimizer = torch.optim.Adam([*attention.parameters(), *output.parameters()], lr=0.02)
     query, right = torch.ones(ROWS, SIZE), 0.0

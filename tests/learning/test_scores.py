@@ -5,14 +5,14 @@ import torch
 
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import Additive, Convolutional, Score
+from dragoman.model.attention.scores import AdditiveScore, AlignmentScore, ConvolutionalScore
 from dragoman.model.memory import Memory
 
 WORDS, SIZE, ROWS, PLACES = 8, 16, 32, 10
 MARK = 0
 
 
-def weight_behind_the_mark(score: Score) -> float:
+def weight_behind_the_mark(score: AlignmentScore) -> float:
     """What attention to words, read by no encoder, gives to the one behind the only mark, after some training."""
     random = torch.Generator().manual_seed(1)
     words, query = torch.randn(WORDS, SIZE, generator=random), torch.ones(ROWS, 1, SIZE)
@@ -35,5 +35,5 @@ def weight_behind_the_mark(score: Score) -> float:
 def test_a_convolutional_score_finds_the_word_behind_a_mark() -> None:
     """A score of single positions can do no better than to leave out the mark."""
     torch.manual_seed(1)
-    assert weight_behind_the_mark(Convolutional(SIZE, SIZE)) >= 0.9
-    assert weight_behind_the_mark(Additive(SIZE, SIZE)) <= 0.2
+    assert weight_behind_the_mark(ConvolutionalScore(SIZE, SIZE)) >= 0.9
+    assert weight_behind_the_mark(AdditiveScore(SIZE, SIZE)) <= 0.2

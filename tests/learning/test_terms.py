@@ -12,9 +12,9 @@ from torch import Tensor
 from dragoman.configuration.components import Spec, build
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
@@ -103,9 +103,9 @@ def followed(term: str) -> float:
     """
     torch.manual_seed(1)
     places, steps = 4, 6
-    sizes = Sizes(query=1, state=2, embedding=1, symbols=6)
+    sizes = TermSizes(query=1, state=2, embedding=1, symbols=6)
     part = build(TERMS, Spec(term), sizes)
-    whole = GlobalAttention(Additive(1, 2, part.features, size=32), Softmax(), [part])
+    whole = GlobalAttention(AdditiveScore(1, 2, part.features, size=32), Softmax(), [part])
     optimizer = torch.optim.Adam(whole.parameters(), lr=0.01)
     nothing = torch.zeros(200, 1)
     where = torch.linspace(-1, 1, places)

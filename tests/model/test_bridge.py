@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dragoman.configuration.components import Spec, problems
-from dragoman.model.bridge import BRIDGES, Bridge, Copy, Final, Mean, NoBridge, Zero
+from dragoman.model.bridge import BRIDGES, Bridge, CopyBridge, FinalStateBridge, MeanBridge, NoBridge, ZeroBridge
 from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -31,13 +31,13 @@ def projected(bridge: Bridge, number: int, vector: loops.Vector) -> loops.Vector
 
 
 @pytest.mark.spec("A6")
-@pytest.mark.parametrize("kind", [Final, Mean])
+@pytest.mark.parametrize("kind", [FinalStateBridge, MeanBridge])
 def test_the_first_state_is_a_projection_of_one_vector_of_the_source(kind: type[Bridge]) -> None:
     """`h_0 = tanh(W z + b)` for each layer; z is the last layer's final state, or the mean of the real states."""
     bridge, source = shaken(kind(*shapes())), memory()
     layers = bridge((source,))
     for row, length in enumerate((3, 2)):
-        if kind is Final:
+        if kind is FinalStateBridge:
             z = loops.array(source.final[-1][0][row])
         else:
             z = loops.mix([1 / length] * length, loops.array(source.states[row, :length]))
@@ -47,13 +47,13 @@ def test_the_first_state_is_a_projection_of_one_vector_of_the_source(kind: type[
 
 
 @pytest.mark.spec("A6", "C14")
-@pytest.mark.parametrize("kind", [Final, Mean])
+@pytest.mark.parametrize("kind", [FinalStateBridge, MeanBridge])
 def test_of_several_sources_the_vectors_are_joined_in_their_order(kind: type[Bridge]) -> None:
     memories = [memory(size=size) for size in (3, 2, 4)]
     encoders = tuple(StateShape(2, size, 1) for size in (3, 2, 4))
     bridge = shaken(kind(encoders, StateShape(2, 2, 1)))
     for row, length in enumerate((3, 2)):
-        if kind is Final:
+        if kind is FinalStateBridge:
             parts = [loops.array(source.final[-1][0][row]) for source in memories]
         else:
             parts = [loops.mix([1 / length] * length, loops.array(source.states[row, :length])) for source in memories]
@@ -65,7 +65,7 @@ def test_of_several_sources_the_vectors_are_joined_in_their_order(kind: type[Bri
 @pytest.mark.spec("A6")
 def test_an_lstm_gets_a_memory_of_its_own() -> None:
     """`c_0 = V z + d`, without the tanh."""
-    bridge, source = shaken(Final(*shapes(components=2))), memory(components=2)
+    bridge, source = shaken(FinalStateBridge(*shapes(components=2))), memory(components=2)
     z = loops.array(source.final[-1][0][0])
     for number, (hidden, cell) in enumerate(bridge((source,))):
         assert hidden[0].tolist() == pytest.approx(loops.tanh(projected(bridge, number, z)).tolist(), abs=1e-12)
@@ -74,7 +74,7 @@ def test_an_lstm_gets_a_memory_of_its_own() -> None:
 
 @pytest.mark.spec("A6")
 def test_zero_starts_from_zeros() -> None:
-    layers = Zero(*shapes(components=2))((memory(components=2),))
+    layers = ZeroBridge(*shapes(components=2))((memory(components=2),))
     assert [[part.shape for part in state] for state in layers] == [[(2, 2)] * 2] * 2
     assert all(part.eq(0).all() for state in layers for part in state)
 
@@ -83,22 +83,22 @@ def test_zero_starts_from_zeros() -> None:
 @pytest.mark.parametrize("components", [1, 2])
 def test_copy_starts_each_layer_from_the_same_layer_of_the_encoder(components: int) -> None:
     source = memory(components=components)
-    assert Copy(*shapes(components, decoder_size=3))((source,)) == source.final
+    assert CopyBridge(*shapes(components, decoder_size=3))((source,)) == source.final
 
 
 @pytest.mark.spec("A3", "A6")
 @pytest.mark.parametrize("components", [1, 2])
-@pytest.mark.parametrize("kind", [Final, Mean, Copy])
+@pytest.mark.parametrize("kind", [FinalStateBridge, MeanBridge, CopyBridge])
 def test_layers_first_starts_the_first_layer_alone(kind: Any, components: int) -> None:
     source = memory(components=components)
     bridge = shaken(kind(*shapes(components, decoder_size=3, decoder_layers=3), layers="first"))
     first, *upper = bridge((source,))
     assert all(part.abs().sum() > 0 for part in first)
-    if kind is Copy:
+    if kind is CopyBridge:
         assert first == source.final[-1]
     assert len(upper) == 2
     assert all(part.eq(0).all() for state in upper for part in state)
-    assert len(list(bridge.parameters())) == (0 if kind is Copy else 2 * components)
+    assert len(list(bridge.parameters())) == (0 if kind is CopyBridge else 2 * components)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_layers_first_starts_the_first_layer_alone(kind: Any, components: int) -
 )
 def test_copy_refuses_states_that_do_not_fit(encoder: StateShape, decoder: StateShape, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Copy((encoder,), decoder)
+        CopyBridge((encoder,), decoder)
 
 
-@pytest.mark.parametrize("kind", [Final, Copy])
+@pytest.mark.parametrize("kind", [FinalStateBridge, CopyBridge])
 def test_a_final_state_that_is_not_there_is_refused(kind: type[Bridge]) -> None:
     with pytest.raises(ValueError, match="this encoder has none; use 'mean' or 'zero'"):
         kind((StateShape(0, 3, 0),), StateShape(1, 3, 1))

@@ -14,11 +14,11 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder.feed import FEEDS
+from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS
 from dragoman.model.decoder.timing import TIMINGS
-from dragoman.model.features import FEATURES
 from dragoman.model.output.output import Readout
 from dragoman.model.output.table import OUTPUTS
+from dragoman.model.readout import READOUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.teacher_forcing import force
@@ -50,8 +50,8 @@ OPTIONS = {
     "score": [*SCORES, "none"],
     "cell": list(CELLS),
     "attend": list(TIMINGS),
-    "input_feeding": list(FEEDS),
-    "readout": list(FEATURES),
+    "input_feeding": list(INPUT_FEEDINGS),
+    "readout": list(READOUTS),
     "output": [kind for kind, output in OUTPUTS.items() if not output.spells],  # others: test_spelling.py
 }
 IMPOSSIBLE: dict[str, dict[str, str]] = {  # the only reasons there are

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from dragoman.configuration.components import Spec, build
 from dragoman.data.alphabet import LONGEST_WORD, Alphabet
 from dragoman.data.vocabulary import SPECIALS, SymbolTable
-from dragoman.model.composers import BothWays, Composer, Convolutional, LastState
-from dragoman.model.embedding import EMBEDDINGS, Composed, Hybrid
+from dragoman.model.composers import BothWays, Composer, ConvolutionalComposer, LastState
+from dragoman.model.embedding import EMBEDDINGS, Composed, HybridEmbedding
 from dragoman.model.weights import fill, weights
 from tests.builders import noise, shaken
 from tests.derivatives import assert_derivative
@@ -27,7 +27,7 @@ LETTERS, SIZE = 3, 4
 MADE: dict[str, Callable[[], Composer]] = {
     "both ways": lambda: BothWays(len(ALPHABET), SIZE, LETTERS, 5, "lstm"),
     "last state": lambda: LastState(len(ALPHABET), SIZE, LETTERS, 2, "lstm"),
-    "convolutional": lambda: Convolutional(len(ALPHABET), SIZE, LETTERS, (1, 3, 7), 2, 2),
+    "convolutional": lambda: ConvolutionalComposer(len(ALPHABET), SIZE, LETTERS, (1, 3, 7), 2, 2),
 }
 SMALL: dict[str, dict[str, Any]] = {"character_rnn": {"hidden": 3}, "character_cnn": {"widths": [1, 2], "filters": 1}}
 KINDS = [kind for kind, embedding in EMBEDDINGS.items() if issubclass(embedding, Composed)]
@@ -90,7 +90,7 @@ def test_the_last_state_is_that_of_the_top_layer() -> None:
 @pytest.mark.spec("D13")
 def test_filters_look_for_their_best_place_in_a_word() -> None:
     reader = composer("convolutional")
-    assert isinstance(reader, Convolutional)
+    assert isinstance(reader, ConvolutionalComposer)
     for word, vector in zip(WORDS, reader(ALPHABET.words(WORDS)).tolist(), strict=True):
         y: list[float] = []
         for width, filters in zip((1, 3, 7), reader.filters, strict=True):
@@ -162,7 +162,7 @@ def test_who_reads_no_characters_does_not_know_the_word(kind: str) -> None:
 @pytest.mark.spec("D14")
 def test_a_hybrid_reads_the_characters_of_words_that_it_has_no_vector_of() -> None:
     hybrid = shaken(build(EMBEDDINGS, Spec("hybrid", {"layers": 2}), SymbolTable.sized(6), SIZE, 0.0))
-    assert isinstance(hybrid, Hybrid)
+    assert isinstance(hybrid, HybridEmbedding)
     alphabet = Alphabet("0123456789", len(SPECIALS))
     words = alphabet.words(["17", "4"])
     vectors = hybrid(torch.tensor([[4, 7, 6], [7, 0, 5]]), words)

@@ -9,7 +9,7 @@ from torch import Tensor
 from dragoman.configuration.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model import build
-from dragoman.model.decoder.decoder import State, Unrolled
+from dragoman.model.decoder.decoder import DecoderState, Unrolled
 from dragoman.model.decoder.inputs import Cursor, Edited
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
@@ -41,7 +41,7 @@ def test_the_state_of_the_next_symbol_is_added_to_the_last_operation(monkeypatch
     read: list[Tensor] = []
     decoder = model.decoder.unroll
 
-    def unroll(embedded: Tensor, state: State) -> Unrolled:
+    def unroll(embedded: Tensor, state: DecoderState) -> Unrolled:
         read.append(embedded)
         return decoder(embedded, state)
 

@@ -6,11 +6,11 @@ from torch import nn
 
 from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import SymbolTable
-from dragoman.model.embedding import EMBEDDINGS, Table
+from dragoman.model.embedding import EMBEDDINGS, LookupEmbedding
 
 
 def test_a_symbol_is_its_row_of_the_table_over_any_axes() -> None:
-    embedding = Table(range(5), 3)
+    embedding = LookupEmbedding(range(5), 3)
     assert torch.equal(embedding(torch.tensor([4, 0])), embedding.table[[4, 0]])
     assert torch.equal(embedding(torch.tensor([[1, 2], [3, 1]]))[1, 1], embedding.table[1])
 
@@ -27,23 +27,23 @@ def test_every_kind_gives_each_symbol_its_vector_wherever_it_stands(kind: str) -
 
 def test_vectors_start_with_a_length_of_about_one() -> None:
     torch.manual_seed(0)
-    assert Table(range(2000), 64).table.norm(dim=1).mean().item() == pytest.approx(1.0, abs=0.02)
+    assert LookupEmbedding(range(2000), 64).table.norm(dim=1).mean().item() == pytest.approx(1.0, abs=0.02)
 
 
 def test_a_given_table_is_shared() -> None:
-    first = Table(range(5), 3)
-    assert Table(range(5), 3, table=first.table).table is first.table
+    first = LookupEmbedding(range(5), 3)
+    assert LookupEmbedding(range(5), 3, table=first.table).table is first.table
 
 
 @pytest.mark.parametrize("shape", [(6, 3), (5, 4)])
 def test_a_table_of_another_size_is_refused(shape: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="cannot serve 5 symbols of size 3"):
-        Table(range(5), 3, table=nn.Parameter(torch.zeros(shape)))
+        LookupEmbedding(range(5), 3, table=nn.Parameter(torch.zeros(shape)))
 
 
 def test_dropout_hides_units_in_training_alone() -> None:
     torch.manual_seed(0)
-    embedding = Table(range(5), 400, dropout=0.25)
+    embedding = LookupEmbedding(range(5), 400, dropout=0.25)
     symbols = torch.tensor([4])
     assert embedding(symbols).eq(0).double().mean().item() == pytest.approx(0.25, abs=0.08)
     assert torch.equal(embedding.eval()(symbols)[0], embedding.table[4])

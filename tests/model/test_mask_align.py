@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Sequence, pad
+from dragoman.data.batch import TokenBatch, pad
 from dragoman.model.mask_align import UNLINKED, Choices, MaskAlign, NgramEmbedding
 from tests.builders import shaken
 from tests.derivatives import assert_derivative
@@ -25,7 +25,7 @@ def model(seed: int = 0) -> MaskAlign:
     return shaken(MaskAlign(SOURCE, TARGET, size=SIZE), seed).eval()
 
 
-def batch(rows: list[tuple[list[int], list[int]]] = ROWS) -> tuple[Sequence, Sequence]:
+def batch(rows: list[tuple[list[int], list[int]]] = ROWS) -> tuple[TokenBatch, TokenBatch]:
     source, target = zip(*rows, strict=True)
     return pad(source), pad(target)
 

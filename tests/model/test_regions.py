@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.batch import Batch, Features
+from dragoman.data.batch import Batch, FeatureBatch
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.inputs import Regions
@@ -22,7 +22,7 @@ from tests.model import loops
 NUMBERS = 6
 COUNTS = (3, 1, 2)
 MASK = torch.tensor([[place < count for place in range(3)] for count in COUNTS])
-IMAGES = Features(noise(3, 3, NUMBERS, seed=5).masked_fill(~MASK.unsqueeze(2), 0.0), MASK)
+IMAGES = FeatureBatch(noise(3, 3, NUMBERS, seed=5).masked_fill(~MASK.unsqueeze(2), 0.0), MASK)
 COMBINATIONS: dict[str, Any] = {
     "concatenation": "concatenation",
     "flat": {"kind": "flat", "sentinel": True},
@@ -43,7 +43,7 @@ def make(*, attended: bool = True, numbers: int = NUMBERS, **options: Any) -> Se
     return shaken(build.build(configured(**options), sources, SYMBOLS)).eval()
 
 
-def batch(images: Features = IMAGES) -> Batch:
+def batch(images: FeatureBatch = IMAGES) -> Batch:
     return Batch((*BATCH.sources, images), BATCH.target, BATCH.rows)
 
 
@@ -62,10 +62,10 @@ def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
     assert not scored.attention[1][~MASK.unsqueeze(1).expand_as(scored.attention[1])].any()
     wide = torch.cat([MASK, torch.zeros(3, 2, dtype=torch.bool)], 1)
     values = torch.cat([IMAGES.values, torch.zeros(3, 2, NUMBERS)], 1).masked_fill(~wide.unsqueeze(2), 9.0)
-    torch.testing.assert_close(model.score(batch(Features(values, wide))).log_probs, scored.log_probs)
+    torch.testing.assert_close(model.score(batch(FeatureBatch(values, wide))).log_probs, scored.log_probs)
     for row, count in enumerate(COUNTS):
         text = sentences(*[[int(symbol) for symbol in BATCH.sources[0][0][row] if symbol > 3]])
-        alone = Features(IMAGES.values[row : row + 1, :count], MASK[row : row + 1, :count])
+        alone = FeatureBatch(IMAGES.values[row : row + 1, :count], MASK[row : row + 1, :count])
         target = part(BATCH.target, slice(row, row + 1))
         alone_scored = model.score(Batch((text, alone), target, np.arange(1)))
         torch.testing.assert_close(alone_scored.log_probs[0], scored.log_probs[row])
@@ -84,7 +84,7 @@ def test_a_sentence_without_anything_to_look_at_has_probabilities(
     missing = part(BATCH.sources[0], ...)
     missing = missing._replace(mask=missing.mask.clone())
     missing.mask[1] = False
-    images = Features(
+    images = FeatureBatch(
         IMAGES.values, IMAGES.mask if initial_state_only else IMAGES.mask & (torch.arange(3) != 1).unsqueeze(1)
     )
     if initial_state_only and combination != "concatenation":
@@ -132,8 +132,8 @@ def test_a_missing_image_leaves_nothing() -> None:
     """What would be there does not matter, and it is not attended to."""
     model = make(combination="hierarchical", features={"kind": "projection", "size": 5})
     there = MASK & torch.tensor([True, False, True]).unsqueeze(1)
-    one = model.score(batch(Features(IMAGES.values, there)))
-    other = model.score(batch(Features(IMAGES.values.masked_fill(~there.unsqueeze(2), 7.0), there)))
+    one = model.score(batch(FeatureBatch(IMAGES.values, there)))
+    other = model.score(batch(FeatureBatch(IMAGES.values.masked_fill(~there.unsqueeze(2), 7.0), there)))
     torch.testing.assert_close(one.log_probs, other.log_probs)
     assert not one.attention[1][1].any()
     assert one.attention[0][1].sum(1).tolist() == pytest.approx([1.0] * one.attention[0].size(1))
@@ -143,7 +143,7 @@ def test_a_missing_image_leaves_nothing() -> None:
 def test_an_image_that_only_starts_the_decoder() -> None:
     """`s_0 = tanh(W [h^f; W_i v + b_i] + b)` (Calixto and Liu 2017), and attention is to the text alone."""
     model = make(attended=False, features={"kind": "projection", "size": 5})
-    vectors = Features(noise(3, 1, NUMBERS, seed=6), torch.ones(3, 1, dtype=torch.bool))
+    vectors = FeatureBatch(noise(3, 1, NUMBERS, seed=6), torch.ones(3, 1, dtype=torch.bool))
     text, _ = memories = model.encode(batch(vectors).sources)
     p = loops.numbers(model)
     state = model.start(memories)
@@ -158,7 +158,7 @@ def test_an_image_that_only_starts_the_decoder() -> None:
     plain = model.decoder.start((text,), model.bridge(memories))
     read = model.read(BATCH.target.ids, state)
     torch.testing.assert_close(model.unroll(state, BATCH.target.ids), model.decoder.unroll(read, plain))
-    other = model.score(batch(Features(vectors.values + 1, vectors.mask)))
+    other = model.score(batch(FeatureBatch(vectors.values + 1, vectors.mask)))
     assert not torch.allclose(scored.log_probs, other.log_probs)
 
 
@@ -175,7 +175,7 @@ def test_searches_find_the_attention_of_every_source(search: Greedy | Beam, atte
 
 
 def test_many_regions_make_no_long_translations() -> None:
-    many = Features(torch.zeros(3, 500, 1), torch.tensor([True, True, False]).unsqueeze(1).expand(3, 500))
+    many = FeatureBatch(torch.zeros(3, 500, 1), torch.tensor([True, True, False]).unsqueeze(1).expand(3, 500))
     limit = Limit(2.0, 10)
     assert limit.steps((*BATCH.sources, many)) == [70, 70, 16]
     assert limit.steps((many,)) == [70, 70, 10]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dragoman.data.batch import Batch
-from dragoman.model.encoder.reader import Reader
+from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.predictor import Predictor
 from dragoman.model.saliency import saliency
 from dragoman.search.ensemble import Ensemble
@@ -40,7 +40,7 @@ MODELS: dict[str, Mapping[str, Any]] = {
 
 
 @contextmanager
-def scaled(reader: Reader, position: int, factor: float) -> Iterator[None]:
+def scaled(reader: SourceEncoder, position: int, factor: float) -> Iterator[None]:
     """What a reader's encoder reads at a position, times a factor."""
 
     def change(_: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -55,7 +55,7 @@ def scaled(reader: Reader, position: int, factor: float) -> Iterator[None]:
         handle.remove()
 
 
-def differences(model: Predictor[Any], reader: Reader, batch: Batch, positions: int) -> Tensor:
+def differences(model: Predictor[Any], reader: SourceEncoder, batch: Batch, positions: int) -> Tensor:
     """`d log P(y_t) / d c` at c = 1, where the vector at position j is c times itself: gradient times input."""
     columns = []
     for position in range(positions):
@@ -67,7 +67,7 @@ def differences(model: Predictor[Any], reader: Reader, batch: Batch, positions: 
     return torch.stack(columns, 2)
 
 
-def assert_derivative(model: Predictor[Any], readers: Sequence[Reader], batch: Batch) -> None:
+def assert_derivative(model: Predictor[Any], readers: Sequence[SourceEncoder], batch: Batch) -> None:
     result = saliency(model, readers, batch)
     torch.testing.assert_close(result.scored.log_probs, model.score(batch).log_probs.detach())
     assert not result.scored.log_probs.requires_grad

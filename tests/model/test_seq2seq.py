@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, part, sentences
 
 
-def distributions(model: Seq2Seq, source: Sequence, prefix: tuple[int, ...]) -> Tensor:
+def distributions(model: Seq2Seq, source: TokenBatch, prefix: tuple[int, ...]) -> Tensor:
     """Log-probabilities of the symbol after each prefix of `prefix`, the empty one first, by stepping."""
     state = model.start(model.encode((source,)))
     log_probs = []

@@ -64,7 +64,7 @@ def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool,
             for rows in (queries, keys)
         )
     read, _ = heads(queries, keys, values, count, p, scaled_dot, causal)
-    return multiply_rows(p["mix.weight"], read)
+    return multiply_rows(p["out_proj.weight"], read)
 
 
 def norm(p: dict[str, Vector], x: Vector) -> Vector:
@@ -119,7 +119,7 @@ def decoder(
         queries = multiply_rows(cross["query.weight"], norm(under(q, "norms.1."), x))
         keys, values = multiply_rows(cross["keys.weight"], states), multiply_rows(cross["values.weight"], states)
         looked, weights = heads(queries, keys, values, count, under(cross, "attention.score."), energies, False)
-        x = x + multiply_rows(cross["mix.weight"], looked)
+        x = x + multiply_rows(cross["out_proj.weight"], looked)
         x = x + feed_forward(under(q, "feed_forward."), norm(under(q, "norms.2."), x))
     features = norm(under(p, "norm."), x)
     if "features.weight" in p:

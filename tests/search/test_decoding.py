@@ -13,7 +13,7 @@ from torch import Tensor
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Continuations, Narrowed, Prediction, Predictor
+from dragoman.model.predictor import Candidate, Continuations, Prediction, Predictor, RestrictedPredictor
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, Prefix, Progress
 from dragoman.search.decoding import Deadline, Proposals, Sentence, Strategy
@@ -245,7 +245,7 @@ class Spelling(Written):
 
 WRAPPED: dict[str, Callable[[Spelling], Predictor[Any]]] = {
     "alone": lambda model: model,
-    "narrowed": lambda model: Narrowed(model, model.predict),
+    "narrowed": lambda model: RestrictedPredictor(model, model.predict),
     "ensemble": lambda model: Ensemble([model, model], [1, 1]),
 }
 

@@ -15,7 +15,7 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Readout
 from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.seq2seq import Seq2Seq
@@ -50,7 +50,7 @@ searches = pytest.mark.parametrize(
 stepwise = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
 
 
-class Mean(Predictor[tuple[State, ...]]):
+class Mean(Predictor[tuple[DecoderState, ...]]):
     """Models that translate together: the mean of their probabilities, and of their attention."""
 
     start_id = BOS
@@ -58,30 +58,32 @@ class Mean(Predictor[tuple[State, ...]]):
     def __init__(self, *models: Seq2Seq) -> None:
         self.models = models
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> tuple[State, ...]:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> tuple[DecoderState, ...]:
         return tuple(model.begin(sources) for model in self.models)
 
-    def predict(self, symbols: Tensor, state: tuple[State, ...]) -> Prediction[tuple[State, ...]]:
+    def predict(self, symbols: Tensor, state: tuple[DecoderState, ...]) -> Prediction[tuple[DecoderState, ...]]:
         predictions = [model.predict(symbols, own) for model, own in zip(self.models, state, strict=True)]
         probabilities = torch.stack([one.log_probs.exp() for one in predictions]).mean(0)
         attention = torch.stack([one.attention[0] for one in predictions]).mean(0)
         return Prediction(probabilities.log(), (attention,), tuple(one.state for one in predictions))
 
-    def reorder(self, state: tuple[State, ...], rows: Tensor, sentences: Tensor | None = None) -> tuple[State, ...]:
+    def reorder(
+        self, state: tuple[DecoderState, ...], rows: Tensor, sentences: Tensor | None = None
+    ) -> tuple[DecoderState, ...]:
         return tuple(model.reorder(own, rows, sentences) for model, own in zip(self.models, state, strict=True))
 
 
-class Brief(Predictor[State]):
+class Brief(Predictor[DecoderState]):
     """A model that leaves out what is not among the `count` most probable symbols of a row, and records how much."""
 
     def __init__(self, model: Seq2Seq, count: int | None = None) -> None:
         self.start_id, self.model, self.count = model.start_id, model, count
         self.left: list[int] = []
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> State:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> DecoderState:
         return self.model.begin(sources)
 
-    def predict(self, symbols: Tensor, state: State) -> Prediction[State]:
+    def predict(self, symbols: Tensor, state: DecoderState) -> Prediction[DecoderState]:
         whole = self.model.predict(symbols, state)
         if self.count is None:
             return whole
@@ -90,7 +92,7 @@ class Brief(Predictor[State]):
         self.left.append(len(ids))
         return replace(whole, log_probs=whole.log_probs[:, ids], ids=ids)
 
-    def reorder(self, state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
+    def reorder(self, state: DecoderState, rows: Tensor, sentences: Tensor | None = None) -> DecoderState:
         return self.model.reorder(state, rows, sentences)
 
     def most_probable(self, count: int) -> "Brief":

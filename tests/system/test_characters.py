@@ -8,7 +8,7 @@ import pytest
 
 import dragoman
 from dragoman.configuration.components import Spec
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import UNK
 from dragoman.deployment import export
@@ -74,8 +74,8 @@ def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell
     for batch in translator.pairs(sources, targets):
         expected = data.batch(batch.rows, 0)
         for one, other in zip((*batch.sources, batch.target), (*expected.sources, expected.target), strict=True):
-            assert isinstance(one, Sequence)
-            assert isinstance(other, Sequence)
+            assert isinstance(one, TokenBatch)
+            assert isinstance(other, TokenBatch)
             assert one.ids.equal(other.ids)
             assert (one.spelled is None) is (other.spelled is None)
             if one.spelled and other.spelled:

@@ -10,7 +10,7 @@ import pytest
 
 import dragoman
 from dragoman.configuration.components import Spec
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.data.dataset import Dataset
 from dragoman.data.surfaces import Surfaces
 from dragoman.data.vocabulary import UNK
@@ -109,8 +109,8 @@ def test_all_members_number_words_alike(runs: Shell) -> None:
     together, texts = load(runs, "knows one more", "copies"), [f"{KNOWN} sees aeiou and uoiea", "here is aeiou"]
     (batch,) = together.pairs(texts, ["uoiea", KNOWN])
     one, other = batch.sources
-    assert isinstance(one, Sequence)
-    assert isinstance(other, Sequence)
+    assert isinstance(one, TokenBatch)
+    assert isinstance(other, TokenBatch)
     assert one.extended is not None
     assert other.extended is not None
     assert not one.ids.equal(other.ids)
@@ -133,14 +133,14 @@ def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell
     for batch in translator.pairs(*zip(*texts, strict=True)):
         if name == "subwords":  # cut anew in every epoch
             for sequence in (*batch.sources, batch.target):
-                assert isinstance(sequence, Sequence)
+                assert isinstance(sequence, TokenBatch)
                 assert sequence.extended is not None
                 assert sequence.ids.equal(sequence.extended)
             continue
         expected = data.batch(batch.rows, 0)
         for one, other in zip((*batch.sources, batch.target), (*expected.sources, expected.target), strict=True):
-            assert isinstance(one, Sequence)
-            assert isinstance(other, Sequence)
+            assert isinstance(one, TokenBatch)
+            assert isinstance(other, TokenBatch)
             assert one.ids.equal(other.ids)
             assert (one.extended is None) is (other.extended is None) is (name == "speaks")
             assert one.labels.equal(other.labels)

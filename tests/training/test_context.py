@@ -19,8 +19,8 @@ from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.model import build
 from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.inputs import model_inputs
-from dragoman.model.output.full import Full
 from dragoman.model.output.output import Loss, Readout
+from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
@@ -36,7 +36,7 @@ from tests.builders import SYMBOLS, settings, whole
 Train = Callable[..., RunFolder]
 
 
-class Unigram(Full):  # type: ignore[misc]
+class Unigram(SoftmaxOutput):  # type: ignore[misc]
     """The softmax beside how often each symbol occurs, one being added to each count."""
 
     def __init__(self, features_size: int, symbols: SymbolTable, *parts: Any) -> None:

@@ -12,7 +12,7 @@ import sacrebleu
 import torch
 
 from dragoman.configuration.config import UNTRANSLATED, Config
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Score
@@ -58,7 +58,7 @@ def plainly(run: Training) -> tuple[float, float]:
         (language,) = data.sources
         for (source,), target in data.dev:
             ids = torch.tensor([[*language.vocabulary.ids(language.text.encode(str(source))), EOS]])
-            state = model.start(model.encode((Sequence(ids, torch.ones_like(ids, dtype=torch.bool)),)))
+            state = model.start(model.encode((TokenBatch(ids, torch.ones_like(ids, dtype=torch.bool)),)))
             previous = torch.tensor([model.start_id])
             for symbol in [*data.target.vocabulary.ids(data.target.text.encode(target)), EOS]:
                 step = model.step(previous, state)
@@ -130,8 +130,8 @@ def test_likelihood_does_not_depend_on_batches() -> None:
         model,
         [
             BATCH._replace(
-                sources=(Sequence(BATCH.sources[0].ids[row], BATCH.sources[0].mask[row]),),
-                target=Sequence(BATCH.target.ids[row], BATCH.target.mask[row]),
+                sources=(TokenBatch(BATCH.sources[0].ids[row], BATCH.sources[0].mask[row]),),
+                target=TokenBatch(BATCH.target.ids[row], BATCH.target.mask[row]),
                 rows=BATCH.rows[row],
             )
             for row in rows

@@ -16,8 +16,8 @@ from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.deployment import export
 from dragoman.errors import UserError
-from dragoman.model.output.full import Full
 from dragoman.model.output.output import Loss, Readout
+from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import NOTE, fill, mean, read_tensors, weights, write_tensors
@@ -33,7 +33,7 @@ OPTIONS: dict[str, Any] = {"model.output": "tree", "training.objective": "late",
 SAVED = {"output.leaves", "output.late", "output.unused"}
 
 
-class Tree(Full):  # type: ignore[misc]
+class Tree(SoftmaxOutput):  # type: ignore[misc]
     """The softmax over the leaves of a tree, which are drawn: a model that is loaded finds its symbols there only where
     they were saved.
     """

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.attention.normalizers import Normalizer, ReadValues
-from dragoman.model.attention.scores import Score
-from dragoman.model.attention.terms.term import Term, TermInput, TermOutput
+from dragoman.model.attention.normalizers import AttentionNormalizer, Context
+from dragoman.model.attention.scores import AlignmentScore
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput
 from dragoman.model.linear import matmul_dtype
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import Tree, each_tensor
 
 
-class Attended(NamedTuple):
+class PreparedSource(NamedTuple):
     """A source prepared for attention; computed once per sentence."""
 
     keys: Float[Tensor, "B S A"]
@@ -26,7 +26,7 @@ class Attended(NamedTuple):
     sentences: Any = ()  # Int (B, S): the sentence number of each word of a document; -1 at padding
 
 
-class History(NamedTuple):
+class AttentionHistory(NamedTuple):
     """The state of attention, passed from each step to the next."""
 
     weights: Float[Tensor, "R S"]
@@ -38,7 +38,7 @@ class AttentionOutput(NamedTuple):
     """The result of one step of attention."""
 
     context: Float[Tensor, "R C"]
-    history: History
+    history: AttentionHistory
     drawn: Int[Tensor, "R"] | None = None  # the drawn position, if attention is hard
 
 
@@ -55,16 +55,22 @@ class Attention(nn.Module, ABC):
     at_once = False  # whether independent steps are faster when computed together
 
     @abstractmethod
-    def prepare(self, memory: Memory) -> Attended: ...
+    def prepare(self, memory: Memory) -> PreparedSource: ...
 
-    def start(self, attended: Attended) -> History:
+    def start(self, attended: PreparedSource) -> AttentionHistory:
         """The history before the first step, one row per sentence: weights of 0."""
         values = attended.values
-        return History(values.new_zeros(attended.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32)))
+        return AttentionHistory(
+            values.new_zeros(attended.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32))
+        )
 
     @abstractmethod
     def forward(
-        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+        self,
+        query: Float[Tensor, "R Q"],
+        embedded: Float[Tensor, "R E"],
+        attended: PreparedSource,
+        history: AttentionHistory,
     ) -> AttentionOutput: ...
 
 
@@ -79,34 +85,46 @@ class GlobalAttention(Attention):
     Source padding is masked here: its weight is exactly 0.
     """
 
-    def __init__(self, score: Score, normalizer: Normalizer, terms: Iterable[Term] = ()) -> None:
+    def __init__(
+        self, score: AlignmentScore, normalizer: AttentionNormalizer, terms: Iterable[AttentionTerm] = ()
+    ) -> None:
         super().__init__()
         self.score = score
         self.normalizer = normalizer
-        self.terms = cast(Sequence[Term], nn.ModuleList(terms))
+        self.terms = cast(Sequence[AttentionTerm], nn.ModuleList(terms))
         self.size = score.state_size
         self.at_once = score.product and not self.terms
 
-    def prepare(self, memory: Memory) -> Attended:
+    def prepare(self, memory: Memory) -> PreparedSource:
         states = memory.states.to(matmul_dtype(memory.states))  # autocast would cast the values again at every step
         terms = tuple(term.prepare(memory) for term in self.terms)
-        return Attended(self.score.keys(states, memory.mask), states, memory.mask, terms)
+        return PreparedSource(self.score.keys(states, memory.mask), states, memory.mask, terms)
 
-    def start(self, attended: Attended) -> History:
+    def start(self, attended: PreparedSource) -> AttentionHistory:
         history = super().start(attended)
         return history._replace(
             terms=tuple(map(lambda term, prepared: term.start(history.weights, prepared), self.terms, attended.terms))
         )
 
     def forward(
-        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+        self,
+        query: Float[Tensor, "R Q"],
+        embedded: Float[Tensor, "R E"],
+        attended: PreparedSource,
+        history: AttentionHistory,
     ) -> AttentionOutput:
         terms = self.term_outputs(query, embedded, attended, history)
-        weights, reading = self.look(by_sentence(query, attended), attended, terms)
-        return AttentionOutput(by_row(reading.context), History(by_row(weights), terms.carried), by_row(reading.drawn))
+        weights, reading = self.attend(by_sentence(query, attended), attended, terms)
+        return AttentionOutput(
+            by_row(reading.context), AttentionHistory(by_row(weights), terms.carried), by_row(reading.drawn)
+        )
 
     def term_outputs(
-        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+        self,
+        query: Float[Tensor, "R Q"],
+        embedded: Float[Tensor, "R E"],
+        attended: PreparedSource,
+        history: AttentionHistory,
     ) -> TermOutput:
         """The combined output of all terms."""
         if not self.terms:
@@ -124,18 +142,22 @@ class GlobalAttention(Attention):
             torch.stack(priors).sum(0) if priors else None,
         )
 
-    def look(
-        self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput = NO_TERMS
-    ) -> tuple[Float[Tensor, "B T S"], ReadValues]:
+    def attend(
+        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput = NO_TERMS
+    ) -> tuple[Float[Tensor, "B T S"], Context]:
         """The weights of T queries per sentence, and the values read with them; the caller computes the terms."""
         weights = self.weights(query, attended, terms)
         return weights, self.normalizer.read(weights, attended.values)
 
-    def weights(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:
+    def weights(
+        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
+    ) -> Float[Tensor, "B T S"]:
         weights: Tensor = self.normalizer(self.energies(query, attended, terms))
         return weights
 
-    def energies(self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput) -> Float[Tensor, "B T S"]:
+    def energies(
+        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
+    ) -> Float[Tensor, "B T S"]:
         """The energies of all positions; -inf at masked positions."""
         energies: Tensor = self.score(query, attended.keys, terms.features)
         if terms.prior is not None:
@@ -143,7 +165,7 @@ class GlobalAttention(Attention):
         return energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
 
 
-def by_sentence(rows: Tree, attended: Attended) -> Tree:
+def by_sentence(rows: Tree, attended: PreparedSource) -> Tree:
     """(R, ...) as (B, T, ...), T rows per sentence; likewise all tensors of a tuple; None stays None."""
     sentences = attended.mask.size(0)
     return each_tensor(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
@@ -160,11 +182,15 @@ class NoAttention(Attention):
 
     size = 0
 
-    def prepare(self, memory: Memory) -> Attended:
+    def prepare(self, memory: Memory) -> PreparedSource:
         nothing = memory.states[:, :, :0]
-        return Attended(nothing, nothing, memory.mask)
+        return PreparedSource(nothing, nothing, memory.mask)
 
     def forward(
-        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+        self,
+        query: Float[Tensor, "R Q"],
+        embedded: Float[Tensor, "R E"],
+        attended: PreparedSource,
+        history: AttentionHistory,
     ) -> AttentionOutput:
         return AttentionOutput(query.new_zeros(query.size(0), 0), history)

@@ -9,15 +9,15 @@ from dragoman.model.assembly import Assemble, failing, require_causal
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
-from dragoman.model.attention.scores import SCORES, Uniform
+from dragoman.model.attention.scores import SCORES, UniformScore
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Sizes, Term
+from dragoman.model.attention.terms.term import AttentionTerm, TermSizes
 from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 
 
-def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, assemble: Assemble) -> Attention:
+def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | None, assemble: Assemble) -> Attention:
     """Attention to one source, for queries and states of these sizes."""
     path = "model", "attention"
     if not attention.attends:
@@ -29,7 +29,7 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
     score = assemble(
         (*path, "score"),
         lambda: components.build(SCORES, attention.score, sizes.query, sizes.state, features),
-        lambda: Uniform(sizes.query, sizes.state, features),
+        lambda: UniformScore(sizes.query, sizes.state, features),
     )
     normalizer = assemble((*path, "normalizer"), lambda: components.build(NORMALIZERS, attention.normalizer), Softmax)
     whole = GlobalAttention(score, normalizer, terms)
@@ -53,7 +53,7 @@ def build_attention(attention: AttentionConfig, sizes: Sizes, mark: int | None, 
     return LocalAttention(whole, window)
 
 
-def _terms(attention: AttentionConfig, sizes: Sizes, assemble: Assemble) -> list[Term]:
+def _terms(attention: AttentionConfig, sizes: TermSizes, assemble: Assemble) -> list[AttentionTerm]:
     """The configured terms. A term that needs symbols is a problem if the source is regions."""
     terms = []
     for number, spec in enumerate(attention.terms):
@@ -66,7 +66,7 @@ def _terms(attention: AttentionConfig, sizes: Sizes, assemble: Assemble) -> list
 
 
 def _hierarchical(
-    attention: AttentionConfig, words: GlobalAttention, sizes: Sizes, mark: int | None
+    attention: AttentionConfig, words: GlobalAttention, sizes: TermSizes, mark: int | None
 ) -> HierarchicalAttention:
     """Attention to words and sentences. Without a mark, as when a model is only checked, `<unk>` takes its place."""
     if not WINDOWS[attention.window.kind].everywhere:

@@ -6,16 +6,16 @@ import torch
 from torch import Tensor
 
 from dragoman.model.attention.attention import (
-    Attended,
     Attention,
+    AttentionHistory,
     AttentionOutput,
     GlobalAttention,
-    History,
+    PreparedSource,
     by_row,
     by_sentence,
 )
 from dragoman.model.attention.normalizers import Softmax, softmax
-from dragoman.model.attention.scores import Score
+from dragoman.model.attention.scores import AlignmentScore
 from dragoman.model.attention.terms.term import TermOutput
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float
@@ -34,7 +34,7 @@ class HierarchicalAttention(Attention):
     sentence that it ends. Terms apply to words; if they hide all words of a sentence, its gamma is 0.
     """
 
-    def __init__(self, words: GlobalAttention, sentence_score: Score, mark: int) -> None:
+    def __init__(self, words: GlobalAttention, sentence_score: AlignmentScore, mark: int) -> None:
         super().__init__()
         if not isinstance(words.normalizer, Softmax):
             raise ValueError("has a softmax over words and one over sentences; use normalizer: softmax")
@@ -43,16 +43,20 @@ class HierarchicalAttention(Attention):
         self.mark = mark
         self.size = words.size
 
-    def prepare(self, memory: Memory) -> Attended:
+    def prepare(self, memory: Memory) -> PreparedSource:
         assert memory.ids is not None
         ends = (memory.ids == self.mark).long()
         return self.words.prepare(memory)._replace(sentences=(ends.cumsum(1) - ends).masked_fill(~memory.mask, -1))
 
-    def start(self, attended: Attended) -> History:
+    def start(self, attended: PreparedSource) -> AttentionHistory:
         return self.words.start(attended)
 
     def forward(
-        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+        self,
+        query: Float[Tensor, "R Q"],
+        embedded: Float[Tensor, "R E"],
+        attended: PreparedSource,
+        history: AttentionHistory,
     ) -> AttentionOutput:
         terms = self.words.term_outputs(query, embedded, attended, history)
         queries = by_sentence(query, attended)  # (B, T, Q)
@@ -64,10 +68,10 @@ class HierarchicalAttention(Attention):
         sentences = softmax(energies.masked_fill(~by_row(there), float("-inf"))).unsqueeze(1)
         context = torch.bmm(sentences.to(values.dtype), by_row(contexts))
         weights = (sentences.transpose(1, 2) * by_row(words)).sum(1)  # no matrix product, which autocast would round
-        return AttentionOutput(context.squeeze(1), History(weights, terms.carried))
+        return AttentionOutput(context.squeeze(1), AttentionHistory(weights, terms.carried))
 
     def within(
-        self, query: Float[Tensor, "B T Q"], attended: Attended, terms: TermOutput
+        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
     ) -> tuple[Bool[Tensor, "B T N"], Float[Tensor, "B T N S"]]:
         """Whether each sentence has a visible word, and the weights of its words, 0 at words of other sentences."""
         numbers = attended.sentences

@@ -16,14 +16,14 @@ from dragoman.model.shapes import Bool, Float, Int
 from dragoman.torch_internals import scan
 
 
-class ReadValues(NamedTuple):
+class Context(NamedTuple):
     """The values read with the weights."""
 
     context: Float[Tensor, "B T C"]
     drawn: Int[Tensor, "B T"] | None = None  # the position that it comes from, if it is a single one
 
 
-class Normalizer(nn.Module, ABC):
+class AttentionNormalizer(nn.Module, ABC):
     """`weights = normalizer(energies)`: exactly 0 where the energy is -inf; every row has a finite energy."""
 
     everywhere = True  # whether all other positions have weights above 0 and contribute to the context
@@ -32,9 +32,9 @@ class Normalizer(nn.Module, ABC):
     @abstractmethod
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
 
-    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> ReadValues:
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Context:
         """The expectation `c_t = sum_j alpha_tj h_j`."""
-        return ReadValues(torch.bmm(weights.to(values.dtype), values))
+        return Context(torch.bmm(weights.to(values.dtype), values))
 
 
 def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
@@ -43,14 +43,14 @@ def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
 
 
 @final
-class Softmax(Normalizer):
+class Softmax(AttentionNormalizer):
     """`alpha_tj = exp(e_tj) / sum_k exp(e_tk)` (NT (74), LH (2))."""
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)
 
 
-class Sparse(Normalizer):
+class Sparse(AttentionNormalizer):
     """`alpha_tj = max(0, (a - 1) e_tj - tau_t)^(1 / (a - 1))`, tau_t such that the sum is 1 (Peters et al. 2019).
 
     Positions with energies far below the largest have weight exactly 0. A subclass computes tau in `threshold`.
@@ -146,7 +146,7 @@ class Entmax(Sparse):
 
 
 @final
-class Hard(Normalizer):
+class Hard(AttentionNormalizer):
     """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
 
     z_t is drawn in training; in evaluation it is the most probable position. With `order: 1`, z_t depends on z_(t-1)
@@ -166,15 +166,15 @@ class Hard(Normalizer):
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)
 
-    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> ReadValues:
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Context:
         # The first of exponential waiting times with these rates is a sample; this never fails, whatever the weights.
         race = weights / torch.empty_like(weights).exponential_() if self.training else weights
         drawn = race.argmax(-1)
-        return ReadValues(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
+        return Context(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
 
 
 @final
-class LinearChain(Normalizer):
+class LinearChain(AttentionNormalizer):
     """`alpha_tj = p(z_j = 1)` in a chain of binary variables z_j (Kim et al. 2017, "segmentation attention"):
 
         p(z_1 ... z_S) ~ exp(sum_j e_tj z_j + sum_j theta(z_j, z_(j+1)))
@@ -236,7 +236,7 @@ def competes(spec: Spec) -> bool:
     return components.complete(NORMALIZERS, spec).options.get("divide") is not False
 
 
-NORMALIZERS: dict[str, type[Normalizer]] = {
+NORMALIZERS: dict[str, type[AttentionNormalizer]] = {
     "softmax": Softmax,
     "sparsemax": Sparsemax,
     "entmax": Entmax,

@@ -15,7 +15,7 @@ from dragoman.model.linear import Linear as LinearLayer
 from dragoman.model.shapes import Bool, Float
 
 
-class Score(nn.Module, ABC):
+class AlignmentScore(nn.Module, ABC):
     """`energies = score(query, keys, features)`: one number for each query step and source position, all at once.
 
     What depends only on the source is computed once per sentence, in `keys`. Queries have a time axis, so that a
@@ -50,7 +50,7 @@ class Score(nn.Module, ABC):
         """The matrix that maps states to keys; None if keys are computed otherwise."""
         return None
 
-    def share_query_parameters(self, other: "Score") -> None:
+    def share_query_parameters(self, other: "AlignmentScore") -> None:
         """Share all parameters but those `of_states` with the score of another source."""
         for name in {name for name, _ in self.named_children()}.difference(self.of_states):
             self.register_module(name, other.get_submodule(name))
@@ -80,7 +80,7 @@ class Score(nn.Module, ABC):
 
 
 @final
-class Dot(Score):
+class DotScore(AlignmentScore):
     """`e_tj = h_j . s_t`, for all j at once `H^T s_t` (NT (76)-(77), CN 3.1 case 1)."""
 
     equal_sizes = True
@@ -91,7 +91,7 @@ class Dot(Score):
 
 
 @final
-class ScaledDot(Score):
+class ScaledDotScore(AlignmentScore):
     """`e_tj = h_j . s_t / sqrt(|h_j|)` (NT (78), Vaswani et al. 2017)."""
 
     equal_sizes = True
@@ -102,7 +102,7 @@ class ScaledDot(Score):
 
 
 @final
-class Bilinear(Score):
+class BilinearScore(AlignmentScore):
     """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
 
     product = True
@@ -125,7 +125,7 @@ class Bilinear(Score):
 
 
 @final
-class Additive(Score):
+class AdditiveScore(AlignmentScore):
     """`e_tj = v^T tanh(W s_t + U h_j + b)` (Bahdanau et al. 2015; NT (80), LH (1), Luong's "concat").
 
     `size` is the length of v; by default that of the decoder state.
@@ -188,7 +188,7 @@ class _HalfTanh(torch.autograd.Function):
 
 
 @final
-class Linear(Score):
+class LinearScore(AlignmentScore):
     """`e_tj = w . [h_j; s_t]`, the third score of CN 3.1 exactly as printed, with no tanh.
 
     The decoder's part `w_s . s_t` is the same for every j and cancels in the softmax, so these weights do not depend
@@ -212,7 +212,7 @@ class Linear(Score):
 
 
 @final
-class Convolutional(Score):
+class ConvolutionalScore(AlignmentScore):
     """`L1 = relu(conv(H; K1))`, `L2 = conv(L1; K2) * s_t`, each of its vectors scaled to length 1, `e_t = conv(L2; K3)`
     (Allamanis et al. 2016): the energy of a position depends on its neighbours.
 
@@ -250,7 +250,7 @@ class Convolutional(Score):
 
 
 @final
-class Uniform(Score):
+class UniformScore(AlignmentScore):
     """`e_tj = 0`: every real position has the same weight; the context is their mean (SL, mean pooling)."""
 
     constant = True
@@ -259,12 +259,12 @@ class Uniform(Score):
         return query.new_zeros(query.size(0), query.size(1), keys.size(1))
 
 
-SCORES: dict[str, type[Score]] = {
-    "dot": Dot,
-    "scaled_dot": ScaledDot,
-    "bilinear": Bilinear,
-    "additive": Additive,
-    "linear": Linear,
-    "convolutional": Convolutional,
-    "uniform": Uniform,
+SCORES: dict[str, type[AlignmentScore]] = {
+    "dot": DotScore,
+    "scaled_dot": ScaledDotScore,
+    "bilinear": BilinearScore,
+    "additive": AdditiveScore,
+    "linear": LinearScore,
+    "convolutional": ConvolutionalScore,
+    "uniform": UniformScore,
 }

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from dragoman.configuration.values import Positive, Width
 from dragoman.model.attention.attention import (
-    Attended,
     Attention,
+    AttentionHistory,
     AttentionOutput,
     GlobalAttention,
-    History,
+    PreparedSource,
     by_row,
     by_sentence,
 )
@@ -106,16 +106,20 @@ class LocalAttention(Attention):
         self.window = window
         self.size = inner.size
 
-    def prepare(self, memory: Memory) -> Attended:
+    def prepare(self, memory: Memory) -> PreparedSource:
         attended = self.inner.prepare(memory)
         return attended._replace(keys=collecting(attended.keys.contiguous()), values=collecting(attended.values))
 
-    def start(self, attended: Attended) -> History:
+    def start(self, attended: PreparedSource) -> AttentionHistory:
         history = self.inner.start(attended)
         return history._replace(window=self.window.start(history.weights))
 
     def forward(
-        self, query: Float[Tensor, "R Q"], embedded: Float[Tensor, "R E"], attended: Attended, history: History
+        self,
+        query: Float[Tensor, "R Q"],
+        embedded: Float[Tensor, "R E"],
+        attended: PreparedSource,
+        history: AttentionHistory,
     ) -> AttentionOutput:
         terms = self.inner.term_outputs(query, embedded, attended, history)
         queries = by_sentence(query, attended)  # (B, T, Q)
@@ -133,7 +137,7 @@ class LocalAttention(Attention):
 
         mask = by_row(inside)
         keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may read neighbours
-        window = Attended(keys, gathered(attended.values, rows), mask)
+        window = PreparedSource(keys, gathered(attended.values, rows), mask)
         words = TermOutput((), cut(terms.features), cut(terms.prior))
         weights = self.inner.weights(by_row(queries).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
@@ -144,7 +148,7 @@ class LocalAttention(Attention):
         everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # positions outside the window add 0
         return AttentionOutput(
             context.squeeze(1),
-            History(by_row(everywhere), terms.carried, by_row(carried)),
+            AttentionHistory(by_row(everywhere), terms.carried, by_row(carried)),
             None if drawn is None else by_row(at).gather(1, drawn).squeeze(1),
         )
 

@@ -11,7 +11,7 @@ from dragoman.model.recurrent import CellState
 from dragoman.model.shapes import Float, Int
 
 
-class State(NamedTuple):
+class DecoderState(NamedTuple):
     """The state of a decoder between two steps: nested tuples of tensors, opaque to all but the decoder.
 
     Several rows, next to each other, can belong to one sentence; `source_state` has one row per sentence.
@@ -22,12 +22,12 @@ class State(NamedTuple):
     masks: Any  # dropout masks, drawn once per sentence
 
 
-class Step(NamedTuple):
+class DecoderStep(NamedTuple):
     """The result of one step: features for the output layer, attention weights, and the state after the step."""
 
     features: Float[Tensor, "B F"]
     weights: Float[Tensor, "B S"]
-    state: State
+    state: DecoderState
 
 
 class Unrolled(NamedTuple):
@@ -43,7 +43,7 @@ class StepByPosition(NamedTuple):
 
     features: Float[Tensor, "R S F"]
     weights: Float[Tensor, "R S"]
-    state: State
+    state: DecoderState
 
 
 class StepsByPosition(NamedTuple):
@@ -79,17 +79,17 @@ class Decoder(nn.Module, ABC):
         """
 
     @abstractmethod
-    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
+    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
         """The state before the first symbol, from the sources and the bridge's layers."""
 
     @abstractmethod
-    def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
+    def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
         """Read one symbol; the features predict the next one."""
 
     @abstractmethod
-    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
         """The weights of one or several steps on each source, and on a sentinel if there is one."""
 
     @abstractmethod
-    def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
+    def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
         """All steps over a reference, computed at once as far as possible."""

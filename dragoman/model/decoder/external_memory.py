@@ -5,7 +5,7 @@ from typing import NamedTuple, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
@@ -37,7 +37,7 @@ class ExternalMemory(nn.Module):
         super().__init__()
         self.first = Linear(memory_size, size)
         self.offsets = nn.Parameter(SPREAD * torch.randn(cells, size))
-        self.score = Additive(size, size)
+        self.score = AdditiveScore(size, size)
         self.gate = Linear(size, 1)
         self.change = Linear(size, 2 * size)
 

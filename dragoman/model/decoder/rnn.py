@@ -7,21 +7,21 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.values import Layers, Rate, Size
-from dragoman.model.attention.attention import AttentionOutput, GlobalAttention, History
-from dragoman.model.attention.normalizers import ReadValues
+from dragoman.model.attention.attention import AttentionHistory, AttentionOutput, GlobalAttention
+from dragoman.model.attention.normalizers import Context
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource
-from dragoman.model.decoder.decoder import Decoder, State, Step, StepByPosition, StepsByPosition, Unrolled
+from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, StepByPosition, StepsByPosition, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
-from dragoman.model.decoder.feed import FEEDS, FeatureInputs, FeedKind
+from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS, InputFeedingKind, ReadoutInputs
 from dragoman.model.decoder.timing import TIMINGS, AttendKind, StepOutput
 from dragoman.model.dropout import Dropout
-from dragoman.model.features import FEATURES, FeaturesKind, Sizes, Tanh
 from dragoman.model.linear import loop
 from dragoman.model.memory import Memory, StateShape
+from dragoman.model.readout import READOUTS, ReadoutKind, ReadoutSizes, TanhReadout
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Float
 
-Look = Callable[[Tensor, Tensor, State], AttentionOutput]
+Attend = Callable[[Tensor, Tensor, DecoderState], AttentionOutput]
 
 
 class Masks(NamedTuple):
@@ -34,12 +34,12 @@ class Masks(NamedTuple):
     features: Tensor | None
 
 
-class StepState(NamedTuple):
+class RnnStepState(NamedTuple):
     """What changes from step to step."""
 
     layers: tuple[CellState, ...]
     fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; X = 0 for `input_feeding: none`
-    history: History  # of attention
+    history: AttentionHistory  # of attention
     cells: Cells | tuple[()] = ()  # of an external memory
 
 
@@ -48,7 +48,7 @@ class _UnrolledSteps(NamedTuple):
 
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
-    reading: ReadValues
+    reading: Context
     fed: list[Float[Tensor, "B X"]]  # what each step passes to the next
 
 
@@ -84,8 +84,8 @@ class RnnDecoder(Decoder):
         size: Size = 512,
         layers: Layers = 1,
         attend: AttendKind = "after",
-        input_feeding: FeedKind = "none",
-        readout: FeaturesKind = "tanh",
+        input_feeding: InputFeedingKind = "none",
+        readout: ReadoutKind = "tanh",
         readout_size: Size | None = None,
         residual: bool = False,
         external_memory: Size | None = None,
@@ -98,12 +98,12 @@ class RnnDecoder(Decoder):
         self.attention = attend_to(size, memory_sizes)
         context = self.attention.size
         _check(context, attend, input_feeding, readout, readout_size)
-        timing, kind = TIMINGS[attend], FEATURES[readout]
+        timing, kind = TIMINGS[attend], READOUTS[readout]
         self.attends = context > 0 or external_memory is not None
         self.reads_ahead = external_memory is not None  # its initial contents depend on the whole source
-        self.features = kind(Sizes(size, context, input_size, readout_size or input_size))
+        self.features = kind(ReadoutSizes(size, context, input_size, readout_size or input_size))
         self.features_size = self.features.size
-        self.feed = FEEDS[input_feeding](self.features, context)
+        self.feed = INPUT_FEEDINGS[input_feeding](self.features, context)
         self.at_once = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.at_once
         self.external = ExternalMemory(size, sum(memory_sizes), external_memory) if external_memory else None
         self.input_size = input_size
@@ -123,13 +123,13 @@ class RnnDecoder(Decoder):
 
     @classmethod
     def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
-        return not (TIMINGS[options["attend"]].enters_a_cell() or FEEDS[options["input_feeding"]].feeds_back)
+        return not (TIMINGS[options["attend"]].enters_a_cell() or INPUT_FEEDINGS[options["input_feeding"]].feeds_back)
 
     def add_path(self, size: int) -> None:
-        self.path = Tanh(Sizes(self.state_shape.size, self.attention.size, self.input_size, size))
+        self.path = TanhReadout(ReadoutSizes(self.state_shape.size, self.attention.size, self.input_size, size))
         self.features_size += size
 
-    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
+    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
         like = layers[0][0]
         size = self.state_shape.size
         # Drawn once: with `variational`, all steps of a sentence have the same.
@@ -144,36 +144,36 @@ class RnnDecoder(Decoder):
         )
         attended = self.attention.prepare(memories)
         cells = self.external.start(memories) if self.external else ()
-        step_state = StepState(
+        step_state = RnnStepState(
             layers, like.new_zeros(like.size(0), self.feed.size), self.attention.start(attended), cells
         )
-        return State(step_state, attended, masks)
+        return DecoderState(step_state, attended, masks)
 
-    def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
-        step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
-        inputs = FeatureInputs(step.output, step.looked.context, embedded)
+    def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
+        step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
+        inputs = ReadoutInputs(step.output, step.attended.context, embedded)
         features = self._with_path(self.feed.features(inputs, lambda: state.step_state.fed), inputs)
-        return Step(self.dropout.step(features, state.masks.features), step.looked.history.weights, state)
+        return DecoderStep(self.dropout.step(features, state.masks.features), step.attended.history.weights, state)
 
-    def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
+    def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
         """All steps; whatever does not depend on the loop is computed at once."""
         unrolled = self._unrolled(embedded, state)
-        inputs = FeatureInputs(unrolled.outputs, unrolled.reading.context, embedded)
+        inputs = ReadoutInputs(unrolled.outputs, unrolled.reading.context, embedded)
         features = self._with_path(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
 
-    def step_by_position(self, embedded: Float[Tensor, "R E"], state: State) -> StepByPosition:
+    def step_by_position(self, embedded: Float[Tensor, "R E"], state: DecoderState) -> StepByPosition:
         """One step of `unroll_by_position`, in evaluation."""
-        step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.look)
-        weights = step.looked.history.weights
+        step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
+        weights = step.attended.history.weights
         rows, width = weights.shape
         values = state.source_state.values  # (B, S, C)
         contexts = values.repeat_interleave(rows // values.size(0), 0)
         output, read = (tensor.unsqueeze(1).expand(-1, width, -1) for tensor in (step.output, embedded))
         return StepByPosition(self.features(output, contexts, read), weights, state)
 
-    def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: State) -> StepsByPosition:
+    def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> StepsByPosition:
         """For `attend: after` with `input_feeding: none`, where no state depends on positions drawn before."""
         unrolled = self._unrolled(embedded, state)
 
@@ -186,35 +186,37 @@ class RnnDecoder(Decoder):
         flat = self.dropout.steps(features.flatten(1, 2), state.masks.features)  # (B, T S, F)
         return StepsByPosition(unrolled.outputs, unrolled.weights, flat.view_as(features))
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
         return self.attention.by_source(weights, state.source_state)
 
-    def _with_path(self, features: Float[Tensor, "*rows _"], inputs: FeatureInputs) -> Float[Tensor, "*rows F"]:
+    def _with_path(self, features: Float[Tensor, "*rows _"], inputs: ReadoutInputs) -> Float[Tensor, "*rows F"]:
         return features if self.path is None else torch.cat([features, self.path(*inputs)], -1)
 
-    def _unrolled(self, embedded: Float[Tensor, "B T E"], state: State) -> _UnrolledSteps:
+    def _unrolled(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> _UnrolledSteps:
         steps: list[StepOutput] = []
         fed: list[Tensor] = []
         # The part of the first cell's input that is known beforehand: one product for all steps.
         projected = self.cells[0].project(embedded)
         # No state depends on these contexts: one product over all steps is faster than one for each.
-        look = self._look_later if self.at_once else self.look
+        attend = self._defer_attention if self.at_once else self.attend
         # Gradients of weights are made once behind the loop (`linear.py`): 4 % of a training step.
         with loop():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
-                step, state = self._advance(now, now_projected, state, look)
+                step, state = self._advance(now, now_projected, state, attend)
                 steps.append(step)
                 fed.append(state.step_state.fed)
         outputs = torch.stack([step.output for step in steps], 1)  # (B, T, D)
         if self.at_once:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
-            weights, reading = self.attention.attention.look(outputs, state.source_state)
+            weights, reading = self.attention.attention.attend(outputs, state.source_state)
         else:
-            weights, reading = _together([step.looked for step in steps])
+            weights, reading = _together([step.attended for step in steps])
         return _UnrolledSteps(outputs, weights, reading, fed)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, state: State, look: Look) -> tuple[StepOutput, State]:
+    def _advance(
+        self, embedded: Tensor, projected: Tensor, state: DecoderState, attend: Attend
+    ) -> tuple[StepOutput, DecoderState]:
         """One step, and the state after it, including the vector fed to the next step."""
         beside, cells = state.step_state.fed, state.step_state.cells
         if self.external:
@@ -225,23 +227,30 @@ class RnnDecoder(Decoder):
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
         step = self.timing.step(
-            projected, state, lambda query: look(query, embedded, state), lambda first: self.upper_layers(first, state)
+            projected,
+            state,
+            lambda query: attend(query, embedded, state),
+            lambda first: self.upper_layers(first, state),
         )
         if self.external:
             cells = self.external.write(step.layers[-1][0], cells)
-        fed = self.feed.following(state.step_state.fed, FeatureInputs(step.output, step.looked.context, embedded))
-        return step, state._replace(step_state=StepState(step.layers, fed, step.looked.history, cells))
+        fed = self.feed.following(state.step_state.fed, ReadoutInputs(step.output, step.attended.context, embedded))
+        return step, state._replace(step_state=RnnStepState(step.layers, fed, step.attended.history, cells))
 
-    def look(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> AttentionOutput:
+    def attend(
+        self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
+    ) -> AttentionOutput:
         decoder_query = DecoderQuery(query, embedded, state.step_state.layers[-1][0])
-        looked: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
-        return looked
+        attended: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
+        return attended
 
-    def _look_later(self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: State) -> AttentionOutput:
+    def _defer_attention(
+        self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
+    ) -> AttentionOutput:
         """A placeholder context of size 0; the contexts are computed later, for all steps at once."""
         return AttentionOutput(query[:, :0], state.step_state.history)
 
-    def upper_layers(self, first: CellState, state: State) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
+    def upper_layers(self, first: CellState, state: DecoderState) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
         """From the first layer's new state to the top: all new states, and the output of the last layer.
 
         Each layer reads the output of the one below; with `residual`, this is added to its own output.
@@ -255,24 +264,26 @@ class RnnDecoder(Decoder):
         return tuple(layers), output
 
 
-def _check(context: int, attend: AttendKind, input_feeding: FeedKind, readout: FeaturesKind, size: int | None) -> None:
+def _check(
+    context: int, attend: AttendKind, input_feeding: InputFeedingKind, readout: ReadoutKind, size: int | None
+) -> None:
     """ValueError if these options cannot be combined, for contexts and features of these sizes."""
-    if context == 0 and (TIMINGS[attend].enters_a_cell() or FEEDS[input_feeding].needs_context):
+    if context == 0 and (TIMINGS[attend].enters_a_cell() or INPUT_FEEDINGS[input_feeding].needs_context):
         raise ValueError(
             f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
             "use attend: after with input_feeding: none or attentional"
         )
-    if FEEDS[input_feeding].needs_mixture and not FEATURES[readout].mixes:
+    if INPUT_FEEDINGS[input_feeding].needs_mixture and not READOUTS[readout].mixes:
         raise ValueError(
             f"input_feeding: {input_feeding} feeds the vector that readout: tanh or deep make, "
             f"and readout: {readout} makes none"
         )
-    if size is not None and not FEATURES[readout].mixes:
+    if size is not None and not READOUTS[readout].mixes:
         raise ValueError(f"readout: {readout} has the size of state and context; readout_size goes with tanh and deep")
 
 
-def _together(looks: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], ReadValues]:
-    """The attention outputs of all steps, in the form that `GlobalAttention.look` returns."""
-    contexts, weights = zip(*((looked.context, looked.history.weights) for looked in looks), strict=True)
-    drawn = [looked.drawn for looked in looks if looked.drawn is not None]
-    return torch.stack(weights, 1), ReadValues(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
+def _together(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Context]:
+    """The attention outputs of all steps, in the form that `GlobalAttention.attend` returns."""
+    contexts, weights = zip(*((attended.context, attended.history.weights) for attended in outputs), strict=True)
+    drawn = [attended.drawn for attended in outputs if attended.drawn is not None]
+    return torch.stack(weights, 1), Context(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)

@@ -7,13 +7,21 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.values import Layers, Rate, Size
-from dragoman.model.attention.attention import Attended, GlobalAttention, by_row
+from dragoman.model.attention.attention import GlobalAttention, PreparedSource, by_row
 from dragoman.model.attention.sources.combination import Combination, OneSource
-from dragoman.model.decoder.decoder import Decoder, State, Step, Unrolled
+from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
 from dragoman.model.linear import Linear, matmul_dtype
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CellState
-from dragoman.model.self_attention import Entry, FeedForward, Past, PositionsKind, Rotations, SelfAttention, by_head
+from dragoman.model.self_attention import (
+    FeedForward,
+    KeyValueCache,
+    PositionsKind,
+    Rotations,
+    SelfAttention,
+    TransformerEmbedding,
+    by_head,
+)
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.state import each_tensor
 
@@ -31,9 +39,9 @@ class CrossAttention(nn.Module):
         self.keys = Linear(memory_size, size, bias=False)
         self.values = Linear(memory_size, size, bias=False)
         self.attention = attention
-        self.mix = Linear(size, size, bias=False)
+        self.out_proj = Linear(size, size, bias=False)
 
-    def prepare(self, memory: Memory) -> Attended:
+    def prepare(self, memory: Memory) -> PreparedSource:
         """Its tensors are (B, K, ...)."""
         keys, values = (by_head(part(memory.states), self.heads).flatten(0, 1) for part in (self.keys, self.values))
         mask = memory.mask.repeat_interleave(self.heads, 0)  # (B K, S)
@@ -42,16 +50,16 @@ class CrossAttention(nn.Module):
         return each_tensor(lambda tensor: tensor.view(-1, self.heads, *tensor.shape[1:]), attended)
 
     def forward(
-        self, states: Float[Tensor, "R T D"], source: Attended
+        self, states: Float[Tensor, "R T D"], source: PreparedSource
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"]]:
         """The mixed outputs of the heads, and the mean of their weights."""
         rows, steps, size = states.shape
         sentences, heads, _ = source.mask.shape
         query = self.query(states).view(sentences, -1, heads, size // heads)  # (B, R/B T, K, P)
-        weights, reading = self.attention.look(_swapped(query).flatten(0, 1), by_row(source))  # (B K, R/B T, P)
+        weights, reading = self.attention.attend(_swapped(query).flatten(0, 1), by_row(source))  # (B K, R/B T, P)
         read = _swapped(reading.context.view(sentences, heads, -1, size // heads))  # (B, R/B T, K, P)
         mean = weights.view(sentences, heads, -1, weights.size(-1)).mean(1)  # (B, R/B T, S)
-        return self.mix(read.view(states.shape)), mean.view(rows, steps, -1)
+        return self.out_proj(read.view(states.shape)), mean.view(rows, steps, -1)
 
 
 def _swapped(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
@@ -59,7 +67,7 @@ def _swapped(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
     return tensor.transpose(1, 2).clone(memory_format=torch.contiguous_format)
 
 
-class _Layer(nn.Module):
+class _DecoderLayer(nn.Module):
     """`x + self_attention(norm(x))`, `x + cross_attention(norm(x), source)`, `x + feed_forward(norm(x))`."""
 
     def __init__(self, size: int, heads: int, hidden: int | None, dropout: float, cross: CrossAttention) -> None:
@@ -75,9 +83,9 @@ class _Layer(nn.Module):
         states: Float[Tensor, "R T D"],
         rotations: Rotations | None,
         seen: Bool[Tensor, "T _"] | None,
-        past: Past,
-        source: Attended,
-    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], Past]:
+        past: KeyValueCache,
+        source: PreparedSource,
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], KeyValueCache]:
         attended, past = self.attention(self.norms[0](states), rotations, seen, past)
         states = states + self.dropout(attended)
         looked, weights = self.cross(self.norms[1](states), source)
@@ -94,7 +102,7 @@ class SelfAttentionDecoder(Decoder):
     attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
     heads of the last layer. `readout_size` is by default the size of the embeddings.
 
-    The step state is the `Past` of each layer, which grows by one symbol per step.
+    The step state is the `KeyValueCache` of each layer, which grows by one symbol per step.
     """
 
     attends = True
@@ -117,7 +125,7 @@ class SelfAttentionDecoder(Decoder):
         super().__init__()
         if len(memory_sizes) > 1:
             raise ValueError("attends to one source; use a decoder of kind rnn for several")
-        self.entry = Entry(input_size, size, heads, positions, longest)
+        self.entry = TransformerEmbedding(input_size, size, heads, positions, longest)
         self.heads, self.head_size = heads, size // heads
 
         def cross() -> CrossAttention:
@@ -131,8 +139,8 @@ class SelfAttentionDecoder(Decoder):
                 )
             return CrossAttention(size, memory_sizes[0], heads, attention.attention)
 
-        stack = nn.ModuleList(_Layer(size, heads, hidden, dropout, cross()) for _ in range(layers))
-        self.layers = cast(Sequence[_Layer], stack)
+        stack = nn.ModuleList(_DecoderLayer(size, heads, hidden, dropout, cross()) for _ in range(layers))
+        self.layers = cast(Sequence[_DecoderLayer], stack)
         self.norm = nn.LayerNorm(size)
         self.features_size = readout_size or input_size
         self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
@@ -142,29 +150,29 @@ class SelfAttentionDecoder(Decoder):
         self.path = nn.Sequential(Linear(self.state_shape.size, size), nn.Tanh())
         self.features_size += size
 
-    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> State:
+    def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
         (memory,) = memories
         states = memory.states
         # In the type of products, so that what grows step by step is never cast again.
         nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=matmul_dtype(states))
-        step_state = (Past(nothing, nothing),) * len(self.layers)
-        return State(step_state, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
+        step_state = (KeyValueCache(nothing, nothing),) * len(self.layers)
+        return DecoderState(step_state, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
 
-    def step(self, embedded: Float[Tensor, "B E"], state: State) -> Step:
+    def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
         features, weights, step_state = self._advance(embedded.unsqueeze(1), state)
-        return Step(features.squeeze(1), weights.squeeze(1), state._replace(step_state=step_state))
+        return DecoderStep(features.squeeze(1), weights.squeeze(1), state._replace(step_state=step_state))
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], state: State) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
         return (weights,)
 
-    def unroll(self, embedded: Float[Tensor, "B T E"], state: State) -> Unrolled:
+    def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
         features, weights, _ = self._advance(embedded, state)
         return Unrolled(features, weights)
 
     def _advance(
-        self, embedded: Float[Tensor, "R T E"], state: State
-    ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Past, ...]]:
-        """Read T symbols: features, attention weights, and the `Past` of each layer."""
+        self, embedded: Float[Tensor, "R T E"], state: DecoderState
+    ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[KeyValueCache, ...]]:
+        """Read T symbols: features, attention weights, and the `KeyValueCache` of each layer."""
         # How many symbols have been read; the length of what is kept says it, so that it needs no counter.
         first, steps = state.step_state[0].keys.size(2), embedded.size(1)
         states, rotations = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))

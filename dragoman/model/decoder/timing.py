@@ -8,12 +8,12 @@ from torch import Tensor
 
 from dragoman.configuration.components import OneOf
 from dragoman.model.attention.attention import AttentionOutput
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.dropout import Dropout
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Float
 
-Look = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # attends with a query
+Attend = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # attends with a query
 UpperLayers = Callable[[CellState], tuple[tuple[CellState, ...], Float[Tensor, "R D"]]]  # from the first one's state
 
 
@@ -22,7 +22,7 @@ class StepOutput(NamedTuple):
 
     layers: tuple[CellState, ...]
     output: Float[Tensor, "R D"]  # of the top layer
-    looked: AttentionOutput
+    attended: AttentionOutput
 
 
 class Timing(ABC):
@@ -46,17 +46,19 @@ class Timing(ABC):
         return cls.first_reads_context or cls.second_reads_context
 
     @abstractmethod
-    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+    def step(
+        self, projected: Float[Tensor, "R G"], state: DecoderState, attend: Attend, upper: UpperLayers
+    ) -> StepOutput:
         """One step; `projected` is x_t, the input of the first cell without the context, projected."""
 
-    def update(self, projected: Float[Tensor, "R G"], state: State) -> CellState:
+    def update(self, projected: Float[Tensor, "R G"], state: DecoderState) -> CellState:
         """`cell(x_t, s_(t-1))` with the first cell."""
         updated: CellState = self._first(projected, state.step_state.layers[0], state.masks.recurrent[0])
         return updated
 
-    def dropped(self, looked: AttentionOutput, state: State) -> Float[Tensor, "R C"]:
+    def dropped(self, attended: AttentionOutput, state: DecoderState) -> Float[Tensor, "R C"]:
         """The context with dropout, as it enters a cell."""
-        return self._dropout.step(looked.context, state.masks.context)
+        return self._dropout.step(attended.context, state.masks.context)
 
 
 @final
@@ -65,20 +67,24 @@ class AttendBefore(Timing):
 
     first_reads_context = True
 
-    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
-        looked = look(state.step_state.layers[-1][0])
+    def step(
+        self, projected: Float[Tensor, "R G"], state: DecoderState, attend: Attend, upper: UpperLayers
+    ) -> StepOutput:
+        attended = attend(state.step_state.layers[-1][0])
         # The columns of the context alone: x_t is projected already, for all steps at once.
-        context = self._first.project(self.dropped(looked, state), self._column)
-        return StepOutput(*upper(self.update(projected + context, state)), looked)
+        context = self._first.project(self.dropped(attended, state), self._column)
+        return StepOutput(*upper(self.update(projected + context, state)), attended)
 
 
 @final
 class AttendAfter(Timing):
     """`s_t = cell(x_t, s_(t-1))`, `c_t = attend(s_t)`."""
 
-    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+    def step(
+        self, projected: Float[Tensor, "R G"], state: DecoderState, attend: Attend, upper: UpperLayers
+    ) -> StepOutput:
         layers, output = upper(self.update(projected, state))
-        return StepOutput(layers, output, look(output))
+        return StepOutput(layers, output, attend(output))
 
 
 @final
@@ -87,12 +93,14 @@ class AttendBetween(Timing):
 
     second_reads_context = True
 
-    def step(self, projected: Float[Tensor, "R G"], state: State, look: Look, upper: UpperLayers) -> StepOutput:
+    def step(
+        self, projected: Float[Tensor, "R G"], state: DecoderState, attend: Attend, upper: UpperLayers
+    ) -> StepOutput:
         assert self._second is not None
         middle = self.update(projected, state)
-        looked = look(middle[0])
-        context = self._second.project(self.dropped(looked, state))
-        return StepOutput(*upper(self._second(context, middle, state.masks.recurrent[-1])), looked)
+        attended = attend(middle[0])
+        context = self._second.project(self.dropped(attended, state))
+        return StepOutput(*upper(self._second(context, middle, state.masks.recurrent[-1])), attended)
 
 
 TIMINGS: dict[str, type[Timing]] = {"before": AttendBefore, "after": AttendAfter, "between": AttendBetween}

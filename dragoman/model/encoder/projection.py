@@ -13,7 +13,7 @@ from dragoman.model.shapes import Bool, Float
 
 
 @final
-class Projection(Encoder):
+class ProjectionEncoder(Encoder):
     """`h_j = W v_j + b` for each region v_j separately, or v_j unchanged without a `size` (LH 4.1).
 
     The final state is the mean of all h_j; for a single vector of the whole image, this is its projection

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.self_attention import Entry, FeedForward, PositionsKind, Rotations, SelfAttention
+from dragoman.model.self_attention import FeedForward, PositionsKind, Rotations, SelfAttention, TransformerEmbedding
 from dragoman.model.shapes import Bool, Float
 
 
-class _Layer(nn.Module):
+class _EncoderLayer(nn.Module):
     """`x + attention(norm(x))`, then `x + feed_forward(norm(x))`."""
 
     def __init__(self, size: int, heads: int, hidden: int | None, dropout: float) -> None:
@@ -56,9 +56,9 @@ class SelfAttentionEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.size = size
-        self.entry = Entry(input_size, size, heads, positions, longest)
-        stack = nn.ModuleList(_Layer(size, heads, hidden, dropout) for _ in range(layers))
-        self.layers = cast(Iterable[_Layer], stack)
+        self.entry = TransformerEmbedding(input_size, size, heads, positions, longest)
+        stack = nn.ModuleList(_EncoderLayer(size, heads, hidden, dropout) for _ in range(layers))
+        self.layers = cast(Iterable[_EncoderLayer], stack)
         self.norm = nn.LayerNorm(size)
         self.state_shape = StateShape(0, size, 0)
 

@@ -2,7 +2,7 @@
 
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.encoder import Encoder
-from dragoman.model.encoder.projection import Projection
+from dragoman.model.encoder.projection import ProjectionEncoder
 from dragoman.model.encoder.rnn import RnnEncoder
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 
@@ -11,4 +11,4 @@ ENCODERS: dict[str, type[Encoder]] = {
     "self_attention": SelfAttentionEncoder,
     "convolutional": ConvolutionalEncoder,
 }
-FEATURE_ENCODERS: dict[str, type[Encoder]] = {"projection": Projection, **ENCODERS}
+FEATURE_ENCODERS: dict[str, type[Encoder]] = {"projection": ProjectionEncoder, **ENCODERS}

@@ -12,8 +12,8 @@ from dragoman.configuration.values import Rate
 from dragoman.data.vocabulary import PAD, SymbolTable
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
-from dragoman.model.output.full import Full
 from dragoman.model.output.output import Distribution, Loss, Output, Readout
+from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.shapes import Float, Int
 
 IMPOSSIBLE = float("-inf")  # log P
@@ -29,7 +29,7 @@ class SourceWords(NamedTuple):
     beyond: Int[Tensor, "B"]  # how many symbols the extended vocabulary has beyond the vocabulary
 
 
-class Mixture(NamedTuple):
+class CopyMixture(NamedTuple):
     """The two parts of the distributions of N steps: the log-probability that a symbol is generated, and the
     probability that it is copied from a position. `symbols` are those at the positions.
     """
@@ -69,7 +69,7 @@ class Copying(Output):
         label_smoothing: Rate = 0.0,
     ) -> None:
         super().__init__()
-        self.shortlist = Full(features_size, symbols, table, label_smoothing=label_smoothing)
+        self.shortlist = SoftmaxOutput(features_size, symbols, table, label_smoothing=label_smoothing)
         self.symbols = len(symbols)
         self.first_word = symbols.first
 
@@ -86,7 +86,7 @@ class Copying(Output):
         first = places.masked_fill(~same, joined.size(1)).amin(2)  # (B, S)
         return SourceWords(symbols, first, (joined.amax(1) + 1 - self.symbols).clamp(min=0))
 
-    def mixture(self, readout: Readout) -> Mixture:
+    def mixture(self, readout: Readout) -> CopyMixture:
         """The two parts of p, in float32 or better."""
         texts = readout.prepared.symbols
         symbols = _joined(texts)[readout.sentences]
@@ -102,12 +102,12 @@ class Copying(Output):
         odds = self.switch(readout.features).to(exact)
         generated = functional.logsigmoid(odds).masked_fill(nothing, 0.0)
         copied = (torch.sigmoid(-odds) * alpha / total.clamp(min=least)).masked_fill(nothing, 0.0)
-        return Mixture(generated.squeeze(1), copied, symbols)
+        return CopyMixture(generated.squeeze(1), copied, symbols)
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
         return self._log_probs(readout, self.mixture(readout))
 
-    def _log_probs(self, readout: Readout, mixture: Mixture) -> Float[Tensor, "N V"]:
+    def _log_probs(self, readout: Readout, mixture: CopyMixture) -> Float[Tensor, "N V"]:
         """log p. Only at the symbols of the sentence are probabilities added, so that others keep their precision."""
         words, symbols = readout.prepared, mixture.symbols
         generated = self.shortlist.log_probs(readout) + mixture.generated.unsqueeze(1)

@@ -15,13 +15,13 @@ from torch.nn import functional
 from dragoman.configuration.values import Count
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import Linear, linear, matmul_dtype
-from dragoman.model.output.full import ENTRIES, cross_entropy, output_weight, unigram, unsmoothed
 from dragoman.model.output.output import Loss, Output, Readout
+from dragoman.model.output.softmax import ENTRIES, cross_entropy, output_weight, unigram, unsmoothed
 from dragoman.model.shapes import Float, Int
 
 
 @final
-class Classes(Output):
+class ClassOutput(Output):
     """`p(y) = p(c) p(y | c)`: a softmax over classes, and one over the symbols of the class (Goodman 2001).
 
     With at most C `classes` (by default the root of V) a symbol costs C + V / C products in training instead of V. A
@@ -72,7 +72,7 @@ class Classes(Output):
 
 class _WithinClasses(torch.autograd.Function):
     """`- sum_n log p(y_n | c_n)`: the cross-entropy of each row among the symbols of its class, with the gradient
-    computed beside it, as in `full.py`. Only rows of W of classes that occur are read.
+    computed beside it, as in `softmax.py`. Only rows of W of classes that occur are read.
     """
 
     @staticmethod
@@ -115,7 +115,7 @@ def _groups(numbers: Int[Tensor, "N"]) -> Iterator[tuple[int, Int[Tensor, "_"]]]
 
 
 @final
-class Huffman(Output):
+class HuffmanOutput(Output):
     """`p(y) = prod_i sigmoid(± (w_i f + b_i))` over the inner nodes i on the way from the root of a binary tree to the
     leaf of y, + to the left (Morin and Bengio 2005), with the Huffman codes of the frequencies as ways: a symbol costs
     the length of its code, about `- log2` of its frequency.
@@ -181,7 +181,7 @@ class Huffman(Output):
 
 
 @final
-class Adaptive(Output):
+class AdaptiveSoftmax(Output):
     """torch's `AdaptiveLogSoftmaxWithLoss` (Grave et al. 2017): a softmax over the most frequent symbols and some
     clusters of rarer ones, each cluster with a softmax of its own over features of size `F / div_value^i`.
 
@@ -251,8 +251,8 @@ def ranks(counts: Sequence[int]) -> list[int]:
 
 
 def huffman(counts: Sequence[int]) -> list[int]:
-    """The places of the nodes in the tree of Huffman's codes (1952), as `Huffman` has them: the two rarest nodes become
-    children of a new one, until one is left, the root.
+    """The places of the nodes in the tree of Huffman's codes (1952), as `HuffmanOutput` has them: the two rarest nodes
+    become children of a new one, until one is left, the root.
     """
     last = 2 * len(counts) - 2  # the root is made last, and the first of the inner nodes
     heap = [(count, symbol) for symbol, count in enumerate(counts)]

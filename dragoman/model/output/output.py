@@ -112,7 +112,7 @@ class Output(nn.Module, ABC):
         """Replace `<unk>` among the candidates by the words that it spells, given what it has `kept` of their rows."""
         return candidates
 
-    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Output | None":
+    def restrict_to(self, symbols: Int[Tensor, "_"]) -> "Output | None":
         """An output for these symbols only, in this order, normalised over them; None if that is no faster. Later
         changes of this output do not affect it.
         """

@@ -11,13 +11,13 @@ from torch.nn import functional
 from dragoman.configuration.values import Count, Rate
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import linear
-from dragoman.model.output.full import Softmax, cross_entropy, output_weight, unigram
 from dragoman.model.output.output import Loss, Readout
+from dragoman.model.output.softmax import LogLinearOutput, cross_entropy, output_weight, unigram
 from dragoman.model.shapes import Float, Int
 
 
 @final
-class NoiseContrastive(Softmax):
+class NoiseContrastive(LogLinearOutput):
     """`log p(y) = w_y f + b_y`, trained to tell the reference from noise (Gutmann and Hyvärinen 2010; Mnih and Teh
     2012), in time that does not grow with the vocabulary:
 
@@ -74,7 +74,7 @@ class NoiseContrastive(Softmax):
 
 
 @final
-class Partitioned(Softmax):
+class Partitioned(LogLinearOutput):
     """`p(y) = softmax(W f + b)`, in training over the symbols of a portion of the corpus (Jean et al. 2015):
 
         - log p(y) = - w_y f - b_y + log sum_{v in V'} exp(w_v f + b_v)

@@ -10,16 +10,16 @@ from torch import Tensor, nn
 from dragoman.configuration.values import Layers, Positive, Rate, Size, Width
 from dragoman.data.alphabet import Alphabet
 from dragoman.data.vocabulary import UNK, SymbolTable
-from dragoman.model.output.full import Full
 from dragoman.model.output.output import Distribution, Loss, Output, Readout, TargetScores
+from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.predictor import Candidate, Continuations
 from dragoman.model.recurrent import CellKind
 from dragoman.model.shapes import Float, Int
-from dragoman.model.speller import Speller, Words
+from dragoman.model.speller import Speller, WordScores
 
 
 @final
-class Hybrid(Output):
+class HybridOutput(Output):
     """Words of the vocabulary and, where it says `<unk>`, a word that is spelled (Luong and Manning 2016):
 
         log p(w) = log p_words(<unk>) + sum_i log p_characters(c_i | c_<i, h)
@@ -52,7 +52,7 @@ class Hybrid(Output):
         super().__init__()
         self.words_size = features_size - size
         self.symbols = len(symbols)
-        self.words = Full(self.words_size, symbols, table, label_smoothing=label_smoothing)
+        self.words = SoftmaxOutput(self.words_size, symbols, table, label_smoothing=label_smoothing)
         self.speller = Speller(Alphabet.of(symbols), size, characters, layers, cell)
         self.alpha = alpha
         self.beam = beam
@@ -113,11 +113,11 @@ class Hybrid(Output):
     def _starts(self, readout: Readout) -> Float[Tensor, "N D"]:
         return readout.features[:, self.words_size :]  # the second path
 
-    def _spelled(self, readout: Readout, targets: Int[Tensor, "N"], own: Tensor) -> Words | None:
+    def _spelled(self, readout: Readout, targets: Int[Tensor, "N"], own: Tensor) -> WordScores | None:
         """The scores of the words among the targets that the vocabulary does not have; None if it has them all."""
         if readout.words is None or not own.any():
             return None
-        scores: Words = self.speller(self._starts(readout)[own], readout.words[targets[own] - self.symbols])
+        scores: WordScores = self.speller(self._starts(readout)[own], readout.words[targets[own] - self.symbols])
         return scores
 
 

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 
 from dragoman.model.output.copying import Pointer, PointerGenerator
-from dragoman.model.output.full import Full
-from dragoman.model.output.hierarchical import Adaptive, Classes, Huffman
+from dragoman.model.output.hierarchical import AdaptiveSoftmax, ClassOutput, HuffmanOutput
 from dragoman.model.output.output import Output
 from dragoman.model.output.sampled import NoiseContrastive, Partitioned
-from dragoman.model.output.spelling import Hybrid
+from dragoman.model.output.softmax import SoftmaxOutput
+from dragoman.model.output.spelling import HybridOutput
 
 OUTPUTS: Mapping[str, type[Output]] = {
-    "softmax": Full,
+    "softmax": SoftmaxOutput,
     "pointer": Pointer,
     "pointer_generator": PointerGenerator,
     "nce": NoiseContrastive,
     "partitioned": Partitioned,
-    "classes": Classes,
-    "huffman": Huffman,
-    "adaptive": Adaptive,
-    "hybrid": Hybrid,
+    "classes": ClassOutput,
+    "huffman": HuffmanOutput,
+    "adaptive": AdaptiveSoftmax,
+    "hybrid": HybridOutput,
 }

@@ -55,7 +55,7 @@ class Marginal(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         forms, real = lattice(model, batch), batch.target.mask
         alpha = log_weights(forms.weights, batch.sources[0].mask.unsqueeze(1))
-        return Loss(-model.emission.marginal(alpha, forms.log_probs, real).sum(), int(real.sum()))
+        return Loss(-model.alignment_model.marginal(alpha, forms.log_probs, real).sum(), int(real.sum()))
 
 
 @final

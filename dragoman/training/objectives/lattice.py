@@ -12,7 +12,7 @@ from dragoman.configuration import components
 from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.chain import NEVER
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.output.output import ROWS, Output, Readout
@@ -25,7 +25,7 @@ class Lattice(NamedTuple):
     """Decoder states that do not depend on attention, and log p of each reference symbol given each position."""
 
     decoder: RnnDecoder
-    state: State  # the decoder's, before the first symbol
+    state: DecoderState  # the decoder's, before the first symbol
     queries: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     log_probs: Float[Tensor, "B T S"]  # of the reference; NEVER at padding

@@ -11,7 +11,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, pad
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.model import build
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float
@@ -85,7 +85,7 @@ class MinimumRisk(Objective):
         return Loss(torch.stack(risks).sum(), len(risks))
 
     @torch.no_grad()
-    def _candidates(self, model: Seq2Seq, state: State, right: Sequence[Said]) -> list[list[Said]]:
+    def _candidates(self, model: Seq2Seq, state: DecoderState, right: Sequence[Said]) -> list[list[Said]]:
         """S of each sentence."""
         times, more = LONGER
         samples = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
@@ -103,7 +103,7 @@ class MinimumRisk(Objective):
         return 1 - score if self.metric.higher_is_better else score
 
 
-def _draw(model: Seq2Seq, state: State, sentences: int, samples: int, longest: int) -> list[list[Said]]:
+def _draw(model: Seq2Seq, state: DecoderState, sentences: int, samples: int, longest: int) -> list[list[Said]]:
     """What the model draws for each sentence, ended after `longest` symbols at the latest."""
     start = first_tensor(state.source_state)
     rows = torch.arange(sentences, device=start.device).repeat_interleave(samples)
@@ -124,7 +124,9 @@ def _until_end(symbols: list[int]) -> Said:
     return tuple(symbols[: symbols.index(EOS)] if EOS in symbols else symbols)
 
 
-def _log_probs(model: Seq2Seq, state: State, batch: Batch, candidates: Sequence[Sequence[Said]]) -> Float[Tensor, "N"]:
+def _log_probs(
+    model: Seq2Seq, state: DecoderState, batch: Batch, candidates: Sequence[Sequence[Said]]
+) -> Float[Tensor, "N"]:
     """`log P(y | x)` of these translations, those of one sentence after those of the other."""
     target = pad([[*translation, EOS] for translations in candidates for translation in translations]).to(
         batch.target.ids.device
@@ -132,7 +134,7 @@ def _log_probs(model: Seq2Seq, state: State, batch: Batch, candidates: Sequence[
     numbers = [number for number, translations in enumerate(candidates) for _ in translations]
     rows = torch.tensor(numbers, device=target.ids.device)
     # Candidates are rows of their own, one sentence each: the batch is encoded once, and its gradient added up.
-    own = State(*(select(part, rows) for part in state))
+    own = DecoderState(*(select(part, rows) for part in state))
     readout = model.readouts(model.unroll(own, target.ids), batch._replace(target=target), own)
     scores = model.output.score_targets(readout, target.ids[target.mask]).log_probs
     return scores.new_zeros(target.mask.shape).masked_scatter(target.mask, scores).sum(1)

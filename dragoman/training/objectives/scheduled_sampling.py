@@ -11,9 +11,9 @@ from torch import Tensor
 
 from dragoman.configuration.config import Config
 from dragoman.configuration.values import Rate
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import UNK
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
 from dragoman.training.objectives.objective import ObjectiveContext, best, drawn
@@ -70,7 +70,7 @@ class ScheduledSampling(ForcedObjective):
         return self.consistency.passes(lambda: force(model, batch, self._mixed), model)
 
     @torch.no_grad()
-    def _mixed(self, model: Seq2Seq, state: State, target: Sequence) -> Int[Tensor, "B T"]:
+    def _mixed(self, model: Seq2Seq, state: DecoderState, target: TokenBatch) -> Int[Tensor, "B T"]:
         """What the decoder reads: the reference with predictions in the place of some symbols."""
         teacher_forced = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
         # As at the beginning: no need to step through the sentence.

@@ -12,7 +12,7 @@ from dragoman.configuration.config import AttentionConfig, Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.chain import NEVER
-from dragoman.model.attention.terms.streaming import Shift
+from dragoman.model.attention.terms.streaming import ShiftTerm
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Loss
@@ -52,11 +52,11 @@ class Segment(Objective):
         return Loss(-log_likelihood(energies, paths.log_probs, mask, real).sum(), int(real.sum()))
 
 
-def shift_of(decoder: RnnDecoder) -> tuple[Shift, int]:
+def shift_of(decoder: RnnDecoder) -> tuple[ShiftTerm, int]:
     """The term that decides, and its place among the terms."""
     assert isinstance(decoder.attention.attention, GlobalAttention)
     return next(
-        (term, place) for place, term in enumerate(decoder.attention.attention.terms) if isinstance(term, Shift)
+        (term, place) for place, term in enumerate(decoder.attention.attention.terms) if isinstance(term, ShiftTerm)
     )
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Batch, Sequence
-from dragoman.model.decoder.decoder import State
+from dragoman.data.batch import Batch, TokenBatch
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Loss, Readout
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
@@ -16,7 +16,7 @@ from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import Penalty
 
-Reads: TypeAlias = Callable[[Seq2Seq, State, Sequence], Int[Tensor, "B T"]]
+Reads: TypeAlias = Callable[[Seq2Seq, DecoderState, TokenBatch], Int[Tensor, "B T"]]
 
 
 class ForcedPass(NamedTuple):

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.model.attention.attention import Attended, Attention, GlobalAttention, NoAttention
+from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention, PreparedSource
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
-from dragoman.model.attention.scores import SCORES, Dot, Linear, Score, Uniform
+from dragoman.model.attention.scores import SCORES, AlignmentScore, DotScore, LinearScore, UniformScore
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
@@ -74,7 +74,7 @@ def variant(request: pytest.FixtureRequest) -> Variant:
 def make(variant: Variant) -> Attention:
     """The attention of these parts, every parameter moved, in evaluation mode."""
     torch.manual_seed(0)
-    sizes = Sizes(SIZE, SIZE, SIZE, WORDS)
+    sizes = TermSizes(SIZE, SIZE, SIZE, WORDS)
     kinds = {"none": [], "all": [term for term in TERMS if not TERMS[term].hides]}.get(variant.term, [variant.term])
     terms = [components.build(TERMS, Spec(kind), sizes) for kind in kinds]
     score = components.build(SCORES, Spec(variant.score), SIZE, SIZE, sum(term.features for term in terms))
@@ -86,7 +86,7 @@ def make(variant: Variant) -> Attention:
     return shaken(LocalAttention(whole, window) if isinstance(window, Window) else whole).eval()
 
 
-def of(score: Score) -> GlobalAttention:
+def of(score: AlignmentScore) -> GlobalAttention:
     return GlobalAttention(score, Softmax())
 
 
@@ -235,13 +235,13 @@ def test_many_queries_at_once_are_one_at_a_time(score: str, normalizer: str) -> 
     attention = make(Variant(score, normalizer=normalizer))
     assert isinstance(attention, GlobalAttention)
     _, weights = steps(attention, queries(), memory(states()))
-    at_once, _ = attention.look(queries(), attention.prepare(memory(states())))
+    at_once, _ = attention.attend(queries(), attention.prepare(memory(states())))
     assert torch.allclose(at_once, weights)
 
 
 @pytest.mark.spec("A7")
 def test_uniform_attention_is_the_mean_of_the_real_states() -> None:
-    context, weights = steps(of(Uniform(SIZE, SIZE)), queries(), memory(states()))
+    context, weights = steps(of(UniformScore(SIZE, SIZE)), queries(), memory(states()))
     for row, length in enumerate((4, 2, 1)):
         for t in range(STEPS):
             assert torch.allclose(context[row, t], states()[row, :length].mean(0))
@@ -250,7 +250,7 @@ def test_uniform_attention_is_the_mean_of_the_real_states() -> None:
 
 @pytest.mark.spec("B5")
 def test_linear_attention_is_the_same_at_every_step() -> None:
-    _, weights = steps(of(shaken(Linear(SIZE, SIZE))), queries(), memory(states()))
+    _, weights = steps(of(shaken(LinearScore(SIZE, SIZE))), queries(), memory(states()))
     assert torch.allclose(weights[:, 0], weights[:, 1])
     assert weights[0, 0].std() > 0.01
 
@@ -258,11 +258,11 @@ def test_linear_attention_is_the_same_at_every_step() -> None:
 @pytest.mark.spec("B23")
 def test_a_query_attends_to_any_values_through_any_keys() -> None:
     """Worked by hand: energies log 3 and 0 give weights 3/4 and 1/4 over values of another size, the third masked."""
-    attention = of(Dot(2, 2))
+    attention = of(DotScore(2, 2))
     query = torch.tensor([[[1.0, 0.0]]])
     keys = torch.tensor([[[float(torch.tensor(3.0).log()), 9.0], [0.0, -9.0], [50.0, 0.0]]])
     values = torch.tensor([[[4.0, 0.0, 8.0], [0.0, 4.0, 8.0], [100.0, 100.0, 100.0]]])
-    weights, (context, _) = attention.look(query, Attended(keys, values, torch.tensor([[True, True, False]])))
+    weights, (context, _) = attention.attend(query, PreparedSource(keys, values, torch.tensor([[True, True, False]])))
     assert weights[0, 0].tolist() == pytest.approx([0.75, 0.25, 0.0])
     assert context[0, 0].tolist() == pytest.approx([3.0, 1.0, 8.0])
 

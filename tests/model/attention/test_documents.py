@@ -7,9 +7,9 @@ from torch import Tensor
 
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.documents import HierarchicalAttention
-from dragoman.model.attention.normalizers import Normalizer, Softmax
-from dragoman.model.attention.scores import Additive, Convolutional
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.attention.normalizers import AttentionNormalizer, Softmax
+from dragoman.model.attention.scores import AdditiveScore, ConvolutionalScore
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -24,11 +24,11 @@ IDS = torch.tensor([ids for ids, _ in DOCUMENTS])
 STATES, QUERY = noise(3, PLACES, SIZE, seed=1), noise(3, SIZE)
 
 
-class Hidden(Term):
+class Hidden(AttentionTerm):
     """The first sentences of the first document cannot be seen."""
 
     def __init__(self) -> None:
-        super().__init__(Sizes(SIZE, SIZE, SIZE, 9), 0)
+        super().__init__(TermSizes(SIZE, SIZE, SIZE, 9), 0)
 
     def start(self, weights: Tensor, prepared: object) -> tuple[()]:
         return ()
@@ -39,9 +39,9 @@ class Hidden(Term):
         return TermOutput((), prior=prior)
 
 
-def make(*terms: Term) -> HierarchicalAttention:
-    words = GlobalAttention(Additive(SIZE, SIZE), Softmax(), terms)
-    return shaken(HierarchicalAttention(words, Additive(SIZE, SIZE), MARK)).eval()
+def make(*terms: AttentionTerm) -> HierarchicalAttention:
+    words = GlobalAttention(AdditiveScore(SIZE, SIZE), Softmax(), terms)
+    return shaken(HierarchicalAttention(words, AdditiveScore(SIZE, SIZE), MARK)).eval()
 
 
 def look(attention: Attention) -> tuple[Tensor, Tensor]:
@@ -86,8 +86,8 @@ def test_what_a_term_hides_is_in_no_sentence() -> None:
 
 def test_a_document_is_not_changed_by_a_longer_one_beside_it() -> None:
     """Also where the energy of a sentence depends on its neighbours: behind the last there is nothing."""
-    words = GlobalAttention(Additive(SIZE, SIZE), Softmax())
-    attention = shaken(HierarchicalAttention(words, Convolutional(SIZE, SIZE), MARK)).eval()
+    words = GlobalAttention(AdditiveScore(SIZE, SIZE), Softmax())
+    attention = shaken(HierarchicalAttention(words, ConvolutionalScore(SIZE, SIZE), MARK)).eval()
     _, together = look(attention)
     for row, (_, sentences) in enumerate(DOCUMENTS):
         length = sum(map(len, sentences))
@@ -108,9 +108,9 @@ def test_gradients_stay_numbers_where_a_sentence_is_hidden() -> None:
 
 
 def test_other_normalizers_than_the_softmax_are_refused() -> None:
-    class Other(Normalizer):
+    class Other(AttentionNormalizer):
         def forward(self, energies: Tensor) -> Tensor:
             return energies
 
     with pytest.raises(ValueError, match="one over sentences; use normalizer: softmax"):
-        HierarchicalAttention(GlobalAttention(Additive(SIZE, SIZE), Other()), Additive(SIZE, SIZE), MARK)
+        HierarchicalAttention(GlobalAttention(AdditiveScore(SIZE, SIZE), Other()), AdditiveScore(SIZE, SIZE), MARK)

@@ -12,8 +12,8 @@ from torch.autograd import gradcheck
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.normalizers import NORMALIZERS, Normalizer
-from dragoman.model.attention.scores import Bilinear
+from dragoman.model.attention.normalizers import NORMALIZERS, AttentionNormalizer
+from dragoman.model.attention.scores import BilinearScore
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
@@ -29,7 +29,7 @@ SPARSE: dict[float, Spec] = {
 each_sparse = pytest.mark.parametrize("alpha", SPARSE)
 
 
-def make(kind: str, **options: Any) -> Normalizer:
+def make(kind: str, **options: Any) -> AttentionNormalizer:
     return components.build(NORMALIZERS, Spec(kind, options))
 
 
@@ -181,7 +181,7 @@ def test_positions_are_drawn_as_often_as_their_weights_say() -> None:
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("training", [False, True])
 def test_hard_attention_reads_one_position_also_through_a_window(training: bool) -> None:
-    attention = LocalAttention(GlobalAttention(shaken(Bilinear(3, 3)), make("hard")), Monotonic(3, width=1))
+    attention = LocalAttention(GlobalAttention(shaken(BilinearScore(3, 3)), make("hard")), Monotonic(3, width=1))
     attention.train(training)
     torch.manual_seed(0)
     states = noise(2, 5, 3, seed=1)

@@ -8,7 +8,14 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.components import Spec, problems
-from dragoman.model.attention.scores import SCORES, Additive, Bilinear, Dot, ScaledDot, Score
+from dragoman.model.attention.scores import (
+    SCORES,
+    AdditiveScore,
+    AlignmentScore,
+    BilinearScore,
+    DotScore,
+    ScaledDotScore,
+)
 from tests.builders import noise, shaken
 from tests.model import loops
 
@@ -17,15 +24,15 @@ SIZES = {kind: (3, 3) if SCORES[kind].equal_sizes else (3, 4) for kind in KINDS}
 QUERIES, STEPS, PLACES = 2, 3, 5
 
 
-def make(kind: str, **options: Any) -> Score:
+def make(kind: str, **options: Any) -> AlignmentScore:
     return shaken(SCORES[kind](*SIZES[kind], **options))
 
 
-def energies(score: Score, query: Tensor, states: Tensor) -> Tensor:
+def energies(score: AlignmentScore, query: Tensor, states: Tensor) -> Tensor:
     return score(query, score.keys(states, torch.ones(states.shape[:2], dtype=torch.bool)))
 
 
-def parts(kind: str) -> tuple[Score, Tensor, Tensor]:
+def parts(kind: str) -> tuple[AlignmentScore, Tensor, Tensor]:
     """A score, queries (B, T, Q) and states (B, S, H)."""
     query_size, state_size = SIZES[kind]
     return make(kind), noise(QUERIES, STEPS, query_size), noise(QUERIES, PLACES, state_size, seed=1)
@@ -46,7 +53,7 @@ def assert_each(kind: str, equation: Any) -> None:
 def test_dot() -> None:
     """`h_j . s_t`; by hand: (1, 2) . (3, 4) = 11, (1, 2) . (-1, 0.5) = 0."""
     states = torch.tensor([[[3.0, 4.0], [-1.0, 0.5]]])
-    assert energies(Dot(2, 2), torch.tensor([[[1.0, 2.0]]]), states).tolist() == [[[11.0, 0.0]]]
+    assert energies(DotScore(2, 2), torch.tensor([[[1.0, 2.0]]]), states).tolist() == [[[11.0, 0.0]]]
     assert_each("dot", lambda p, s, h: loops.dot(h, s))
 
 
@@ -54,7 +61,7 @@ def test_dot() -> None:
 def test_scaled_dot() -> None:
     """`h_j . s_t / sqrt(|h_j|)`; by hand: (1, 1, 1, 1) . (2, 4, 6, 8) / sqrt(4) = 10."""
     states = torch.tensor([[[2.0, 4.0, 6.0, 8.0]]])
-    assert energies(ScaledDot(4, 4), torch.ones(1, 1, 4), states).tolist() == [[[10.0]]]
+    assert energies(ScaledDotScore(4, 4), torch.ones(1, 1, 4), states).tolist() == [[[10.0]]]
     assert_each("scaled_dot", lambda p, s, h: loops.dot(h, s) / math.sqrt(len(h)))
 
 
@@ -64,7 +71,7 @@ def test_bilinear() -> None:
     assert make("bilinear").get_parameter("weight.weight").shape == SIZES["bilinear"]
     assert_each("bilinear", lambda p, s, h: loops.dot(s, loops.times(p["weight.weight"], h)))
     score, query, states = parts("bilinear")
-    assert isinstance(score, Bilinear)
+    assert isinstance(score, BilinearScore)
     whole = torch.stack([states[0] @ score.weight.weight.T @ query[0, t] for t in range(STEPS)])
     assert torch.allclose(energies(score, query, states)[0], whole)
 
@@ -72,7 +79,7 @@ def test_bilinear() -> None:
 def test_additive_keeps_its_precision_in_bfloat16() -> None:
     """However far the mean of v is from zero: only differences of energies count."""
     torch.manual_seed(0)
-    score, query, states = Additive(64, 64, size=256), torch.randn(4, 1, 64), torch.randn(4, 9, 64)
+    score, query, states = AdditiveScore(64, 64, size=256), torch.randn(4, 1, 64), torch.randn(4, 9, 64)
     with torch.no_grad():
         score.vector.add_(0.2)
         wanted = energies(score.double(), query.double(), states.double())
@@ -99,7 +106,7 @@ def test_additive() -> None:
 def test_one_matrix_over_both_vectors_is_the_same_additive_score() -> None:
     """NT (80) and Luong's "concat": `w_2^T tanh(W_1 [h_j; s_t])`, W_1 the two matrices side by side."""
     score, query, states = parts("additive")
-    assert isinstance(score, Additive)
+    assert isinstance(score, AdditiveScore)
     both = torch.cat([score.state.weight, score.query.weight], 1)  # (A, H + Q)
     for j in range(PLACES):
         joined = torch.cat([states[0, j], query[0, 0]])

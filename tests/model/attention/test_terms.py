@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.components import Spec, build, problems
-from dragoman.model.attention.attention import GlobalAttention, History
+from dragoman.model.attention.attention import AttentionHistory, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.recurrent import TrackedState
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermSizes
 from dragoman.model.memory import Memory
 from dragoman.model.state import each_tensor
 from tests.builders import noise, shaken
@@ -22,7 +22,7 @@ from tests.model import loops
 from tests.model.loops import Vector, array, join
 
 ROWS, STEPS, PLACES, CELL = 2, 4, 4, 2  # CELL: the size of one
-SIZES = Sizes(query=3, state=5, embedding=2, symbols=7)
+SIZES = TermSizes(query=3, state=5, embedding=2, symbols=7)
 LENGTHS = (4, 2)
 MASK = torch.tensor([[j < length for j in range(PLACES)] for length in LENGTHS])
 IDS = torch.tensor([[4, 5, 4, 3], [6, 3, 1, 1]])
@@ -32,12 +32,12 @@ READ = noise(ROWS, STEPS, SIZES.embedding, seed=2)
 WEIGHTS = torch.softmax(noise(ROWS, STEPS, PLACES, seed=3).masked_fill(~MASK.unsqueeze(1), -math.inf), -1)
 
 
-def make(kind: str, **options: Any) -> Term:
+def make(kind: str, **options: Any) -> AttentionTerm:
     torch.manual_seed(0)
     return shaken(build(TERMS, Spec(kind, options), SIZES))
 
 
-def features(term: Term) -> Tensor:
+def features(term: AttentionTerm) -> Tensor:
     """What a term says at each step (B, T, S, F) if those are the weights."""
     prepared = term.prepare(Memory(STATES, MASK, ids=IDS))
     before = torch.zeros_like(WEIGHTS[:, 0])
@@ -52,7 +52,7 @@ def features(term: Term) -> Tensor:
     return torch.stack(steps, 1)
 
 
-def assert_each(term: Term, equation: Callable[[int, int, int], Any]) -> None:
+def assert_each(term: AttentionTerm, equation: Callable[[int, int, int], Any]) -> None:
     """The features are the equation in every row, at every step t = 1, 2, ... and real position j = 1, 2, ..."""
     values = features(term)
     assert values.shape == (ROWS, STEPS, PLACES, term.features)
@@ -125,7 +125,7 @@ def test_a_word_of_padding_cannot_spoil_the_gradient_of_fertility() -> None:
 
 
 def tracked(
-    term: Term, cell: str, begin: Callable[[int, int], Vector], read: Callable[[int, int, int], Vector]
+    term: AttentionTerm, cell: str, begin: Callable[[int, int], Vector], read: Callable[[int, int, int], Vector]
 ) -> None:
     """The features are h of `cell`, which starts there and has read the input of each step t' < t."""
     p = {name.removeprefix("cell."): value for name, value in loops.numbers(term).items()}
@@ -210,7 +210,7 @@ def test_shift() -> None:
 
 def attention(score: str, *kinds: str) -> GlobalAttention:
     torch.manual_seed(0)
-    sizes = Sizes(query=3, state=3, embedding=2, symbols=7)
+    sizes = TermSizes(query=3, state=3, embedding=2, symbols=7)
     terms = [build(TERMS, Spec(kind), sizes) for kind in kinds]
     part = build(SCORES, Spec(score), 3, 3, sum(term.features for term in terms))
     return shaken(GlobalAttention(part, Softmax(), terms))
@@ -251,7 +251,7 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
     whole = attention("additive", kind).float()
     memory = Memory(noise(ROWS, PLACES, 3).float(), MASK, ids=IDS)
 
-    def last() -> History:
+    def last() -> AttentionHistory:
         attended = whole.prepare(memory)
         history = whole.start(attended)
         for t in range(STEPS):

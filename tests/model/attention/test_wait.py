@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.model import build
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import Additive
-from dragoman.model.attention.terms.streaming import Wait
-from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.scores import AdditiveScore
+from dragoman.model.attention.terms.streaming import WaitTerm
+from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.memory import Memory
 from dragoman.search.greedy import Greedy
@@ -24,7 +24,9 @@ FORWARD: dict[str, Any] = {"encoder": {"direction": "forward"}, "bridge": "zero"
 
 
 def waiting(k: int) -> GlobalAttention:
-    return GlobalAttention(shaken(Additive(SIZE, SIZE)), Softmax(), [Wait(Sizes(SIZE, SIZE, SIZE, 7), k=k)])
+    return GlobalAttention(
+        shaken(AdditiveScore(SIZE, SIZE)), Softmax(), [WaitTerm(TermSizes(SIZE, SIZE, SIZE, 7), k=k)]
+    )
 
 
 def unrolled(attention: Attention) -> torch.Tensor:
@@ -97,7 +99,7 @@ def test_a_bridge_says_whether_it_reads_the_source(bridge: str) -> None:
     model = build_model(bridge=bridge, encoder={"direction": "forward"})
 
     def first(ids: list[int]) -> torch.Tensor:
-        return model.bridge(model.encode((Sequence(torch.tensor([ids]), torch.ones(1, 3).bool()),)))[0][0]
+        return model.bridge(model.encode((TokenBatch(torch.tensor([ids]), torch.ones(1, 3).bool()),)))[0][0]
 
     assert model.bridge.reads_source is not torch.equal(first([4, 5, 6]), first([4, 5, 7]))
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import Additive
+from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.attention.windows import WINDOWS, LocalAttention, Monotonic, Predictive, Window
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken
@@ -25,7 +25,7 @@ MASK = torch.tensor([[place < length for place in range(PLACES)] for length in L
 
 
 def make(window: Window) -> LocalAttention:
-    return shaken(LocalAttention(GlobalAttention(Additive(SIZE, SIZE), Softmax()), window)).eval()
+    return shaken(LocalAttention(GlobalAttention(AdditiveScore(SIZE, SIZE), Softmax()), window)).eval()
 
 
 def steps(attention: Attention, states: Tensor = STATES, count: int = STEPS) -> tuple[Tensor, Tensor]:

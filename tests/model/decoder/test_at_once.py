@@ -8,8 +8,8 @@ from torch import Tensor
 
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import SCORES, Dot
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.attention.scores import SCORES, DotScore
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.rnn import RnnDecoder
 from tests.builders import BATCH, build_model
@@ -55,11 +55,11 @@ def test_others_attend_step_by_step(options: dict[str, Any]) -> None:
 
 
 @final
-class Silent(Term):
+class Silent(AttentionTerm):
     """Says nothing."""
 
     def __init__(self) -> None:
-        super().__init__(Sizes(4, 4, 4, 9), 0)
+        super().__init__(TermSizes(4, 4, 4, 9), 0)
 
     def start(self, weights: Tensor, prepared: Any) -> Any:
         return ()
@@ -69,7 +69,7 @@ class Silent(Term):
 
 
 def test_so_do_those_with_terms_or_a_window() -> None:
-    whole = GlobalAttention(Dot(4, 4), Softmax())
+    whole = GlobalAttention(DotScore(4, 4), Softmax())
     assert whole.at_once
-    assert not GlobalAttention(Dot(4, 4), Softmax(), [Silent()]).at_once
+    assert not GlobalAttention(DotScore(4, 4), Softmax(), [Silent()]).at_once
     assert not LocalAttention(whole, Monotonic(4)).at_once

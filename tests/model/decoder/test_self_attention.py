@@ -10,11 +10,11 @@ from torch import Tensor
 from dragoman.configuration.components import Spec, problems
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import SCORES, Dot
+from dragoman.model.attention.scores import SCORES, DotScore
 from dragoman.model.attention.sources.combination import Combination, OneSource
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.decoder.self_attention import SelfAttentionDecoder
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.int8 import Int8
@@ -109,7 +109,7 @@ def test_a_reference_can_go_on_where_another_ended() -> None:
     assert torch.allclose(rest.weights, whole.weights[:, 2:])
 
 
-def reordered(state: State, rows: list[int], sentences: list[int] | None = None) -> State:
+def reordered(state: DecoderState, rows: list[int], sentences: list[int] | None = None) -> DecoderState:
     """As `Seq2Seq.reorder` does with the decoder's part."""
     source_state = state.source_state if sentences is None else select(state.source_state, torch.tensor(sentences))
     return state._replace(step_state=select(state.step_state, torch.tensor(rows)), source_state=source_state)
@@ -208,11 +208,11 @@ def test_8_bit_integers_come_near() -> None:
     assert 0 < (plain - rounded).abs().max() < 0.5
 
 
-class Earlier(Term):
+class Earlier(AttentionTerm):
     """A prior of nothing."""
 
     def __init__(self) -> None:
-        super().__init__(Sizes(1, 1, 1, 1), 0)
+        super().__init__(TermSizes(1, 1, 1, 1), 0)
 
     def start(self, weights: Tensor, prepared: Any) -> Any:
         return ()
@@ -222,11 +222,11 @@ class Earlier(Term):
 
 
 def windowed(query_size: int, state_size: int) -> Attention:
-    return LocalAttention(GlobalAttention(Dot(query_size, state_size), Softmax()), Monotonic(query_size))
+    return LocalAttention(GlobalAttention(DotScore(query_size, state_size), Softmax()), Monotonic(query_size))
 
 
 def remembering(query_size: int, state_size: int) -> Attention:
-    return GlobalAttention(Dot(query_size, state_size), Softmax(), [Earlier()])
+    return GlobalAttention(DotScore(query_size, state_size), Softmax(), [Earlier()])
 
 
 def absent(query_size: int, state_size: int) -> Attention:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.encoder.projection import Projection
+from dragoman.model.encoder.projection import ProjectionEncoder
 from dragoman.model.memory import StateShape
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -21,7 +21,7 @@ MASK = torch.tensor([[place < length for place in range(PLACES)] for length in L
 @pytest.mark.parametrize("size", [None, 5])
 def test_each_region_is_mapped_by_itself_and_their_mean_is_what_a_decoder_starts_from(size: int | None) -> None:
     """`h_j = W v_j + b`, or v_j; whatever stands at padded places."""
-    encoder, regions = shaken(Projection(INPUTS, size=size)).eval(), noise(2, PLACES, INPUTS)
+    encoder, regions = shaken(ProjectionEncoder(INPUTS, size=size)).eval(), noise(2, PLACES, INPUTS)
     memory = encoder(regions.masked_fill(~MASK.unsqueeze(2), 1e6), MASK)
     assert (encoder.size, encoder.state_shape) == (size or INPUTS, StateShape(1, size or INPUTS, 1))
     p = loops.numbers(encoder)
@@ -36,7 +36,7 @@ def test_each_region_is_mapped_by_itself_and_their_mean_is_what_a_decoder_starts
 
 
 def test_dropout_hides_numbers_of_regions_in_training_alone() -> None:
-    encoder, regions = Projection(INPUTS, dropout=0.5), torch.ones(2, 400, INPUTS)
+    encoder, regions = ProjectionEncoder(INPUTS, dropout=0.5), torch.ones(2, 400, INPUTS)
     mask = torch.ones(2, 400, dtype=torch.bool)
     states = encoder(regions, mask).states
     assert set(states.unique().tolist()) == {0.0, 2.0}
@@ -45,5 +45,5 @@ def test_dropout_hides_numbers_of_regions_in_training_alone() -> None:
 
 
 def test_a_region_does_not_depend_on_others() -> None:
-    encoder: Any = Projection(INPUTS, size=2)
+    encoder: Any = ProjectionEncoder(INPUTS, size=2)
     assert not encoder.reads_ahead

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Batch, Features, Sequence
+from dragoman.data.batch import Batch, FeatureBatch, TokenBatch
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, UNK, SymbolTable
 from dragoman.deployment.export import unknown_part
@@ -20,12 +20,12 @@ from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.decoder.timing import TIMINGS
-from dragoman.model.features import FEATURES
 from dragoman.model.inputs import Regions
 from dragoman.model.memory import Memory
 from dragoman.model.output.copying import Copying, Pointer, PointerGenerator
 from dragoman.model.output.output import Readout
 from dragoman.model.output.table import OUTPUTS
+from dragoman.model.readout import READOUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.ensemble import Ensemble
@@ -48,11 +48,11 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=4)], ids=["greedy", "beam"])
 
 
-def read(*rows: list[int], width: int = 0) -> Sequence:
+def read(*rows: list[int], width: int = 0) -> TokenBatch:
     """Sentences of which the vocabulary has some words, as a batch has them."""
     whole = sentences(*rows, width=width)
     ids = whole.ids.where(whole.ids < SYMBOLS, UNK)
-    return Sequence(ids, whole.mask, whole.ids)
+    return TokenBatch(ids, whole.mask, whole.ids)
 
 
 BATCH = Batch((read(*WORDS),), read(*TARGETS), np.arange(3))
@@ -299,7 +299,7 @@ OPTIONS: dict[str, Any] = {
     "normalizer": [name for name in NORMALIZERS if name != "hard"],
     "window": list(WINDOWS),
     "attend": list(TIMINGS),
-    "readout": list(FEATURES),
+    "readout": list(READOUTS),
     "tie": ["none", "output"],
 }
 
@@ -352,8 +352,8 @@ def test_words_of_several_sources_are_copied(kind: str, combination: Any) -> Non
     model = shaken(build.build(model_options, (SYMBOLS, Regions(4), SYMBOLS), SYMBOLS)).eval()
     first, third = read(*WORDS, width=7), read([4, 4], [9, 9, 9], [7])
     there = torch.tensor([True, False, True]).unsqueeze(1)
-    first = Sequence(first.ids * there, first.mask & there, first.extended)
-    image = Features(noise(3, 2, 4), torch.ones(3, 2, dtype=torch.bool))
+    first = TokenBatch(first.ids * there, first.mask & there, first.extended)
+    image = FeatureBatch(noise(3, 2, 4), torch.ones(3, 2, dtype=torch.bool))
     batch = Batch((first, image, third), read(*TARGETS), np.arange(3))
     state = model.begin(batch.sources)
     features, weights, _ = model.step(torch.full((3,), model.start_id), state)
@@ -423,7 +423,7 @@ def test_its_figures_are_a_mean_over_the_positions_that_hard_attention_may_draw(
     model = copying(normalizer={"kind": "hard", "order": 1}, spread=1.0)
     assert isinstance(model.decoder, RnnDecoder)
     state = model.begin(BATCH.sources)
-    assert isinstance(BATCH.sources[0], Sequence)
+    assert isinstance(BATCH.sources[0], TokenBatch)
     assert BATCH.sources[0].extended is not None
     words = BATCH.sources[0].extended > EOS
     for symbol in (model.start_id, 5, 9):

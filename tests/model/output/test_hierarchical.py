@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from dragoman.configuration.components import Spec, build
-from dragoman.model.output.hierarchical import Adaptive, Classes, Huffman, huffman, ranks
+from dragoman.model.output.hierarchical import AdaptiveSoftmax, ClassOutput, HuffmanOutput, huffman, ranks
 from dragoman.model.output.output import Readout
 from dragoman.model.output.table import OUTPUTS
 from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, make_output
@@ -53,7 +53,7 @@ def test_codes_are_prefix_free_and_as_short_as_their_entropy_allows(counts: list
 @pytest.mark.spec("D7")
 def test_the_tree_is_a_product_of_decisions_on_the_way_to_each_symbol() -> None:
     output, (readout, targets) = make_output(Spec("huffman")), data()
-    assert isinstance(output, Huffman)
+    assert isinstance(output, HuffmanOutput)
     log_probs, total = output.log_probs(readout), 0.0
     paths = ways(output.places.tolist())
     for row, features in enumerate(readout.features):
@@ -71,7 +71,7 @@ def test_the_tree_is_a_product_of_decisions_on_the_way_to_each_symbol() -> None:
 @pytest.mark.parametrize("classes", [None, 1, 3, 4, 11, 100])
 def test_classes_are_a_product_of_two_softmaxes(classes: int | None) -> None:
     output, (readout, targets) = make_output(Spec("classes", {"classes": classes})), data()
-    assert isinstance(output, Classes)
+    assert isinstance(output, ClassOutput)
     by_frequency = sorted(range(len(COUNTS)), key=lambda symbol: (-COUNTS[symbol], symbol))
     width = math.ceil(len(COUNTS) / (classes or 4))
     members = [by_frequency[begin : begin + width] for begin in range(0, len(COUNTS), width)]
@@ -93,7 +93,7 @@ def test_the_adaptive_softmax_is_that_of_torch_over_ranks() -> None:
     torch.manual_seed(0)
     module = nn.AdaptiveLogSoftmaxWithLoss(FEATURES, len(COUNTS), [2, 5], 2.0, head_bias=True).double()
     output = build(OUTPUTS, Spec("adaptive", {"cutoffs": [2, 5, 11, 500], "div_value": 2.0}), FEATURES, SYMBOLS, None)
-    assert isinstance(output, Adaptive)
+    assert isinstance(output, AdaptiveSoftmax)
     output.double().softmax.load_state_dict(module.state_dict())
     (readout, targets), order = data(), ranks(COUNTS)
     rank_of_targets = torch.tensor([order[symbol] for symbol in targets])
@@ -108,7 +108,7 @@ def test_ranks_are_by_frequency_and_then_by_number() -> None:
 
 def test_a_class_that_does_not_occur_has_no_gradient() -> None:
     output, (readout, _) = make_output(Spec("classes", {"classes": 3})), data(4)
-    assert isinstance(output, Classes)
+    assert isinstance(output, ClassOutput)
     output.loss(readout, torch.tensor([10, 4, 3, 10])).total.backward()
     assert output.weight.grad is not None
     assert output.weight.grad.any(1).nonzero().flatten().tolist() == [3, 4, 9, 10]
@@ -122,7 +122,7 @@ def test_what_has_no_row_for_each_symbol_is_not_tied(kind: str) -> None:
 
 def test_classes_may_be_tied() -> None:
     table = nn.Parameter(torch.randn(len(SYMBOLS), FEATURES))
-    output = Classes(FEATURES, SYMBOLS, table)
+    output = ClassOutput(FEATURES, SYMBOLS, table)
     output.loss(Readout(data()[0].features.float()), data()[1]).total.backward()
     assert output.weight is table
     assert table.grad is not None

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import SymbolTable
-from dragoman.model.output.hierarchical import Adaptive
+from dragoman.model.output.hierarchical import AdaptiveSoftmax
 from dragoman.model.output.output import Output, Readout
 from dragoman.model.output.table import OUTPUTS
 from tests.builders import noise, shaken
@@ -33,7 +33,7 @@ for_variants = pytest.mark.parametrize("spec", VARIANTS, ids=str)
 @pytest.fixture(autouse=True)
 def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.model.output.output.ROWS", 5)
-    for module in ("full", "hierarchical"):
+    for module in ("softmax", "hierarchical"):
         monkeypatch.setattr(f"dragoman.model.output.{module}.ENTRIES", 5 * len(COUNTS) + 3)
 
 
@@ -62,7 +62,7 @@ def test_it_begins_as_the_unigram_distribution(spec: Spec) -> None:
     output = build(OUTPUTS, spec, FEATURES, SYMBOLS, None).eval()
     probabilities = output.log_probs(Readout(torch.zeros(1, FEATURES)))[0].exp()
     expected = (torch.tensor(COUNTS) + 1) / (sum(COUNTS) + len(COUNTS))
-    if isinstance(output, Adaptive):
+    if isinstance(output, AdaptiveSoftmax):
         cutoffs = [0, *output.softmax.cutoffs]
         for first, last in pairwise(cutoffs[1:]):
             cluster = (output.ranks >= first) & (output.ranks < last)
@@ -134,7 +134,7 @@ def test_under_bfloat16_losses_and_probabilities_are_float32_and_rough(spec: Spe
 def test_narrowed_outputs_are_normalised_over_their_symbols(spec: Spec) -> None:
     output, (readout, _) = make_output(spec).eval(), data()
     symbols = torch.tensor([9, 3, 4])
-    narrow = output.narrowed(symbols)
+    narrow = output.restrict_to(symbols)
     if narrow is None:
         return
     prediction = narrow.predict(readout)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.components import Spec
-from dragoman.model.output.full import Full
 from dragoman.model.output.output import Output, Readout
 from dragoman.model.output.sampled import NoiseContrastive, Partitioned
+from dragoman.model.output.softmax import SoftmaxOutput
 from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, make_output
 
 DRAWS = 300
@@ -62,7 +62,7 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
     """
     readout, target, errors = data(1)[0], torch.tensor([3]), []
     full = make_output(Spec("softmax"))
-    assert isinstance(full, Full)
+    assert isinstance(full, SoftmaxOutput)
     for k in (1, 10, 100, 1000, 10_000):
         output = nce(samples=k).train()
         with torch.no_grad():

@@ -9,19 +9,19 @@ from torch import Tensor, nn
 
 from dragoman.configuration.components import Spec, build
 from dragoman.data.alphabet import Alphabet
-from dragoman.data.batch import Batch, Sequence, Spelled
+from dragoman.data.batch import Batch, Spelled, TokenBatch
 from dragoman.data.vocabulary import SPECIALS, UNK, SymbolTable
 from dragoman.deployment.export import unknown_part
 from dragoman.errors import UserError
 from dragoman.model import build as building
-from dragoman.model.decoder.feed import FEEDS
+from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS
 from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.embedding import EMBEDDINGS
-from dragoman.model.features import FEATURES
 from dragoman.model.output.output import Readout
-from dragoman.model.output.spelling import Hybrid
+from dragoman.model.output.spelling import HybridOutput
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.predictor import Candidate
+from dragoman.model.readout import READOUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
@@ -45,14 +45,14 @@ READOUT = Readout(READ, words=ALPHABET.words(OWN))
 LAYERS = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 1}
 
 
-def hybrid(**options: Any) -> Hybrid:
+def hybrid(**options: Any) -> HybridOutput:
     torch.manual_seed(0)
     output = build(OUTPUTS, Spec("hybrid", {**OPTIONS, **options}), WORDS_SIZE + SIZE, TABLE, None)
-    assert isinstance(output, Hybrid)
+    assert isinstance(output, HybridOutput)
     return shaken(output)
 
 
-def of_words(output: Hybrid) -> tuple[Tensor, list[float]]:
+def of_words(output: HybridOutput) -> tuple[Tensor, list[float]]:
     """log P of the targets by the softmax, and of the characters of those that have some."""
     logits = READ[:, :WORDS_SIZE] @ output.words.weight.t() + output.words.bias
     symbols = TARGETS.clone()
@@ -189,7 +189,7 @@ def test_the_path_is_what_the_paper_says() -> None:
 def test_searches_spell_and_are_scored_the_same(name: str) -> None:
     """Whatever is found has, with the sentence alone and in its batch, the probability that the model gives it."""
     model = MODELS[name]
-    assert isinstance(model.output, Hybrid)
+    assert isinstance(model.output, HybridOutput)
     with torch.no_grad():
         model.output.words.bias[UNK] += 4.0
     spelled = 0
@@ -210,8 +210,8 @@ PARTS = {
     "score": ["additive", "none"],
     "cell": list(CELLS),
     "attend": list(TIMINGS),
-    "input_feeding": list(FEEDS),
-    "readout": list(FEATURES),
+    "input_feeding": list(INPUT_FEEDINGS),
+    "readout": list(READOUTS),
     "embedding": list(EMBEDDINGS),
 }
 SMALL: dict[str, dict[str, Any]] = {"character_cnn": {"widths": [1, 2], "filters": 1}}
@@ -239,7 +239,7 @@ def test_every_two_parts_train_together(parts: dict[str, str]) -> None:
     }
     model, batch = build_model(score=score, output=OUTPUT, **options).train(), spelled_batch()
     (source,) = batch.sources
-    assert isinstance(source, Sequence)
+    assert isinstance(source, TokenBatch)
     ids = source.ids.masked_fill(source.ids == 7, SYMBOLS + 1)
     batch = batch._replace(sources=(source._replace(spelled=Spelled(ids, ALPHABET.words(OWN))),))
     parameters, losses = list(model.parameters()), []

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dragoman.configuration.components import Spec
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.training import checks
 from dragoman.training.objectives.agreement import Agreement
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -18,7 +18,7 @@ MODEL, REVERSE = build_model(), build_model(seed=1, score="dot", decoder={"cell"
 
 def flipped(batch: Batch) -> Batch:
     (source,) = batch.sources
-    assert isinstance(source, Sequence)
+    assert isinstance(source, TokenBatch)
     return Batch((batch.target,), source, batch.rows)
 
 
@@ -78,7 +78,7 @@ def test_reversed_pairs() -> None:
     links = torch.zeros(*BATCH.target.ids.shape, BATCH.sources[0].ids.size(1), dtype=torch.bool)
     links[1, 2, 0] = True
     batch = BATCH._replace(links=links).reversed()
-    assert isinstance(batch.target, Sequence)
+    assert isinstance(batch.target, TokenBatch)
     assert (batch.sources, batch.target) == ((BATCH.target,), BATCH.sources[0])
     assert batch.links is not None
     assert batch.links.nonzero().tolist() == [[1, 0, 2]]

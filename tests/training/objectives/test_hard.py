@@ -13,14 +13,14 @@ from torch import Tensor
 import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.configuration.sections import replaced
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model import build
+from dragoman.model.alignment_model import ChainedAlignment
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
-from dragoman.model.attention.normalizers import Normalizer, ReadValues
+from dragoman.model.attention.normalizers import AttentionNormalizer, Context
 from dragoman.model.decoder.rnn import RnnDecoder
-from dragoman.model.emission import Chained
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors
@@ -47,7 +47,7 @@ def at_every_position(model: Seq2Seq, batch: Batch, row: int) -> tuple[list[list
     """`alpha_t(z)` and `log p(y_t | z)` of a sentence, step by step through the parts of the decoder."""
     assert isinstance(model.decoder, RnnDecoder)
     (source,), target = batch.sources, batch.target
-    assert isinstance(source, Sequence)
+    assert isinstance(source, TokenBatch)
     words = target.ids[row][target.mask[row]].tolist()
     alone = source._replace(ids=source.ids[row : row + 1], mask=source.mask[row : row + 1])
     state = model.decoder_state(model.begin((alone,)))
@@ -80,7 +80,7 @@ def transition(chain: Chain | None, alpha: list[float], before: int | None, z: i
 
 
 def chain_of(model: Seq2Seq) -> Chain | None:
-    return model.emission.chain if isinstance(model.emission, Chained) else None
+    return model.alignment_model.chain if isinstance(model.alignment_model, ChainedAlignment) else None
 
 
 def likelihood(model: Seq2Seq, batch: Batch, row: int, until: int | None = None) -> float:
@@ -290,7 +290,7 @@ def test_no_jump_goes_back_where_none_is_seen() -> None:
         assert "order: 0 does not see" in str(problem)
 
 
-class FixedPositions(Normalizer):
+class FixedPositions(AttentionNormalizer):
     """Hard attention that draws the given positions."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
@@ -300,9 +300,9 @@ class FixedPositions(Normalizer):
     def forward(self, energies: Tensor) -> Tensor:
         return torch.softmax(energies, -1)
 
-    def read(self, weights: Tensor, values: Tensor) -> ReadValues:
+    def read(self, weights: Tensor, values: Tensor) -> Context:
         position = next(self.positions)
-        return ReadValues(values[:, position : position + 1], torch.full(weights.shape[:2], position))
+        return Context(values[:, position : position + 1], torch.full(weights.shape[:2], position))
 
 
 ONE = pairs([[4]], [[5, 6]])

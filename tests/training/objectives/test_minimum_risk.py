@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from dragoman.configuration.document import ConfigError
-from dragoman.data.batch import Batch, Sequence
+from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.evaluation.metrics.sacre import Chrf, Ter
-from dragoman.model.decoder.decoder import State
+from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import minimum_risk
 from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw
@@ -31,7 +31,7 @@ def objective(**options: Any) -> MinimumRisk:
 
 def log_prob(model: Seq2Seq, batch: Batch, row: int, translation: tuple[int, ...]) -> float:
     source = batch.sources[0]
-    assert isinstance(source, Sequence)
+    assert isinstance(source, TokenBatch)
     words = source.ids[row][source.mask[row]].tolist()[:-1]
     scored = model.score(Batch((sentences(words),), sentences(list(translation)), batch.rows[:1]))
     return float(scored.log_probs.detach().sum())
@@ -101,7 +101,7 @@ def test_the_gradient_is_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def chances(
-    model: Seq2Seq, state: State, least: float, longest: int, prefix: tuple[int, ...] = (), chance: float = 1.0
+    model: Seq2Seq, state: DecoderState, least: float, longest: int, prefix: tuple[int, ...] = (), chance: float = 1.0
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield the translations that are drawn with a probability of at least `least`, those that are cut among them, if
     neither padding nor the start is ever drawn.

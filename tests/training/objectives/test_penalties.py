@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dragoman.data.batch import Batch, Sequence, SourceBatch
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch
 from dragoman.model import build
 from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq
@@ -122,9 +122,9 @@ def test_fertility_is_the_density_of_a_normal_that_the_encoder_state_gives() -> 
 def test_padding_has_no_part(kind: str, extreme: float) -> None:
     penalty = shaken(PENALTIES[kind](SIZE))
 
-    def wider(sequence: SourceBatch, by: int) -> Sequence:
+    def wider(sequence: SourceBatch, by: int) -> TokenBatch:
         ids, mask = (functional.pad(part, (0, by)) for part in sequence[:2])
-        return Sequence(ids, mask)
+        return TokenBatch(ids, mask)
 
     assert ALIGNED.links is not None
     wide = Batch(

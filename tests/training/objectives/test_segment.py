@@ -9,7 +9,7 @@ import torch
 
 from dragoman.configuration import components
 from dragoman.configuration.config import Config
-from dragoman.data.batch import Sequence
+from dragoman.data.batch import TokenBatch
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
@@ -87,7 +87,7 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
         for row in range(3):
             source = BATCH.sources[0].ids[row][BATCH.sources[0].mask[row]].unsqueeze(0)
             target = BATCH.target.ids[row][BATCH.target.mask[row]]
-            state = model.begin((Sequence(source, torch.ones_like(source).bool()),))
+            state = model.begin((TokenBatch(source, torch.ones_like(source).bool()),))
             writer = model.decoder
             assert isinstance(writer, RnnDecoder)
             shift, _ = shift_of(writer)

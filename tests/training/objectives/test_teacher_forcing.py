@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dragoman.data.batch import Batch, Sequence, SourceBatch
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch
 from dragoman.data.vocabulary import PAD
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
@@ -25,7 +25,7 @@ def stepped(model: Seq2Seq, batch: Batch) -> float:
     total = 0.0
     for row in range(len(batch.rows)):
         source = batch.sources[0].ids[row][batch.sources[0].mask[row]]
-        state = model.start(model.encode((Sequence(source.unsqueeze(0), torch.ones(1, len(source)).bool()),)))
+        state = model.start(model.encode((TokenBatch(source.unsqueeze(0), torch.ones(1, len(source)).bool()),)))
         previous = torch.tensor([model.start_id])
         for symbol in batch.target.ids[row][batch.target.mask[row]]:
             step = model.step(previous, state)
@@ -37,10 +37,10 @@ def stepped(model: Seq2Seq, batch: Batch) -> float:
 def padded(batch: Batch, extra: int, symbol: int = PAD) -> Batch:
     """The same pairs with more padding on both sides, which holds that symbol."""
 
-    def wider(sequence: SourceBatch) -> Sequence:
-        assert isinstance(sequence, Sequence)
+    def wider(sequence: SourceBatch) -> TokenBatch:
+        assert isinstance(sequence, TokenBatch)
         ids = sequence.ids.masked_fill(~sequence.mask, symbol)
-        return Sequence(functional.pad(ids, (0, extra), value=symbol), functional.pad(sequence.mask, (0, extra)))
+        return TokenBatch(functional.pad(ids, (0, extra), value=symbol), functional.pad(sequence.mask, (0, extra)))
 
     return Batch(tuple(wider(source) for source in batch.sources), wider(batch.target), batch.rows)
 
@@ -60,7 +60,7 @@ def test_the_reference_is_what_the_decoder_reads_whatever_it_would_say() -> None
     model = MODELS["after"]
     ids = BATCH.target.ids.clone()
     ids[1, 1] = 5
-    other = BATCH._replace(target=Sequence(ids, BATCH.target.mask))
+    other = BATCH._replace(target=TokenBatch(ids, BATCH.target.mask))
     with torch.no_grad():
         before, after = (model.output.log_probs(Readout(model(batch).features[1])) for batch in (BATCH, other))
     changed = (before - after).abs().amax(1) > 1e-6

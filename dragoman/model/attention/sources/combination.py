@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 from torch import Tensor, nn
 
-from dragoman.model.attention.attention import Attention, AttentionOutput, History
+from dragoman.model.attention.attention import Attention, AttentionHistory, AttentionOutput
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
@@ -37,11 +37,11 @@ class Combination(nn.Module, ABC):
         """Prepare the sources for attention, once per sentence."""
 
     @abstractmethod
-    def start(self, attended: Any) -> History:
+    def start(self, attended: Any) -> AttentionHistory:
         """The history before the first step, one row per sentence: weights of 0."""
 
     @abstractmethod
-    def forward(self, decoder_query: DecoderQuery, attended: Any, history: History) -> AttentionOutput: ...
+    def forward(self, decoder_query: DecoderQuery, attended: Any, history: AttentionHistory) -> AttentionOutput: ...
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
@@ -71,10 +71,10 @@ class OneSource(Combination):
         (memory,) = memories
         return self.attention.prepare(memory)
 
-    def start(self, attended: Any) -> History:
+    def start(self, attended: Any) -> AttentionHistory:
         return self.attention.start(attended)
 
-    def forward(self, decoder_query: DecoderQuery, attended: Any, history: History) -> AttentionOutput:
+    def forward(self, decoder_query: DecoderQuery, attended: Any, history: AttentionHistory) -> AttentionOutput:
         output: AttentionOutput = self.attention(decoder_query.query, decoder_query.embedded, attended, history)
         return output
 

@@ -8,16 +8,16 @@ from torch import Tensor, nn
 
 from dragoman.configuration.values import Size
 from dragoman.model.attention.attention import (
-    Attended,
     Attention,
+    AttentionHistory,
     AttentionOutput,
     GlobalAttention,
-    History,
+    PreparedSource,
     by_row,
     by_sentence,
 )
 from dragoman.model.attention.normalizers import Hard, LinearChain
-from dragoman.model.attention.scores import Score
+from dragoman.model.attention.scores import AlignmentScore
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear, linear
@@ -25,10 +25,10 @@ from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
 
-class Joined(NamedTuple):
+class ConcatenatedSources(NamedTuple):
     """Sources prepared for attention, and the values of all, concatenated."""
 
-    sources: tuple[Attended, ...]
+    sources: tuple[PreparedSource, ...]
     values: Float[Tensor, "B S C"]
 
 
@@ -53,7 +53,7 @@ class Flat(Combination):
         attentions: Sequence[Attention],
         query_size: int,
         embedding_size: int,
-        sentinel_score: Score | None = None,
+        sentinel_score: AlignmentScore | None = None,
         *,
         size: Size | None = None,
         share_projections: bool = False,
@@ -92,13 +92,13 @@ class Flat(Combination):
         """`U_c h_j` of a source, or of the sentinel, which is the last."""
         return linear(states, cast(Linear, self.values[number]).weight)  # b is part of the energy, if U_c = U_a
 
-    def prepare(self, memories: tuple[Memory, ...]) -> Joined:
+    def prepare(self, memories: tuple[Memory, ...]) -> ConcatenatedSources:
         sources = tuple(attention.prepare(memory) for attention, memory in zip(self.attentions, memories, strict=True))
         # U_c h_j once for the sentence, and not at each step.
         values = [self.project(number, source.values) for number, source in enumerate(sources)]
-        return Joined(sources, torch.cat(values, 1))
+        return ConcatenatedSources(sources, torch.cat(values, 1))
 
-    def start(self, attended: Joined) -> History:
+    def start(self, attended: ConcatenatedSources) -> AttentionHistory:
         histories = tuple(
             attention.start(source) for attention, source in zip(self.attentions, attended.sources, strict=True)
         )
@@ -106,9 +106,11 @@ class Flat(Combination):
         if self.sentinel:
             # The sentinel is the last position, here and in `forward`.
             weights.append(weights[0].new_zeros(weights[0].size(0), 1))
-        return History(torch.cat(weights, -1), histories)
+        return AttentionHistory(torch.cat(weights, -1), histories)
 
-    def forward(self, decoder_query: DecoderQuery, attended: Joined, history: History) -> AttentionOutput:
+    def forward(
+        self, decoder_query: DecoderQuery, attended: ConcatenatedSources, history: AttentionHistory
+    ) -> AttentionOutput:
         sentences = attended.values.size(0)
         energies: list[Tensor] = []
         carried: list[Any] = []
@@ -134,8 +136,8 @@ class Flat(Combination):
         if alone is not None:
             context = context + flat[:, -1:].to(values.dtype) * self.project(len(self.attentions), alone).squeeze(1)
         parts = self.by_source(flat, attended)
-        histories = tuple(History(part, state) for part, state in zip(parts, carried, strict=False))
-        return AttentionOutput(context, History(flat, histories))
+        histories = tuple(AttentionHistory(part, state) for part, state in zip(parts, carried, strict=False))
+        return AttentionOutput(context, AttentionHistory(flat, histories))
 
     def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         """The normalised weights; 0 if a sentence has none of the sources."""
@@ -143,12 +145,14 @@ class Flat(Combination):
         weights: Tensor = self.attentions[0].normalizer(energies.masked_fill(nothing, 0.0))
         return weights.masked_fill(nothing, 0.0)
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Joined) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(
+        self, weights: Float[Tensor, "*_ S"], attended: ConcatenatedSources
+    ) -> tuple[Float[Tensor, "*_ _"], ...]:
         widths = [source.mask.size(1) for source in attended.sources]
         return torch.split(weights, [*widths, 1] if self.sentinel else widths, -1)
 
 
-def _projections(scores: Sequence[Score]) -> list[Linear]:
+def _projections(scores: Sequence[AlignmentScore]) -> list[Linear]:
     """U_a of each score. ValueError if one has none."""
     projections = [score.projection for score in scores if score.projection]
     if len(projections) < len(scores):

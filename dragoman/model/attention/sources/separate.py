@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.values import Size
-from dragoman.model.attention.attention import Attention, AttentionOutput, History
+from dragoman.model.attention.attention import Attention, AttentionHistory, AttentionOutput
 from dragoman.model.attention.normalizers import softmax
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
@@ -17,7 +17,7 @@ from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float
 
 
-class Several(NamedTuple):
+class SeparateSources(NamedTuple):
     """Sources prepared for attention, and which of them each sentence has."""
 
     sources: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Separate(Combination):
         super().__init__()
         self.attentions = cast(Sequence[Attention], nn.ModuleList(attentions))
 
-    def prepare(self, memories: tuple[Memory, ...]) -> Several:
+    def prepare(self, memories: tuple[Memory, ...]) -> SeparateSources:
         there = torch.stack([memory.mask.any(1) for memory in memories], 1)
         # A missing source is opened at one position, for attention to be a number; its context and weights become 0.
         opened = (
@@ -43,19 +43,21 @@ class Separate(Combination):
             for memory, present in zip(memories, there.unbind(1), strict=True)
         )
         prepared = (attention.prepare(memory) for attention, memory in zip(self.attentions, opened, strict=True))
-        return Several(tuple(prepared), there)
+        return SeparateSources(tuple(prepared), there)
 
-    def start(self, attended: Several) -> History:
+    def start(self, attended: SeparateSources) -> AttentionHistory:
         histories = tuple(
             attention.start(source) for attention, source in zip(self.attentions, attended.sources, strict=True)
         )
-        return History(self.joined([history.weights for history in histories]), histories)
+        return AttentionHistory(self.joined([history.weights for history in histories]), histories)
 
     def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
         """The weights of all sources, concatenated."""
         return torch.cat(weights, -1)
 
-    def forward(self, decoder_query: DecoderQuery, attended: Several, history: History) -> AttentionOutput:
+    def forward(
+        self, decoder_query: DecoderQuery, attended: SeparateSources, history: AttentionHistory
+    ) -> AttentionOutput:
         there = attended.of(decoder_query.query)
         parts = zip(self.attentions, attended.sources, history.terms, strict=True)
         columns = torch.split(there, 1, 1)
@@ -63,7 +65,7 @@ class Separate(Combination):
         contexts = [output.context * column for output, column in zip(outputs, columns, strict=True)]
         weights = [output.history.weights * column for output, column in zip(outputs, columns, strict=True)]
         context, all_weights = self.join(decoder_query, contexts, weights, there)
-        return AttentionOutput(context, History(all_weights, tuple(output.history for output in outputs)))
+        return AttentionOutput(context, AttentionHistory(all_weights, tuple(output.history for output in outputs)))
 
     @abstractmethod
     def join(
@@ -75,7 +77,7 @@ class Separate(Combination):
     ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
         """The context, and the weights of all sources."""
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Several) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], attended: SeparateSources) -> tuple[Float[Tensor, "*_ _"], ...]:
         widths = [source.mask.size(1) for source in attended.sources]
         rest = weights.size(-1) - sum(widths)
         return torch.split(weights, [*widths, rest] if rest else widths, -1)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from dragoman.configuration.values import Positive, Width
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
@@ -19,10 +19,10 @@ def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S 
 
 
 @final
-class Markov(Term):
+class MarkovTerm(AttentionTerm):
     """`alpha_(t-1),j-k ... alpha_(t-1),j+k` as features (Cohn et al. 2016); `width` is k."""
 
-    def __init__(self, sizes: Sizes, *, width: Width = 1) -> None:
+    def __init__(self, sizes: TermSizes, *, width: Width = 1) -> None:
         super().__init__(sizes, 2 * width + 1)
         self.width = width
 
@@ -34,10 +34,10 @@ class Markov(Term):
 
 
 @final
-class Fertility(Term):
+class FertilityTerm(AttentionTerm):
     """`sum_(t'<t) alpha_t',j-k ... sum_(t'<t) alpha_t',j+k` as features (Cohn et al. 2016, local); `width` is k."""
 
-    def __init__(self, sizes: Sizes, *, width: Width = 1) -> None:
+    def __init__(self, sizes: TermSizes, *, width: Width = 1) -> None:
         super().__init__(sizes, 2 * width + 1)
         self.width = width
 
@@ -50,13 +50,13 @@ class Fertility(Term):
 
 
 @final
-class Coverage(Term):
+class CoverageTerm(AttentionTerm):
     """`C_tj = C_(t-1),j + alpha_tj / Phi_j` from `C_0j = 0`; C_(t-1),j is the feature (Tu et al. 2016, linguistic).
 
     `Phi_j = N sigm(U_f h_j)` is the expected number of target words for j; `fertility` is N. Without it Phi_j = 1.
     """
 
-    def __init__(self, sizes: Sizes, *, fertility: Positive | None = None) -> None:
+    def __init__(self, sizes: TermSizes, *, fertility: Positive | None = None) -> None:
         super().__init__(sizes, 1)
         self.most = fertility or 1.0
         self.fertility = None if fertility is None else Linear(sizes.state, 1, bias=False)

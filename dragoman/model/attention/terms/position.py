@@ -5,13 +5,13 @@ from typing import final
 import torch
 from torch import Tensor
 
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
 
 @final
-class Position(Term):
+class PositionTerm(AttentionTerm):
     """`log(1 + t), log(1 + j), log(1 + |F|)` as features (Cohn et al. 2016).
 
     t and j are counted from 1; |F| is the number of source symbols, the end symbol included.
@@ -19,7 +19,7 @@ class Position(Term):
 
     reads_ahead = True  # |F|
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: TermSizes) -> None:
         super().__init__(sizes, 3)
 
     def prepare(self, memory: Memory) -> Float[Tensor, "B S F"]:

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from dragoman.configuration.values import Size, Width
 from dragoman.model.attention.terms.history import around
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
-from dragoman.model.embedding import Table
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
+from dragoman.model.embedding import LookupEmbedding
 from dragoman.model.memory import Memory
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Lstm
 from dragoman.model.shapes import Float
@@ -21,7 +21,7 @@ class TrackedState(NamedTuple):
     begun: Float[Tensor, "B T S"]
 
 
-class RecurrentTerm(Term):
+class RecurrentTerm(AttentionTerm):
     """`C_tj = cell(C_(t-1),j; input_tj)` at each position, with shared weights; C_(t-1),j are the features.
 
     The inputs of a step are known only after it, so the next step does the update; the first step sees C_0j.
@@ -29,7 +29,7 @@ class RecurrentTerm(Term):
 
     updates_unseen = True
 
-    def __init__(self, sizes: Sizes, cell: Cell) -> None:
+    def __init__(self, sizes: TermSizes, cell: Cell) -> None:
         super().__init__(sizes, cell.size)
         self.cell = cell
 
@@ -58,7 +58,7 @@ class NeuralCoverage(RecurrentTerm):
     s_t is the query of alpha_t; if the decoder attends before its update, this is s_(t-1), as in the paper.
     """
 
-    def __init__(self, sizes: Sizes, *, cell: CellKind = "gru", size: Size = 10) -> None:
+    def __init__(self, sizes: TermSizes, *, cell: CellKind = "gru", size: Size = 10) -> None:
         super().__init__(sizes, CELLS[cell](sizes.state + sizes.query + 1, size))
         self.sizes = sizes
 
@@ -85,10 +85,10 @@ class CoverageEmbedding(RecurrentTerm):
     reads_symbols = True
     by_symbol = ("embedding.table",)
 
-    def __init__(self, sizes: Sizes, *, size: Size = 10) -> None:
+    def __init__(self, sizes: TermSizes, *, size: Size = 10) -> None:
         super().__init__(sizes, CELLS["gru"](sizes.embedding + 1, size))
         assert sizes.symbols is not None
-        self.embedding = Table(range(sizes.symbols), size)
+        self.embedding = LookupEmbedding(range(sizes.symbols), size)
         self.symbol_size = sizes.embedding
 
     def prepare(self, memory: Memory) -> Float[Tensor, "B S D"]:
@@ -108,7 +108,7 @@ class CoverageEmbedding(RecurrentTerm):
 class Recurrent(RecurrentTerm):
     """`C_tj = LSTM(C_(t-1),j; alpha_t,j-k ... alpha_t,j+k)` from zeros (Yang et al. 2016); `width` is k."""
 
-    def __init__(self, sizes: Sizes, *, size: Size = 10, width: Width = 5) -> None:
+    def __init__(self, sizes: TermSizes, *, size: Size = 10, width: Width = 5) -> None:
         super().__init__(sizes, Lstm(2 * width + 1, size))
         self.width = width
 

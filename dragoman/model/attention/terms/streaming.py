@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.values import Count
-from dragoman.model.attention.scores import Additive
-from dragoman.model.attention.terms.term import Sizes, Term, TermInput, TermOutput
+from dragoman.model.attention.scores import AdditiveScore
+from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.linear import matmul_dtype
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
 
 
 @final
-class Wait(Term):
+class WaitTerm(AttentionTerm):
     """Target symbol t sees the first `t + k - 1` source symbols, including the end symbol (Ma et al. 2019, wait-k).
 
     The model can then translate while its source arrives, if no other part depends on hidden symbols.
@@ -22,7 +22,7 @@ class Wait(Term):
 
     hides = True
 
-    def __init__(self, sizes: Sizes, *, k: Count = 3) -> None:
+    def __init__(self, sizes: TermSizes, *, k: Count = 3) -> None:
         super().__init__(sizes, 0)
         self.k = k
 
@@ -39,7 +39,7 @@ class Wait(Term):
 
 
 @final
-class Shift(Term):
+class ShiftTerm(AttentionTerm):
     """Reads on or writes, at a position that only moves to the right (Yu, Buys and Blunsom 2016, segment to segment).
 
     `e_ti = v^T tanh(W s_t + U h_i + b)`, `p(emit at i) = sigmoid(e_ti)`; symbol t is written at the first
@@ -50,9 +50,9 @@ class Shift(Term):
     hides = True
     is_hard = True
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: TermSizes) -> None:
         super().__init__(sizes, 0)
-        self.score = Additive(sizes.query, sizes.state)
+        self.score = AdditiveScore(sizes.query, sizes.state)
 
     def prepare(self, memory: Memory) -> tuple[Float[Tensor, "B S A"], Bool[Tensor, "B S"]]:
         return self.score.keys(memory.states.to(matmul_dtype(memory.states)), memory.mask), memory.mask

@@ -1,19 +1,19 @@
 """The table of terms, by their names in the configuration."""
 
-from dragoman.model.attention.terms.history import Coverage, Fertility, Markov
-from dragoman.model.attention.terms.position import Position
+from dragoman.model.attention.terms.history import CoverageTerm, FertilityTerm, MarkovTerm
+from dragoman.model.attention.terms.position import PositionTerm
 from dragoman.model.attention.terms.recurrent import CoverageEmbedding, NeuralCoverage, Recurrent
-from dragoman.model.attention.terms.streaming import Shift, Wait
-from dragoman.model.attention.terms.term import Term
+from dragoman.model.attention.terms.streaming import ShiftTerm, WaitTerm
+from dragoman.model.attention.terms.term import AttentionTerm
 
-TERMS: dict[str, type[Term]] = {
-    "coverage": Coverage,
+TERMS: dict[str, type[AttentionTerm]] = {
+    "coverage": CoverageTerm,
     "neural_coverage": NeuralCoverage,
     "coverage_embedding": CoverageEmbedding,
-    "position": Position,
-    "markov": Markov,
-    "fertility": Fertility,
+    "position": PositionTerm,
+    "markov": MarkovTerm,
+    "fertility": FertilityTerm,
     "recurrent": Recurrent,
-    "wait": Wait,
-    "shift": Shift,
+    "wait": WaitTerm,
+    "shift": ShiftTerm,
 }

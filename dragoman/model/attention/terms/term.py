@@ -9,7 +9,7 @@ from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
 
-class Sizes(NamedTuple):
+class TermSizes(NamedTuple):
     """The sizes of other parts that a term may need."""
 
     query: int
@@ -35,7 +35,7 @@ class TermOutput(NamedTuple):
     prior: Float[Tensor, "B T S"] | None = None  # added to the energies; -inf hides a position
 
 
-class Term(nn.Module, ABC):
+class AttentionTerm(nn.Module, ABC):
     """`terms = term(term_input, prepared, carried)`, once a step, before the energies of that step.
 
     What depends only on the source is computed once per sentence, in `prepare`; what changes from step to step is
@@ -51,7 +51,7 @@ class Term(nn.Module, ABC):
     by_symbol: ClassVar[tuple[str, ...]] = ()  # its parameters with a row for each symbol of the source
     updates_unseen = False  # whether hidden positions are updated, which is impossible before they arrive
 
-    def __init__(self, sizes: Sizes, features: int) -> None:
+    def __init__(self, sizes: TermSizes, features: int) -> None:
         super().__init__()
         self.source = sizes.source
         self.features = features  # F, how many it gives; 0 for a prior

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.model.attention.attention import Attention, GlobalAttention, History
+from dragoman.model.attention.attention import Attention, AttentionHistory, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
-from dragoman.model.attention.scores import SCORES, Additive, Score
+from dragoman.model.attention.scores import SCORES, AdditiveScore, AlignmentScore
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery
 from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.attention.terms.term import Sizes
+from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.memory import Memory
 from dragoman.model.state import select
 from tests.builders import noise, shaken
@@ -57,7 +57,7 @@ def make(name: str, sizes: tuple[int, ...], score: str = "additive", terms: tupl
     torch.manual_seed(0)
     attentions: list[Attention] = []
     for size in sizes:
-        built = [components.build(TERMS, Spec(term), Sizes(QUERY, size, EMBEDDING, 9)) for term in terms]
+        built = [components.build(TERMS, Spec(term), TermSizes(QUERY, size, EMBEDDING, 9)) for term in terms]
         features = sum(term.features for term in built)
         attentions.append(
             GlobalAttention(components.build(SCORES, Spec(score), QUERY, size, features), Softmax(), built)
@@ -229,7 +229,7 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
             ]
             softmax = torch.softmax(torch.cat(energies, 1), 1) * sum(part.sum(1, keepdim=True) for part in weights[:2])
             expected = list(torch.split(softmax, [energy.size(1) for energy in energies], 1))
-            pasts = [History(part, output.carried) for part, output in zip(expected, terms, strict=True)]
+            pasts = [AttentionHistory(part, output.carried) for part, output in zip(expected, terms, strict=True)]
         else:
             pasts = [attention(question.query, question.embedded, *rest).history for attention, *rest in parts]
             expected = [past.weights * part.sum(1, keepdim=True) for past, part in zip(pasts, weights, strict=False)]
@@ -252,7 +252,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
         return steps
 
     paths = [alone(0), alone(100)]
-    history: History = select(combination.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
+    history: AttentionHistory = select(combination.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
     for t in range(3):
         seeds = (t, 100 + t) if t % 2 == 0 else (100 + t, t)
         parts = zip(make_query(seeds[0]), make_query(seeds[1]), strict=True)
@@ -289,7 +289,7 @@ def test_gradients_are_derivatives_through_all_steps(name: str) -> None:
 
 
 @final
-class Undeclared(Score):
+class Undeclared(AlignmentScore):
     """`e_tj = w . s_t + u . h_j`, which does not say that u is of the states."""
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
@@ -376,7 +376,7 @@ def test_what_does_not_fit_is_said(name: str, sizes: tuple[int, ...], score: str
 def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
     """Turned and cut to its size, and no smaller, where nothing is preferred yet."""
     torch.manual_seed(0)
-    scores = [Additive(QUERY, size) for size in (6, 5, QUERY)]
+    scores = [AdditiveScore(QUERY, size) for size in (6, 5, QUERY)]
     attentions = [GlobalAttention(score, Softmax(), []) for score in scores[:2]]
     alone = scores[2:] if kind_of(name) == "flat" else []
     combination = components.build(COMBINATIONS, Spec(kind_of(name), KINDS[name]), attentions, QUERY, EMBEDDING, *alone)
@@ -392,7 +392,7 @@ def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
 @pytest.mark.parametrize("sentinel", [False, True])
 def test_hierarchical_begins_with_all_sources_alike(sentinel: bool) -> None:
     """A start that prefers some has been seen to end at one source alone, before any had been learnt to be read."""
-    attentions = [GlobalAttention(Additive(QUERY, size), Softmax(), []) for size in SIZES[:2]]
+    attentions = [GlobalAttention(AdditiveScore(QUERY, size), Softmax(), []) for size in SIZES[:2]]
     combination = components.build(
         COMBINATIONS, Spec("hierarchical", {"sentinel": sentinel}), attentions, QUERY, EMBEDDING
     ).double()

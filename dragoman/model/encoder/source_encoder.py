@@ -5,7 +5,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from dragoman.data.batch import Features, SourceBatch
+from dragoman.data.batch import FeatureBatch, SourceBatch
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory
@@ -13,7 +13,7 @@ from dragoman.model.state import each_tensor
 
 
 @final
-class Reader(nn.Module):
+class SourceEncoder(nn.Module):
     """`reader(source)`: maps one source of a batch to a Memory; without `embedding`, the source is feature vectors.
 
     If it is `optional`, a sentence may lack this source, and its memory is then 0. A source that is not `attended` to
@@ -31,7 +31,7 @@ class Reader(nn.Module):
 
     def vectors(self, source: SourceBatch) -> Tensor:
         """The input of the encoder (B, S, E)."""
-        if isinstance(source, Features):
+        if isinstance(source, FeatureBatch):
             return source.values
         assert self.embedding is not None
         embedded: Tensor = self.embedding(*(source.spelled or (source.ids,)))
@@ -41,7 +41,7 @@ class Reader(nn.Module):
         there, mask = source.mask.any(1), source.mask
         if self.optional:
             mask = torch.cat([mask[:, :1] | ~there.unsqueeze(1), mask[:, 1:]], 1)  # encoders need one real position
-        ids, extended = (None, None) if isinstance(source, Features) else (source.ids, source.extended)
+        ids, extended = (None, None) if isinstance(source, FeatureBatch) else (source.ids, source.extended)
         memory: Memory = self.encoder(self.vectors(source), mask)
         if not self.optional:
             return memory._replace(ids=ids, extended=extended)

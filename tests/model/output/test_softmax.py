@@ -6,9 +6,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.data.vocabulary import SymbolTable
-from dragoman.model.output import full
-from dragoman.model.output.full import Full
+from dragoman.model.output import softmax
 from dragoman.model.output.output import Readout
+from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
 
 ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones and a rest
@@ -16,13 +16,15 @@ ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(full, "ENTRIES", 5 * SYMBOLS + 3)
+    monkeypatch.setattr(softmax, "ENTRIES", 5 * SYMBOLS + 3)
     monkeypatch.setattr("dragoman.model.output.output.ROWS", 5)
 
 
-def make_output(smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None) -> Full:
+def make_output(
+    smoothing: float = 0.0, dtype: torch.dtype = torch.float64, table: nn.Parameter | None = None
+) -> SoftmaxOutput:
     torch.manual_seed(1)
-    output = Full(FEATURES, SymbolTable.sized(SYMBOLS), table, label_smoothing=smoothing).to(dtype)
+    output = SoftmaxOutput(FEATURES, SymbolTable.sized(SYMBOLS), table, label_smoothing=smoothing).to(dtype)
     with torch.no_grad():
         output.bias.normal_()
     return output
@@ -33,12 +35,12 @@ def data(rows: int = ROWS, dtype: torch.dtype = torch.float64) -> tuple[Tensor, 
     return torch.randn(rows, FEATURES, dtype=dtype, requires_grad=True), torch.randint(0, SYMBOLS, (rows,))
 
 
-def plain(output: Full, features: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+def plain(output: SoftmaxOutput, features: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     logits = features @ output.weight.T + output.bias
     return functional.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
 
 
-def gradients(loss: Tensor, output: Full, features: Tensor) -> list[Tensor]:
+def gradients(loss: Tensor, output: SoftmaxOutput, features: Tensor) -> list[Tensor]:
     return list(torch.autograd.grad(loss, [features, output.weight, output.bias]))
 
 
@@ -164,4 +166,4 @@ def test_a_table_of_another_size_is_refused() -> None:
 
 
 def test_the_table_of_outputs_names_it() -> None:
-    assert OUTPUTS["softmax"] is Full
+    assert OUTPUTS["softmax"] is SoftmaxOutput

@@ -18,7 +18,7 @@ ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time, or 
 GPU_FACTOR = 16  # times as many on a GPU, which small products leave idle
 
 
-class Softmax(Output):
+class LogLinearOutput(Output):
     """`p(y) = softmax(W f + b)`. A variant is its training loss; in evaluation all of them have the cross-entropy.
 
     `ids` are the symbols of the rows of W, if they are not the whole vocabulary.
@@ -46,15 +46,15 @@ class Softmax(Output):
     def predict(self, readout: Readout) -> Distribution:
         return Distribution(self.log_probs(readout), self.ids)
 
-    def narrowed(self, symbols: Int[Tensor, "_"]) -> "Softmax":
+    def restrict_to(self, symbols: Int[Tensor, "_"]) -> "LogLinearOutput":
         # Selected once: to do it at every step would read and write these rows each time.
         rows = (part.detach().index_select(0, symbols) for part in (self.weight, self.bias))
         weight, bias = (nn.Parameter(part, requires_grad=False) for part in rows)
-        return Softmax(weight, bias, symbols).train(self.training)
+        return LogLinearOutput(weight, bias, symbols).train(self.training)
 
 
 @final
-class Full(Softmax):
+class SoftmaxOutput(LogLinearOutput):
     """The softmax over the whole vocabulary; the loss is the cross-entropy.
 
     `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017).
@@ -127,7 +127,7 @@ def cross_entropy(
     smoothing: float = 0.0,
     *mixture: Float[Tensor, "N"],
 ) -> Loss:
-    """The cross-entropy of `softmax(W f + b)`, smoothed or not; with a `mixture`, that of `Full.mixed_loss`."""
+    """The cross-entropy of `softmax(W f + b)`, smoothed or not; with a `mixture`, `SoftmaxOutput.mixed_loss`."""
     apply: Callable[..., Tensor] = _CrossEntropy.apply
     total = apply(features, weight, bias, targets, smoothing, torch.is_grad_enabled(), *mixture)
     return Loss(total, targets.numel())
@@ -140,7 +140,7 @@ class _CrossEntropy(torch.autograd.Function):
 
     The gradient of the first sum by a logit, `p_n(v) - (1 - e) [v = y_n]`, is known with the softmax, and is added
     directly to the gradients of features and weights. The last sum needs no (N, V) matrix: it is a product of
-    `sum_n f_n` with `sum_v W_v`. With a `mixture` of (generate, copy) the loss is that of `Full.mixed_loss`.
+    `sum_n f_n` with `sum_v W_v`. With a `mixture` of (generate, copy) the loss is that of `SoftmaxOutput.mixed_loss`.
     """
 
     @staticmethod

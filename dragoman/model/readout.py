@@ -11,7 +11,7 @@ from dragoman.model.linear import Linear
 from dragoman.model.shapes import Float
 
 
-class Sizes(NamedTuple):
+class ReadoutSizes(NamedTuple):
     """Sizes of the three vectors that features are computed from, and the size of the result if they are mixed."""
 
     state: int
@@ -20,13 +20,13 @@ class Sizes(NamedTuple):
     features: int
 
 
-class Features(nn.Module, ABC):
+class ReadoutLayer(nn.Module, ABC):
     """`features(state, context, embedding of the previous symbol)`, over any leading axes."""
 
     size: int
     mixes = True  # whether it computes a new vector, of any size
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: ReadoutSizes) -> None:
         super().__init__()
         self.size = sizes.features
 
@@ -37,12 +37,12 @@ class Features(nn.Module, ABC):
 
 
 @final
-class Concat(Features):
+class ConcatReadout(ReadoutLayer):
     """`[h_t; c_t]`, straight into the softmax (NT (75))."""
 
     mixes = False
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: ReadoutSizes) -> None:
         super().__init__(sizes)
         self.size = sizes.state + sizes.context
 
@@ -53,10 +53,10 @@ class Concat(Features):
 
 
 @final
-class Tanh(Features):
+class TanhReadout(ReadoutLayer):
     """The attentional vector `h~_t = tanh(W [h_t; c_t] + b)` (CN 3.1, Luong et al. 2015 (5))."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: ReadoutSizes) -> None:
         super().__init__(sizes)
         self.mix = Linear(sizes.state + sizes.context, self.size)
 
@@ -67,10 +67,10 @@ class Tanh(Features):
 
 
 @final
-class Deep(Features):
+class DeepReadout(ReadoutLayer):
     """Deep output, `tanh(W [h_t; c_t; E y_(t-1)] + b)` (Bahdanau et al. 2015, A.2.2, with tanh in place of maxout)."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: ReadoutSizes) -> None:
         super().__init__(sizes)
         self.mix = Linear(sizes.state + sizes.context + sizes.embedding, self.size)
 
@@ -80,5 +80,5 @@ class Deep(Features):
         return torch.tanh(self.mix(torch.cat([state, context, embedded], -1)))
 
 
-FEATURES: dict[str, type[Features]] = {"concat": Concat, "tanh": Tanh, "deep": Deep}
-FeaturesKind: TypeAlias = Annotated[str, OneOf(FEATURES)]
+READOUTS: dict[str, type[ReadoutLayer]] = {"concat": ConcatReadout, "tanh": TanhReadout, "deep": DeepReadout}
+ReadoutKind: TypeAlias = Annotated[str, OneOf(READOUTS)]

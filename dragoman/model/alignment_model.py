@@ -8,26 +8,26 @@ import torch
 from torch import Tensor
 
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
-from dragoman.model.decoder.decoder import Decoder, State
+from dragoman.model.decoder.decoder import Decoder, DecoderState
 from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Distribution
 from dragoman.model.shapes import Bool, Float, Int
 
 
-class Emitted(NamedTuple):
+class AlignmentStep(NamedTuple):
     """A step: the distribution of the next symbol, the attention weights, and the states after the step."""
 
     distribution: Distribution
     weights: Float[Tensor, "R S"]
-    state: State  # the decoder's
-    step_state: Any  # the emission's
+    state: DecoderState  # the decoder's
+    step_state: Any  # the alignment model's
 
 
 # Computes the distribution from features and, if the output needs them, from the attention weights behind these.
 Predict = Callable[[Float[Tensor, "N F"], Callable[[], Float[Tensor, "N S"]]], Distribution]
 
 
-class Emission(ABC):
+class AlignmentModel(ABC):
     """`p(y_t | y_<t)` from the decoder's reading of `y_<t`; `step_state`, initially (), is passed from step to step."""
 
     direct: ClassVar[bool]  # whether it reads one decoder step only, so that references can be scored all at once
@@ -38,10 +38,10 @@ class Emission(ABC):
         decoder: Decoder,
         symbols: Int[Tensor, "R"],
         embedded: Tensor,
-        state: State,
+        state: DecoderState,
         step_state: Any,
         predict: Predict,
-    ) -> Emitted:
+    ) -> AlignmentStep:
         """One step of the decoder, which reads these symbols as `embedded`, followed by `predict`."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class Emission(ABC):
 
 
 @final
-class Direct(Emission):
+class IndependentAlignment(AlignmentModel):
     """`p(y_t | y_<t) = output(features_t)`."""
 
     direct = True
@@ -64,12 +64,12 @@ class Direct(Emission):
         decoder: Decoder,
         symbols: Int[Tensor, "R"],
         embedded: Tensor,
-        state: State,
+        state: DecoderState,
         step_state: Any,
         predict: Predict,
-    ) -> Emitted:
+    ) -> AlignmentStep:
         features, weights, state = decoder.step(embedded, state)
-        return Emitted(predict(features, lambda: weights), weights, state, step_state)
+        return AlignmentStep(predict(features, lambda: weights), weights, state, step_state)
 
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
@@ -86,7 +86,7 @@ class ChainState(NamedTuple):
 
 
 @final
-class Chained(Emission):
+class ChainedAlignment(AlignmentModel):
     """Positions of hard attention that form a chain, marginalised by the forward algorithm (Wu and Cotterell 2019):
 
     `log p(y_t | y_<t) = log sum_z p(z_t = z | y_<t) p(y_t | z, y_<t)`
@@ -104,10 +104,10 @@ class Chained(Emission):
         decoder: Decoder,
         symbols: Int[Tensor, "R"],
         embedded: Tensor,
-        state: State,
+        state: DecoderState,
         step_state: Any,
         predict: Predict,
-    ) -> Emitted:
+    ) -> AlignmentStep:
         assert isinstance(decoder, RnnDecoder)
         features, weights, after = decoder.step_by_position(embedded, state)
         mask, width = state.source_state.mask, weights.size(1)
@@ -125,7 +125,7 @@ class Chained(Emission):
         log_probs = torch.logsumexp(places.unsqueeze(2) + log_probs_by_position, 1)
         chances = places.exp()
         figures = {name: (chances * figure.view_as(chances)).sum(1) for name, figure in drawn.figures.items()}
-        return Emitted(
+        return AlignmentStep(
             Distribution(log_probs, drawn.ids, figures), chances, after, ChainState(places, log_probs_by_position)
         )
 

@@ -7,11 +7,11 @@ from typing import Annotated, NamedTuple, TypeAlias, final
 from torch import Tensor
 
 from dragoman.configuration.components import OneOf
-from dragoman.model.features import Features
+from dragoman.model.readout import ReadoutLayer
 from dragoman.model.shapes import Float
 
 
-class FeatureInputs(NamedTuple):
+class ReadoutInputs(NamedTuple):
     """The inputs of the features, at one step or several."""
 
     output: Float[Tensor, "*rows D"]  # of the top layer
@@ -19,7 +19,7 @@ class FeatureInputs(NamedTuple):
     embedded: Float[Tensor, "*rows E"]
 
 
-class Feed(ABC):
+class InputFeeding(ABC):
     """A vector that each step passes to the next; the first step is fed zeros.
 
     Features that are fed are computed within the step; others are computed for all steps at once.
@@ -28,17 +28,17 @@ class Feed(ABC):
     size: int  # X, of the vector that is fed
     feeds_back = True  # whether a step depends on the attention of the previous step
     needs_context = False
-    needs_mixture = False  # whether features must be a computed vector (`Features.mixes`)
+    needs_mixture = False  # whether features must be a computed vector (`ReadoutLayer.mixes`)
 
-    def __init__(self, features: Features, context_size: int) -> None:
+    def __init__(self, features: ReadoutLayer, context_size: int) -> None:
         self._features = features
 
     @abstractmethod
-    def following(self, fed: Float[Tensor, "R X"], inputs: FeatureInputs) -> Float[Tensor, "R X"]:
+    def following(self, fed: Float[Tensor, "R X"], inputs: ReadoutInputs) -> Float[Tensor, "R X"]:
         """The vector that a step passes to the next, having been fed `fed`."""
 
     def features(
-        self, inputs: FeatureInputs, following: Callable[[], Float[Tensor, "*rows X"]]
+        self, inputs: ReadoutInputs, following: Callable[[], Float[Tensor, "*rows X"]]
     ) -> Float[Tensor, "*rows F"]:
         """The features of one or several steps; `following()` is what these steps pass to the next ones."""
         features: Tensor = self._features(*inputs)
@@ -46,49 +46,53 @@ class Feed(ABC):
 
 
 @final
-class FeedNothing(Feed):
+class NoInputFeeding(InputFeeding):
     """Nothing is fed beside the symbol."""
 
     size = 0
     feeds_back = False
 
-    def following(self, fed: Float[Tensor, "R X"], inputs: FeatureInputs) -> Float[Tensor, "R X"]:
+    def following(self, fed: Float[Tensor, "R X"], inputs: ReadoutInputs) -> Float[Tensor, "R X"]:
         return fed
 
 
 @final
-class FeedContext(Feed):
+class ContextFeeding(InputFeeding):
     """`c_(t-1)` (NT (72))."""
 
     needs_context = True
 
-    def __init__(self, features: Features, context_size: int) -> None:
+    def __init__(self, features: ReadoutLayer, context_size: int) -> None:
         super().__init__(features, context_size)
         self.size = context_size
 
-    def following(self, fed: Float[Tensor, "R X"], inputs: FeatureInputs) -> Float[Tensor, "R X"]:
+    def following(self, fed: Float[Tensor, "R X"], inputs: ReadoutInputs) -> Float[Tensor, "R X"]:
         return inputs.context
 
 
 @final
-class FeedFeatures(Feed):
+class AttentionalFeeding(InputFeeding):
     """The attentional vector, which is the features (Luong et al. 2015, 3.3)."""
 
     needs_mixture = True
 
-    def __init__(self, features: Features, context_size: int) -> None:
+    def __init__(self, features: ReadoutLayer, context_size: int) -> None:
         super().__init__(features, context_size)
         self.size = features.size
 
-    def following(self, fed: Float[Tensor, "R X"], inputs: FeatureInputs) -> Float[Tensor, "R X"]:
+    def following(self, fed: Float[Tensor, "R X"], inputs: ReadoutInputs) -> Float[Tensor, "R X"]:
         following: Tensor = self._features(*inputs)
         return following
 
     def features(
-        self, inputs: FeatureInputs, following: Callable[[], Float[Tensor, "*rows X"]]
+        self, inputs: ReadoutInputs, following: Callable[[], Float[Tensor, "*rows X"]]
     ) -> Float[Tensor, "*rows F"]:
         return following()
 
 
-FEEDS: dict[str, type[Feed]] = {"none": FeedNothing, "context": FeedContext, "attentional": FeedFeatures}
-FeedKind: TypeAlias = Annotated[str, OneOf(FEEDS)]
+INPUT_FEEDINGS: dict[str, type[InputFeeding]] = {
+    "none": NoInputFeeding,
+    "context": ContextFeeding,
+    "attentional": AttentionalFeeding,
+}
+InputFeedingKind: TypeAlias = Annotated[str, OneOf(INPUT_FEEDINGS)]
