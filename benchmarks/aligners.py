@@ -3,16 +3,16 @@
 from importlib.util import find_spec
 
 from benchmarks.prepared import Corpus
-from dragoman.corpus.aligners import Method, Symmetrisation, Words, links, lower_words
+from dragoman.corpus.aligners import Method, Symmetrization, Words, links, lower_words
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import AlignmentScore, error_rate
 
 ALIGNERS = {
-    "IBM 1 (sil-thot)": (Method.ibm1, Symmetrisation.forward),
-    "FastAlign (sil-thot)": (Method.fast_align, Symmetrisation.forward),
-    "HMM (sil-thot)": (Method.hmm, Symmetrisation.forward),
-    "HMM, symmetrised (sil-thot)": (Method.hmm, Symmetrisation.grow_diag_final_and),
+    "IBM 1 (sil-thot)": (Method.ibm1, Symmetrization.forward),
+    "FastAlign (sil-thot)": (Method.fast_align, Symmetrization.forward),
+    "HMM (sil-thot)": (Method.hmm, Symmetrization.forward),
+    "HMM, symmetrized (sil-thot)": (Method.hmm, Symmetrization.grow_diag_final_and),
 }
 
 
@@ -30,6 +30,6 @@ def statistical(prepared: Corpus) -> dict[str, AlignmentScore]:
     )
     gold = read_gold(prepared.texts / f"dev.{source}-{target}.align")
     return {
-        name: error_rate(list(links(dev, train, method=method, symmetrisation=symmetrisation, processes=2)), gold)
-        for name, (method, symmetrisation) in ALIGNERS.items()
+        name: error_rate(list(links(dev, train, method=method, symmetrization=symmetrization, processes=2)), gold)
+        for name, (method, symmetrization) in ALIGNERS.items()
     }

@@ -1,9 +1,9 @@
 """How much of TREC's questions comes back from another language, by the labels that are found: `make downstream-table`.
 
-The folder of `--data` has the pairs of PAIRS (`train`, `dev` with an ending for each language) and the labelled
+The folder of `--data` has the pairs of PAIRS (`train`, `dev` with an ending for each language) and the labeled
 questions of QUESTIONS (`train.txt`, `test.txt`; lines such as `NUM:dist How far is it from Denver to Aspen ?`), all of
 them compressed (.gz) or not. Two models are trained, one for each direction, with configs/rare/words.yaml and subwords.
-The test questions are translated and back again; a classifier that has learnt from the training questions labels both
+The test questions are translated and back again; a classifier that has learned from the training questions labels both
 (extra `downstream`). The tables are printed as Markdown. Started again, it continues where it stopped.
 """
 
@@ -32,7 +32,7 @@ HOME, AWAY = "en", "ja"  # the language of the questions, and the one that they 
 SUBWORDS = {f"text.{side}.tokenizer": "{kind: bpe, vocab_size: 4000}" for side in ("source", "target")}
 LOWERCASE = {"text.source.lowercase": "true"}  # as the pairs are, and the questions are not
 TRIP = "round-trip"
-BLEU = Bleu(tokenise="none", lowercase=True)
+BLEU = Bleu(tokenize="none", lowercase=True)
 
 
 def rows() -> list[Row]:
@@ -90,10 +90,10 @@ def round_trip(options: argparse.Namespace) -> list[dict[str, Any]]:
     for row in rows():
         texts = _translated(options.folder / row.slug, texts)
     files = {"questions": test_texts, "trip": texts, "labels": labels}
-    files["labelled.tsv"] = list(map("\t".join, [("text", "label"), *train]))
+    files["labeled.tsv"] = list(map("\t".join, [("text", "label"), *train]))
     for name, lines in files.items():
         write(options.folder / name, lines)
-    words = ["questions", "-i", "trip", "--downstream", "labelled.tsv", "--labels", "labels", "--json"]
+    words = ["questions", "-i", "trip", "--downstream", "labeled.tsv", "--labels", "labels", "--json"]
     command = [sys.executable, "-m", "dragoman", "evaluate", *words]
     done = subprocess.run(command, cwd=options.folder, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -22,7 +22,7 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu
-from dragoman.visualisation import curves
+from dragoman.visualization import curves
 
 SOURCE, TARGET = "en", "de"
 LENGTHS = range(10, 81, 10)  # approximate lengths of joined sources, in words
@@ -53,7 +53,7 @@ training:
   schedule: {{kind: inverse_square_root, warmup: 400}}
   metric: loss
   average_checkpoints: {{count: 3}}
-metrics: [{{kind: bleu, tokenise: none}}]
+metrics: [{{kind: bleu, tokenize: none}}]
 search: {{kind: beam, size: 5}}
 device: {{threads: 1}}
 """
@@ -91,7 +91,7 @@ def scores(data: Path, run: Path, count: int) -> list[tuple[int, float]]:
     for words in LENGTHS:
         chosen = list(joined(pairs, words, count, np.random.default_rng(words)))
         translations = model.translate([pair.source for pair in chosen])
-        bleu = Bleu(tokenise="none").corpus(
+        bleu = Bleu(tokenize="none").corpus(
             [translation.text for translation in translations], [[pair.target for pair in chosen]]
         )
         bleu_by_length.append((words, bleu.value))

@@ -100,13 +100,13 @@ def words(text: str) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     options = parsed(arguments)
-    normalise = Normalizer(lowercase=False)
-    sources = list(dict.fromkeys(filter(str.strip, map(normalise, texts(options.memory)))))[: options.sources]
-    unique_queries = list(dict.fromkeys(map(normalise, texts(options.queries))))
+    normalize = Normalizer(lowercase=False)
+    sources = list(dict.fromkeys(filter(str.strip, map(normalize, texts(options.memory)))))[: options.sources]
+    unique_queries = list(dict.fromkeys(map(normalize, texts(options.queries))))
     queries = random.Random(1).sample(unique_queries, min(options.count, len(unique_queries)))
     began = time.process_time()
     pairs = (Pair(source, str(number)) for number, source in enumerate(sources))
-    memory = Nearest(pairs, normalise, punctuation, threshold=THRESHOLD)
+    memory = Nearest(pairs, normalize, punctuation, threshold=THRESHOLD)
     seconds = time.process_time() - began
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     answers = answered(memory, queries)

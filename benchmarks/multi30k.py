@@ -85,9 +85,9 @@ DIVERSE = {
     "recurrent, distilled alone": Diverse("recurrent", (BEST,), {"training.epochs": "24"}, pairs=False),
     "student, distilled": Diverse("student", (BEST,), {}, pairs=False),
 }
-TUNED_BY = "{kind: bleu, tokenise: none}"
+TUNED_BY = "{kind: bleu, tokenize: none}"
 RERANKED = {f"{BEST}, reranked": Reranked(BEST, BACKWARD[0])}
-METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenise="none"), "chrF": Chrf(), "TER": Ter()}
+METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenize="none"), "chrF": Chrf(), "TER": Ter()}
 
 
 def rows() -> list[Row]:

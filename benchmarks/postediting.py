@@ -2,7 +2,7 @@
 
 Edit operations with attention to source and translation by concatenation, sum, flat and hierarchical combination
 (Libovicky and Helcl 2017, table 1), also without the cursor, which they do not have; the translation alone; and direct
-rewriting. For each, the table has BLEU and TER of the development set as given (tokenised, case-sensitive) compared
+rewriting. For each, the table has BLEU and TER of the development set as given (tokenized, case-sensitive) compared
 with doing nothing, the p of a paired bootstrap of TER, and how many of the correct sentences stayed correct. The folder
 of `--data` has {train,dev}.{src,mt,pe}, compressed or not, and may have a test set. Two processes run at a time, with
 one thread each. Started again, it continues where it stopped.
@@ -79,7 +79,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
 
 def judged(before: list[str], after: list[str], right: list[str]) -> Result:
     """Score post-edits against the translations that they edit."""
-    bleu, ter = (metric.corpus(after, [right]).value for metric in (Bleu(tokenise="none"), Ter()))
+    bleu, ter = (metric.corpus(after, [right]).value for metric in (Bleu(tokenize="none"), Ter()))
     kept = [new == line for old, new, line in zip(before, after, right, strict=True) if old == line]
     return Result(bleu, ter, _p(before, after, right), 100 * sum(kept) / max(1, len(kept)))
 

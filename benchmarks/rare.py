@@ -1,6 +1,6 @@
 """What to do about rare words: `make rare-table`.
 
-Four corpora of tokenised text: sentences (ja-en), product documentation (lv-en), descriptions of lines of Python
+Four corpora of tokenized text: sentences (ja-en), product documentation (lv-en), descriptions of lines of Python
 (anno-code) and questions to SQL (question-sql). The folder of `--data` has them as they are published, in the places
 that CORPORA names.
 
@@ -154,7 +154,7 @@ def questions(path: Path, part: str) -> Iterator[tuple[str, str]]:
         for sentence in query["sentences"]:
             if sentence["question-split"] == part:
                 texts = (sentence["text"], query["sql"][0])
-                question, sql = (_tokenised(_filled(text, sentence["variables"])) for text in texts)
+                question, sql = (_tokenized(_filled(text, sentence["variables"])) for text in texts)
                 yield question, sql
 
 
@@ -164,7 +164,7 @@ def _filled(text: str, variables: Mapping[str, str]) -> str:
     return text
 
 
-def _tokenised(text: str) -> str:
+def _tokenized(text: str) -> str:
     return " ".join(re.sub(r"([\"'(),;])", r" \1 ", text).split())
 
 
@@ -200,7 +200,7 @@ def scored(runs: Sequence[Path], corpus: str, options: argparse.Namespace, way: 
         texts = [translation.text for translation in model.translate([pair.source for pair in pairs])]
         right = [[pair.target for pair in pairs]]
         scores_by_way[part] = Score(
-            *(metric.corpus(texts, right).value for metric in (Bleu(tokenise="none"), ExactMatch()))
+            *(metric.corpus(texts, right).value for metric in (Bleu(tokenize="none"), ExactMatch()))
         )
     return scores_by_way
 

@@ -184,7 +184,7 @@ def proved(options: argparse.Namespace) -> dict[str, int]:
     entry_lines = list(map(json.dumps, entries))
     for text in short[len(entry_lines) :]:
         (mode,) = model.translate([text], search=Spec("exhaustive"))
-        (beam,) = model.translate([text], search=Spec("beam", {"size": 5, "normalisation": "none"}))
+        (beam,) = model.translate([text], search=Spec("beam", {"size": 5, "normalization": "none"}))
         entry_lines.append(json.dumps({"source": text, "proved": mode.proved, "mode": mode.text, "beam": beam.text}))
         write(path, entry_lines)
     sure = [entry for entry in map(json.loads, entry_lines) if entry["proved"]]

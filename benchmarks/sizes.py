@@ -6,7 +6,7 @@ with one thing changed at a time (SETTINGS). A setting that is better on most co
 `dragoman/corpus/sizes.py`.
 
 Every row trains until its own stopping (epochs and patience) ends it, as it would for a user, and its minutes stand
-beside: a limit of time that is equal for all would favour what learns fast over what ends better.
+beside: a limit of time that is equal for all would favor what learns fast over what ends better.
 
 Not varied is what a first run, of software strings, spoke against: more dropout (the loss of the development pairs fell
 to the end) and fewer subwords (a third of 1,000 are bytes and characters). Neither are batches: half of one acts like a

@@ -1,6 +1,6 @@
 """What helps people with a few thousand strings: `make small-table`.
 
-The strings of one product are translated by its memory (the nearest neighbour), by a model of its strings alone, with
+The strings of one product are translated by its memory (the nearest neighbor), by a model of its strings alone, with
 the memory as another source in every combination, by a model of other programs' messages (the parent), by models that
 start from the parent, with and without the memory, and by two of these together. The folder of `--data` has these files
 (or `.tsv.gz`), each with a header that names the two languages:
@@ -40,7 +40,7 @@ from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 from dragoman.training import checks
 from dragoman.training.starting import OPTIONS
-from dragoman.visualisation import curves
+from dragoman.visualization import curves
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "small"
 OWN, PARENT = CONFIGS / "own.yaml", CONFIGS / "parent.yaml"
@@ -84,7 +84,7 @@ def rows() -> list[Row]:
     rows_of_table += [Row(f"memory as a source, {kind}", OWN, {**MEMORY, "model.combination": kind}) for kind in kinds]
     rows_of_table.append(Row("memory as a source, one sequence", OWN, {**MEMORY, **JOINED}))
     edits = {"data.edits": "memory", "model.cursor": "true", "model.combination": "hierarchical"}
-    sure = {"model.output": "softmax", "search": "{kind: beam, size: 5, normalisation: none}"}  # many `<keep>`
+    sure = {"model.output": "softmax", "search": "{kind: beam, size: 5, normalization: none}"}  # many `<keep>`
     rows_of_table.append(Row("edits of the memory", OWN, {**MEMORY, **edits, **sure}))
     reads = {**MEMORY, "model.combination": "hierarchical"}
     rows_of_table += [Row(PLAIN, PARENT), Row(READER, PARENT, reads)]
@@ -188,7 +188,7 @@ def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
     """Return the scores of copying the source, and of the translation of the most similar string of the memory."""
     pairs = _read(part, options)
     copied = [pair.source for pair in pairs]
-    return {"copying": scored(copied, pairs), "nearest neighbour": nearest(pairs, _read("memory", options))}
+    return {"copying": scored(copied, pairs), "nearest neighbor": nearest(pairs, _read("memory", options))}
 
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
@@ -198,12 +198,12 @@ def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
 
 
 def drawn(results: dict[str, Result], options: argparse.Namespace) -> str:
-    """Draw chrF of the development strings by the strings of the memory as SVG: the nearest neighbour and the best."""
+    """Draw chrF of the development strings by the strings of the memory as SVG: the nearest neighbor and the best."""
     pairs, memory = _read("dev", options), _read("memory", options)
     sizes = {f"{BEST}, {count} strings": count for count in STRINGS} | {f"{BEST}, seed {SEEDS[0]}": len(memory)}
     nearest_scores = {size: nearest(pairs, memory[:size]).chrf for size in sizes.values()}
     points = {
-        "nearest neighbour": nearest_scores,
+        "nearest neighbor": nearest_scores,
         BEST: {sizes[name]: row_result.dev.chrf for name, row_result in results.items() if name in sizes},
     }
     return curves.svg(

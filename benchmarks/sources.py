@@ -22,7 +22,7 @@ from dragoman.corpus.examples import read_examples
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.reading import read_lines
 from dragoman.training import checks, session
-from dragoman.visualisation import curves, heatmap
+from dragoman.visualization import curves, heatmap
 
 CONFIG = Path(__file__).resolve().parent.parent / "configs" / "libovicky2017.yaml"
 TRAIN, DEV, TEST = (f"{part}.lc.norm.tok" for part in ("train", "val", "test_2016_flickr"))
@@ -84,7 +84,7 @@ def work(row: Row, options: argparse.Namespace) -> None:
         examples = list(read_examples(str(options.data / part), run_config.data.source, run_config.data.target))
         translations = model.translate([dev_example.sources for dev_example in examples])
         texts = [translation.text for translation in translations]
-        bleu.append(Bleu(tokenise="none").corpus(texts, [[dev_example.target for dev_example in examples]]).value)
+        bleu.append(Bleu(tokenize="none").corpus(texts, [[dev_example.target for dev_example in examples]]).value)
     if row.name not in SINGLE:
         example = translations[EXAMPLE]  # of the test set
         drawing = heatmap.shares(example.shares, example.words)

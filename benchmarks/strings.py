@@ -3,13 +3,13 @@
 The folder of `--data` has the strings of a program as `train.tsv`, `dev.tsv` and `test.tsv` (or `.tsv.gz`), with a
 column for each of LANGUAGES. A model is trained as `init` configures it with the first strings of `train`, as many as
 COUNTS says, and with all SPANS protected; one with WITHOUT strings is trained without protected spans, too. For each
-row the table has BLEU and chrF of the development strings, beside those of the nearest neighbour among the strings that
+row the table has BLEU and chrF of the development strings, beside those of the nearest neighbor among the strings that
 the model was trained on; in how many of all strings the translation has the protected spans of the string, each exactly
 as often and letter by letter, and no other; how many strings have spans; and the minutes of processor time that the
 training took. `--test` adds the test strings.
 
 A second table has the ways to keep spans, on the first SPANNED development strings that have some: marks that the model
-has learnt, where it has, and for other models nothing and `translate --protect`. Started again, it continues where it
+has learned, where it has, and for other models nothing and `translate --protect`. Started again, it continues where it
 stopped.
 """
 
@@ -56,7 +56,7 @@ class Score(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Scores of the model and of the nearest neighbour, by part; how many strings there are, how many of them have
+    """Scores of the model and of the nearest neighbor, by part; how many strings there are, how many of them have
     spans, and how many translations have the same spans as their strings, or none as they do; minutes of processor
     time; and each way to keep spans.
     """

@@ -4,7 +4,7 @@ The model is that of `--run`, and by default that of `dragoman demo`, trained in
 `--source` and `--reference` are sentences for it (by default the demo's test sentences), and `--links` their word
 links, a line each, such as `0-0 1-2`. A sentence has one term: its longest source word with one link, to a word of the
 reference that has no other. The model translates each sentence without a glossary, with one that has this term, and
-with terms that are only favoured, by several weights (`--glossary-weight`).
+with terms that are only favored, by several weights (`--glossary-weight`).
 
 In the first table the translation of a term is a word that no corpus has, the reference's word spelled backwards; BLEU
 and chrF are of translations in which it is spelled forwards again. In the second it is the reference's word, of

@@ -80,9 +80,9 @@ def multi30k(files: Path, folder: Path) -> Table:
             chosen = list(islice(read_pairs(str(files / name), source, target), begin, None, step))
             for language, lines in zip((source, target), zip(*chosen, strict=True), strict=True):
                 write(place / f"{part}.{language}", lines)
-    tokenised = {f"text.{side}.pretokenizer": "whitespace" for side in ("source", "target")}
-    metrics = "[{kind: bleu, tokenise: none}]"
-    return Table(folder, {**tokenised, "metrics": metrics}, Bleu(tokenise="none"))
+    tokenized = {f"text.{side}.pretokenizer": "whitespace" for side in ("source", "target")}
+    metrics = "[{kind: bleu, tokenize: none}]"
+    return Table(folder, {**tokenized, "metrics": metrics}, Bleu(tokenize="none"))
 
 
 def rows() -> dict[str, tuple[tuple[str, str], ...]]:

@@ -23,7 +23,7 @@ from dragoman.text.normalizer import printable
 from dragoman.training import checks, session
 from dragoman.translation import loading
 from dragoman.translation.translator import Translator
-from dragoman.visualisation import heatmap
+from dragoman.visualization import heatmap
 
 SOURCE, TARGET = "en", "fr"
 CORPUS = "demo.zip"  # written by `python -m phrasebook` in the repository

@@ -26,7 +26,7 @@ from dragoman.translation.result import Result
 from dragoman.translation.source_inputs import Text
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
-from dragoman.visualisation.sentences import Example
+from dragoman.visualization.sentences import Example
 
 ALTERNATIVES = 5  # translations of a sentence in a report
 EXPLAINED = 2_000  # translations at most: a report shows no more

@@ -85,7 +85,7 @@ def main(folder: Path, language: str) -> None:
     following = {
         f"dragoman translate {run} new.{names[0]}": "more messages of that program",
         f"dragoman train --finetune {parent} mine.po --run runs/mine": "your own",
-        f"dragoman corpus --installed {language}": "what else is here, and its licences",
+        f"dragoman corpus --installed {language}": "what else is here, and its licenses",
     }
     console.print("\nnext:")
     for words, what in following.items():

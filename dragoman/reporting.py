@@ -23,10 +23,10 @@ from dragoman.files.writing import write_atomically
 from dragoman.inspection import Sentences
 from dragoman.run.facts import facts, metric_rows
 from dragoman.run.run import Run
-from dragoman.visualisation import report
-from dragoman.visualisation.report import Report, RunView
-from dragoman.visualisation.sentences import Example, Measure
-from dragoman.visualisation.tables import Cell, Group, Groups, Scores
+from dragoman.visualization import report
+from dragoman.visualization.report import Report, RunView
+from dragoman.visualization.sentences import Example, Measure
+from dragoman.visualization.tables import Cell, Group, Groups, Scores
 
 MOST_SENTENCES = 2000  # of a run in a report, so that even a phone can display it
 MOST_COUNTED = 1_000_000  # lines of the training data in which words are counted

@@ -15,7 +15,7 @@ from phrasebook.constructions import CONSTRUCTIONS
 from phrasebook.draw import Draw, NoChoice
 from phrasebook.grammar import Phrase, links
 from phrasebook.names import split_of
-from phrasebook.realise import Sentence, Triple, sentence, triple
+from phrasebook.realize import Sentence, Triple, sentence, triple
 
 SPLITS = ("train", "dev", "test", "compositional")
 LANGUAGES = {"en": "english", "fr": "french", "de": "german"}

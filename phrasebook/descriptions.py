@@ -10,7 +10,7 @@ from phrasebook.entries import adjectives, nouns, verbs
 from phrasebook.grammar import Phrase, Word, phrase
 from phrasebook.meaning import Adjective, Clause, Name, Noun, NounPhrase
 from phrasebook.predicates import ABSOLUTE, BE, CHARACTER, HAVE, comparison, describing
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 BEYOND_COMPARE = {"new", "cold", "hot", "warm", "clean", "dirty", "tired", "good", "bad", "ill", "happy", "important"}
 TRADES = {

@@ -14,11 +14,11 @@ from phrasebook.grammar import Line, Phrase, Word, phrase
 from phrasebook.meaning import Adjective, FixedPhrase, Name, Nominal, Noun, NounPhrase, Pronoun, Verb
 
 HELD_OUT = 9  # one of nine pairs of words is held out for the compositional split
-FEW = 3  # a word with at most so many partners keeps them all, or it could not be learnt
+FEW = 3  # a word with at most so many partners keeps them all, or it could not be learned
 PRONOUNS = ((1, False, "m"), (2, False, "m"), (3, False, "m"), (3, False, "f"), (1, True, "m"), (3, True, "m"))
 VAGUE, COUNTED = ("some", "several"), ("some", "some", "several", "two", "three")
 ONLY_ONE = {"mother", "father", "grandmother", "grandfather"}
-SECOND = set("red blue green white black yellow grey brown modern round French English German Italian Spanish".split())
+SECOND = set("red blue green white black yellow gray brown modern round French English German Italian Spanish".split())
 OWNED = {"worn", "lost", "pet", "vehicle", "text", "furniture", "device"}
 POSSESSIVE_OF = {"1": "my", "2": "your", "3m": "his", "3f": "her", "1p": "our", "3p": "their"}
 Item = TypeVar("Item")
@@ -123,7 +123,7 @@ class Draw:
         return self.first_name(key) if draw < 0.85 else self.titled_name(key)
 
     def relation(self, key: str) -> NounPhrase:
-        """ "my brother", "our neighbours"."""
+        """ "my brother", "our neighbors"."""
         noun = self.choice(nouns_of("kin"))
         many = self.chance(0.12) and not noun.classes & ONLY_ONE
         return self.noun_phrase(noun, key, determiner=self.choice(("my", "my", "your", "our")), plural=many)

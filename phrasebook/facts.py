@@ -11,7 +11,7 @@ from phrasebook.entries import nouns_of, phrases, verbs
 from phrasebook.grammar import Phrase, Word, phrase
 from phrasebook.meaning import Clause, FixedPhrase, Name, NounPhrase, Pronoun
 from phrasebook.predicates import BE, HAVE
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 from phrasebook.times import BECAME
 
 UNPRICED = {"mass", "food", "drink", "stamp", "newspaper", "car", "boat", "house"}

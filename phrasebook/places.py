@@ -10,7 +10,7 @@ from phrasebook.entries import locations, nouns, phrases, prepositions, verbs_of
 from phrasebook.grammar import Phrase, Word, phrase
 from phrasebook.meaning import Clause
 from phrasebook.predicates import BE, somewhere
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 TOO_BIG = {"bag": "umbrella doll ball vase plate", "drawer": "umbrella ball vase bag", "chair": "vase plate cup"}
 OUTSIDE = {"garden", "door", "house", "tree", "church", "hotel"}  # where large things are; small ones are elsewhere

@@ -11,7 +11,7 @@ from phrasebook.entries import modals, verbs, verbs_of
 from phrasebook.grammar import Phrase, Word, phrase, words
 from phrasebook.meaning import Clause, Name, Nominal, Pronoun
 from phrasebook.predicates import describing
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 INTERROGATIVES = {
     "where": ("où", "wo"), "when": ("quand", "wann"), "why": ("pourquoi", "warum"), "how": ("comment", "wie"),

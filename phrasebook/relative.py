@@ -11,7 +11,7 @@ from phrasebook.entries import errands, nouns_of, verbs, verbs_of
 from phrasebook.grammar import Line, Phrase, Word, phrase
 from phrasebook.meaning import Clause
 from phrasebook.predicates import BE, describing
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 ENJOYED = {"sing", "dance", "cook", "travel", "go =for/n a/n walk/n", "go =shopping/n"}
 

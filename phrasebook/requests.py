@@ -10,7 +10,7 @@ from phrasebook.draw import Draw
 from phrasebook.entries import verbs
 from phrasebook.grammar import Line, Phrase, Word, words
 from phrasebook.meaning import Clause, NounPhrase, Pronoun
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 REQUESTS = ("open", "close", "repair", "clean", "wash", "cut", "turn ~on", "turn ~off", "taste", "read", "sign",
             "correct", "buy", "order", "help", "call", "wait +for", "translate", "water",

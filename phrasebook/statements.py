@@ -25,7 +25,7 @@ from phrasebook.grammar import Phrase, phrase
 from phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun
 from phrasebook.predicates import BE, quality
 from phrasebook.questions import where_is
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 HABITS = {  # verb: its usual objects
     "read": "newspaper magazine book", "eat": "food", "drink": "drink", "clean": "room shoe", "help": "kin",

@@ -11,7 +11,7 @@ from phrasebook.entries import adjectives, locations, modals, verbs, verbs_of
 from phrasebook.grammar import Phrase, Word, phrase
 from phrasebook.meaning import Clause, Nominal, NounPhrase, Pronoun, Verb
 from phrasebook.predicates import BE, describing, quality
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 GLAD = ("find", "receive", "meet", "solve", "sell")
 SORRY = ("lose", "forget", "break")

@@ -9,7 +9,7 @@ from phrasebook.entries import nouns, phrases, verbs
 from phrasebook.grammar import Phrase, Word, phrase
 from phrasebook.meaning import Clause, FixedPhrase, Pronoun
 from phrasebook.predicates import BE
-from phrasebook.realise import with_end
+from phrasebook.realize import with_end
 
 ONE = FixedPhrase("one", "une", "eins")
 SCHEDULES = {  # verb: subjects that do so at a fixed time

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 
-class Synchronised(NamedTuple):
+class Synchronized(NamedTuple):
     """The data of a file were forced to the disk when it had so many bytes."""
 
     inode: int
@@ -21,14 +21,14 @@ class Replaced(NamedTuple):
     target: Path
 
 
-def record(patched: pytest.MonkeyPatch) -> list[Synchronised | Replaced]:
+def record(patched: pytest.MonkeyPatch) -> list[Synchronized | Replaced]:
     """Return a list to which `os.fsync` and `Path.replace` add what they are called for."""
-    calls = list[Synchronised | Replaced]()
+    calls = list[Synchronized | Replaced]()
     fsync, replace = os.fsync, Path.replace
 
     def fsync_recorded(descriptor: int) -> None:
         status = os.fstat(descriptor)
-        calls.append(Synchronised(status.st_ino, status.st_size))
+        calls.append(Synchronized(status.st_ino, status.st_size))
         fsync(descriptor)
 
     def replace_recorded(path: Path, target: Path) -> Path:

@@ -182,7 +182,7 @@ def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.Capture
     assert not any(pair.source.startswith("two ") for pair in other_pairs)
     assert not {pair.source for pair in own["train"]} & {pair.source for pair in own["test"]}
     assert sum(pair.source.startswith("three ") for pair in other_pairs) > 1  # from all programs alike
-    for name in ("copying en", "nearest neighbour", "the model of others", "the model started from it"):
+    for name in ("copying en", "nearest neighbor", "the model of others", "the model started from it"):
         assert f"{name}  BLEU " in out
     assert Run.load(folder / "run").config.data.recalled == ("memory",)
     assert Run.load(folder / "run").folder.ancestor.startswith(str(folder / "parent"))

@@ -297,7 +297,7 @@ def test_what_is_written_is_on_the_disk_before_it_has_its_name(
         assert calls == []
         assert path.read_text() == "old"
     inode = path.stat().st_ino
-    assert calls == [disk.Synchronised(inode, 40_000), disk.Replaced(inode, path)]
+    assert calls == [disk.Synchronized(inode, 40_000), disk.Replaced(inode, path)]
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -333,7 +333,7 @@ def test_what_cannot_be_put_in_place_leaves_the_old_file(
     assert path.read_text() == "newer\n"
 
 
-def test_what_fails_while_it_is_written_is_neither_synchronised_nor_put_in_place(
+def test_what_fails_while_it_is_written_is_neither_synchronized_nor_put_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = disk.record(monkeypatch)

@@ -23,7 +23,7 @@ from dragoman.translation.attribution.attribution import explained
 from dragoman.translation.result import Result
 from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.translation import Translation
-from dragoman.visualisation.sentences import Example
+from dragoman.visualization.sentences import Example
 from tests import toy
 from tests.golden import Golden
 

@@ -34,7 +34,7 @@ def project(repository: Path) -> dict[str, Any]:
 
 
 def name_of(requirement: str) -> str:
-    """The normalised name of a distribution: `ruamel.yaml>=0.18` is ruamel-yaml."""
+    """The normalized name of a distribution: `ruamel.yaml>=0.18` is ruamel-yaml."""
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", requirement)[0]).lower()
 
 
@@ -112,7 +112,7 @@ def test_the_lowest_versions_are_those_that_are_tested(project: dict[str, Any], 
 
 
 def pins(path: Path) -> dict[str, str]:
-    """The version of each distribution in a file, by its normalised name."""
+    """The version of each distribution in a file, by its normalized name."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     return {name_of(name): version for name, version in (line.split("==") for line in lines)}
 

@@ -18,8 +18,8 @@ from dragoman.evaluation.significance import compare
 from dragoman.inspection import Sentences, development
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
-from dragoman.visualisation.sentences import Example
-from dragoman.visualisation.tables import Group
+from dragoman.visualization.sentences import Example
+from dragoman.visualization.tables import Group
 from tests import toy
 
 
@@ -251,7 +251,7 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
     report = reporting.contents([Translated(run, *development(run))] * 2)
     baselines, *_ = [[name for name, _ in score.baselines] for score in report.scores]
-    assert baselines == ["copying en", "nearest neighbour"]
+    assert baselines == ["copying en", "nearest neighbor"]
     assert [(scores.title, scores.higher_is_better, len(scores.runs)) for scores in report.further] == [
         ("Perplexity", False, 2),
         ("Accuracy", True, 2),
@@ -261,10 +261,10 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
 
 def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run) -> None:
     translated = Translated(run, *development(run))
-    specs = (Spec("bleu"), Spec("bleu", {"tokenise": "char"}))
+    specs = (Spec("bleu"), Spec("bleu", {"tokenize": "char"}))
     with_metrics = replace(run, config=run.config.model_copy(update={"metrics": specs}))
     references = translated.sentences.with_references.references
-    metrics = {2.0: Bleu(tokenise="char"), 1.0: Bleu()}
+    metrics = {2.0: Bleu(tokenize="char"), 1.0: Bleu()}
     other_runs = [
         Score(f"{metric.name}, copying en", value, metric.signature(1)).against(references)
         for value, metric in metrics.items()

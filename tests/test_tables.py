@@ -15,7 +15,7 @@ from dragoman.configuration.config import Config, LanguageConfig
 from dragoman.configuration.sections import Section
 from dragoman.corpus.images import Layer
 from dragoman.evaluation import significance
-from dragoman.evaluation.metrics.sacre import Tokenise
+from dragoman.evaluation.metrics.sacre import Tokenize
 from dragoman.text.pretokenizer import PRETOKENIZERS
 from dragoman.training import checks
 
@@ -43,7 +43,7 @@ def test_kinds_are_the_names_of_tables(repository: Path) -> None:
 
 def test_choices_are_those_of_what_takes_them() -> None:
     assert get_args(LanguageConfig.model_fields["pretokenizer"].annotation) == tuple(PRETOKENIZERS)
-    assert evaluate_options.Tokenise == Tokenise
+    assert evaluate_options.Tokenize == Tokenize
     assert evaluate_options.Test == significance.Test
     assert get_args(get_type_hints(features.Options)["layer"]) == get_args(Layer)
 

@@ -1,4 +1,4 @@
-"""A toy language that is learnt in seconds: numbers in words, and the same in French backwards."""
+"""A toy language that is learned in seconds: numbers in words, and the same in French backwards."""
 
 import json
 import random
@@ -101,7 +101,7 @@ def _yaml(value: Any) -> str:
 
 @cache
 def trained(base: Path) -> Path:
-    """The folder of a run that has learnt the language, made once in a test session below its base folder."""
+    """The folder of a run that has learned the language, made once in a test session below its base folder."""
     options = {
         "training.epochs": None,
         "training.steps": 140,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import counting, outputs
-from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy
+from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrized, TokenizedBy
 from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import ArrayFiles, Json, OneBased, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import PORTION, one_stream, output, portions, tell
@@ -34,10 +34,10 @@ class Options(NamedTuple):
         Requires("--gold"),
     ] = False
     method: ByMethod = None
-    symmetrise: Symmetrised = None
+    symmetrize: Symmetrized = None
     also: MorePairs = None
     columns: Columns = None
-    pretokenizer: TokenisedBy = None
+    pretokenizer: TokenizedBy = None
     threshold: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Link all words with at least this weight, not just the best."),
@@ -120,7 +120,7 @@ def _by_counting(options: Options) -> Iterator[list[Aligned]]:
         texts = list(texts)
         _tell_pretokenizer(texts, words)
     pairs, more = ([aligners.Words(*map(words, pair)) for pair in corpus] for corpus in (texts, also))
-    all_links = counting.links(pairs, more, options.method, options.symmetrise)
+    all_links = counting.links(pairs, more, options.method, options.symmetrize)
     both = (Aligned(pharaoh(links), links, pair.counts) for pair, links in zip(pairs, all_links, strict=True))
     return (portion.lines for portion in portions(both, PORTION))
 

@@ -214,7 +214,7 @@ def table(rows: Sequence[Row], test: str) -> str:
     if isinstance(cells[0], Compared):
         notes.append("±: half of the 95 % interval, by bootstrap")
     if any(isinstance(cell, Compared) and cell.p is not None for row in rows for cell in row.cells):
-        named = {"bootstrap": "paired bootstrap", "randomisation": "approximate randomisation"}[test]
+        named = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}[test]
         notes.append(f"p: of the difference from {[*rows[0].of.values()][-1]}, by {named}; * p < 0.05, ** p < 0.01")
     return "\n".join([aligned(lines), "", *notes])
 

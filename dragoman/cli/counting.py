@@ -13,7 +13,7 @@ from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import ColumnNames
 from dragoman.cli.options import Columns as AnyColumns
 from dragoman.cli.streams import tell
-from dragoman.corpus.aligners import LONGEST, Find, Method, Symmetrisation, Words
+from dragoman.corpus.aligners import LONGEST, Find, Method, Symmetrization, Words
 from dragoman.corpus.pharaoh import Gold, Links, read_gold, without_word_0
 from dragoman.files.reading import shown
 
@@ -42,8 +42,8 @@ ByMethod = Annotated[
     ),
     OF_NO_RUN,
 ]
-Symmetrised = Annotated[
-    Symmetrisation | None,
+Symmetrized = Annotated[
+    Symmetrization | None,
     typer.Option(
         help="Without RUN: how the links of both directions become one alignment, or the direction to take alone; "
         "grow_diag_final_and if not given."
@@ -56,7 +56,7 @@ MorePairs = Annotated[
     OF_NO_RUN,
 ]
 Columns = Annotated[AnyColumns, OF_NO_RUN]
-TokenisedBy = Annotated[
+TokenizedBy = Annotated[
     Pretokenizer | None,
     typer.Option(help="Without RUN: what separates words, as `text` has it; punctuation."),
     OF_NO_RUN,
@@ -109,21 +109,21 @@ def _by_network() -> "Find":
 
 
 def links(
-    pairs: Sequence[Words], also: Sequence[Words], method: Method | None, symmetrisation: Symmetrisation | None
+    pairs: Sequence[Words], also: Sequence[Words], method: Method | None, symmetrization: Symmetrization | None
 ) -> Iterator[Links]:
     """Yield the links of each pair, by a model that is trained on all of them."""
     from dragoman import threads
     from dragoman.cli.progress import passes
     from dragoman.corpus import aligners
 
-    method, symmetrisation = method or Method.hmm, symmetrisation or Symmetrisation.grow_diag_final_and
+    method, symmetrization = method or Method.hmm, symmetrization or Symmetrization.grow_diag_final_and
     find = _by_network() if method is Method.mask_align else None
-    with passes(aligners.passes(method, symmetrisation)) as passed:
+    with passes(aligners.passes(method, symmetrization)) as passed:
         links_of_pairs = aligners.links(
             pairs,
             also,
             method=method,
-            symmetrisation=symmetrisation,
+            symmetrization=symmetrization,
             processes=threads.decide(0, 1),
             passed=passed,
             find=find,

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from dragoman.cli import counting, outputs
-from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrised, TokenisedBy
+from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrized, TokenizedBy
 from dragoman.cli.options import ArrayFiles, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import one_stream, output, tell
 from dragoman.corpus.aligners import Words, lowered
@@ -28,10 +28,10 @@ class Options(NamedTuple):
         float, typer.Option(min=0.0, max=1.0, metavar="P", help="Leave out translations less probable than that.")
     ] = 0.01
     method: ByMethod = None
-    symmetrise: Symmetrised = None
+    symmetrize: Symmetrized = None
     also: MorePairs = None
     columns: Columns = None
-    pretokenizer: TokenisedBy = None
+    pretokenizer: TokenizedBy = None
     weights: Annotated[Weights, OF_RUN] = None
     to: Annotated[To, OF_RUN] = None
     arrays: Annotated[ArrayFiles, OF_RUN] = None
@@ -88,5 +88,5 @@ def _by_counting(options: Options) -> Iterator[Linked]:
     corpora = counting.corpora(options.files, options.columns, options.also, options.output)
     written, also = ([Words(*map(words, pair)) for pair in corpus] for corpus in corpora)
     low, more = ([Words(*map(lowered, pair)) for pair in corpus] for corpus in (written, also))
-    for pair, links in zip(written, counting.links(low, more, options.method, options.symmetrise), strict=True):
+    for pair, links in zip(written, counting.links(low, more, options.method, options.symmetrize), strict=True):
         yield Linked(*pair.lists, links)

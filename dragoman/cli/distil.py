@@ -58,7 +58,7 @@ def distil(
     _check(runs, file, data)
     (source,) = data.source
     train = [str(folder / PAIRS), *(data.train if references else ())]
-    learnt = checks.load_config(file, {**changes, "data.train": json.dumps(train, ensure_ascii=False)})
+    learned = checks.load_config(file, {**changes, "data.train": json.dumps(train, ensure_ascii=False)})
     provenance = {
         "command": "distil",
         "RUN": digests([RunFolder(run).weights() for run in runs]),
@@ -74,8 +74,8 @@ def distil(
             tell(f"{translations}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
             resume = partial(translations).exists()
             translate(Options([*runs, texts], output=translations, resume=resume, beam=beam, engine=engine))
-    if run := trained(learnt):
-        tell_next(learnt, run)
+    if run := trained(learned):
+        tell_next(learned, run)
 
 
 def _check(runs: Sequence[Path], file: Path, data: "DataConfig") -> None:

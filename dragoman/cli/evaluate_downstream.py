@@ -39,7 +39,7 @@ def format_accuracies(
     predictions = [(name, classifier(text.lines)) for name, text in zip(names, [*references, *systems], strict=True)]
     predictions.append((f"(always {classifier.commonest})", [classifier.commonest] * len(wanted)))
     metric = Accuracy(classifier)
-    counts = [metric.counts(labelled, [wanted]) for _, labelled in predictions]
+    counts = [metric.counts(labeled, [wanted]) for _, labeled in predictions]
     tell_if_few(len(wanted))
     cells = judged(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
     rows = [

@@ -12,8 +12,8 @@ SAMPLES, SEED = 1000, 12345  # of resampling, as sacreBLEU's
 
 
 # The same names as in evaluation/metrics/sacre.py and evaluation/significance.py, which need more libraries.
-Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
-Test: TypeAlias = Literal["bootstrap", "randomisation"]
+Tokenize: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
+Test: TypeAlias = Literal["bootstrap", "randomization"]
 METRICS = "bleu,chrf,ter"
 EDITS = "edits"  # values of --by that are no files
 FREQUENCY = "frequency"
@@ -53,7 +53,7 @@ class Options(NamedTuple):
     metrics: Annotated[
         str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: "), OF_METRICS
     ] = METRICS
-    tokenise: Annotated[Tokenise | None, typer.Option(help="How BLEU and METEOR separate words."), OF_METRICS] = None
+    tokenize: Annotated[Tokenize | None, typer.Option(help="How BLEU and METEOR separate words."), OF_METRICS] = None
     unit: Annotated[
         Literal["token", "character"] | None, typer.Option(help="What token_error_rate counts."), OF_METRICS
     ] = None
@@ -130,7 +130,7 @@ class Options(NamedTuple):
 
     def of_metrics(self) -> dict[str, Any]:
         """What goes to every metric that has such an option; None for what nobody gave."""
-        return {"tokenise": self.tokenise, "lowercase": self.lowercase or None, "unit": self.unit}
+        return {"tokenize": self.tokenize, "lowercase": self.lowercase or None, "unit": self.unit}
 
 
 def check(options: Options) -> None:
@@ -139,6 +139,6 @@ def check(options: Options) -> None:
     if not options.run and len(options.source or ()) > 1:
         raise typer.BadParameter("--by length: several --source require --run")
     own_scores = bool(by) and {EDITS, FREQUENCY}.issuperset(by)
-    for option in ("--metrics", "--tokenise", "--unit", *(["--lowercase"] if EDITS not in by else [])):
+    for option in ("--metrics", "--tokenize", "--unit", *(["--lowercase"] if EDITS not in by else [])):
         if own_scores and is_given(options, option):
             raise typer.BadParameter(f"{option} would change nothing of --by {' --by '.join(by)}; leave it out")

@@ -137,7 +137,7 @@ def _exports(options: Options) -> list[tuple[str, Path]]:
     """Return the maps to write, with their files. Raises BadParameter if one is not called as MAPS and FORMATS are."""
     files: list[tuple[str, Path]] = []
     for text in options.export or ():
-        from dragoman.visualisation import exports
+        from dragoman.visualization import exports
 
         name, equals, path = text.partition("=")
         if not equals or name not in MAPS:
@@ -219,7 +219,7 @@ def _write(translation: "Translation", options: Options) -> None:
 def _draw(explanation: "Explanation", options: Options) -> "Iterator[object]":
     """Yield the maps, beams and contrasts that the options select."""
     from dragoman.translation.explanation import METHODS
-    from dragoman.visualisation import beam, heatmap
+    from dragoman.visualization import beam, heatmap
 
     for method in METHODS if options.show else ():
         seen = explanation.matrix(method)
@@ -232,8 +232,8 @@ def _draw(explanation: "Explanation", options: Options) -> "Iterator[object]":
 def _export(translation: "Translation", name: str, path: Path) -> None:
     """Write a map."""
     from dragoman.translation.explanation import METHODS
-    from dragoman.visualisation import exports
-    from dragoman.visualisation.exports import WordMap
+    from dragoman.visualization import exports
+    from dragoman.visualization.exports import WordMap
 
     explanation = translation.explanation
     assert explanation is not None

@@ -27,7 +27,7 @@ def gate(
     threads: Threads = None,
 ) -> None:
     """Compare a run with the one that serves, on sentences that neither has seen, and keep the figures in it: `serve`
-    refuses one that is significantly worse (p < 0.05 by approximate randomisation) by any metric of that run's
+    refuses one that is significantly worse (p < 0.05 by approximate randomization) by any metric of that run's
     configuration.
     """
     from dragoman.cli import sources

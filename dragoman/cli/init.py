@@ -44,10 +44,10 @@ def init(
     """Write a commented configuration with sizes chosen for your sentence pairs; tell what they score without a model,
     and how long training will take here.
     """
-    from dragoman.corpus.initialise import initialise
+    from dragoman.corpus.initialize import initialize
     from dragoman.corpus.sizes import InitOptions
 
-    for line in initialise(source, target, output, dev, columns or (), InitOptions(translation_memory, epochs)):
+    for line in initialize(source, target, output, dev, columns or (), InitOptions(translation_memory, epochs)):
         tell(line)
     tell(f"{output}: written")  # whatever becomes of what follows
     from dragoman.training import checks

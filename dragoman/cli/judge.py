@@ -84,7 +84,7 @@ def make(options: MakeOptions) -> None:
     outputs.check([("--output", options.output), ("--output", key_path)], read)
     from dragoman.cli import scores
     from dragoman.evaluation.human import blinding
-    from dragoman.visualisation.judge import page
+    from dragoman.visualization.judge import page
 
     source = scores.read(options.source)
     texts = {name: scores.read(path) for name, path in files.items()}
@@ -111,7 +111,7 @@ def read(
 ) -> None:
     """Read what annotators saved: means with intervals, which system is better, kinds of errors, agreement."""
     one_stream(key, *saved)
-    from dragoman.cli import judgements
+    from dragoman.cli import judgments
     from dragoman.evaluation.human.forms import Key
     from dragoman.evaluation.human.forms import read as read_form
     from dragoman.evaluation.human.gathering import gather
@@ -125,7 +125,7 @@ def read(
         tell(str(unfinished))
     if gathered.sentences < FEWEST:
         tell(f"{gathered.sentences} sentences are too few for intervals; these need {FEWEST}")
-    typer.echo(printable(judgements.format_judgements(page, gathered, baseline or page.systems[0], as_json=as_json)))
+    typer.echo(printable(judgments.format_judgments(page, gathered, baseline or page.systems[0], as_json=as_json)))
 
 
 def _names(systems: list[str]) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""`dragoman postedit`: automatic post-editing by a model that has learnt from corrected translations."""
+"""`dragoman postedit`: automatic post-editing by a model that has learned from corrected translations."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from dragoman.run.folder import RunFolder
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
-    from dragoman.visualisation.changes import Revision
+    from dragoman.visualization.changes import Revision
 
 app = typer.Typer()
 
@@ -36,7 +36,7 @@ class Options(NamedTuple):
     ] = None
     output: OutputFile = None
     json: Annotated[Json, Recorded()] = False
-    show: Annotated[bool, typer.Option("--show", help="Show the changed words in colour.")] = False
+    show: Annotated[bool, typer.Option("--show", help="Show the changed words in color.")] = False
     html: Annotated[
         Path | None, typer.Option(metavar="FILE.html", callback=outputs.writable, help="HTML page of the changes.")
     ] = None
@@ -57,7 +57,7 @@ class Changes:
 
     def add(self, lines: Iterable[tuple[str, ...]], after: Iterable[str]) -> "list[Revision]":
         """Add further lines and their post-edited translations."""
-        from dragoman.visualisation.changes import Revision
+        from dragoman.visualization.changes import Revision
 
         edits = zip(lines, after, strict=True)
         edited = self._edited
@@ -75,9 +75,9 @@ class Changes:
 
 @command(app, epilog="Example: dragoman postedit runs/edits --source test.en --translation test.mt -o test.de")
 def postedit(options: Options) -> None:
-    """Correct translations with a run that has learnt from corrected translations."""
+    """Correct translations with a run that has learned from corrected translations."""
     from dragoman.translation.loading import load
-    from dragoman.visualisation.changes import page
+    from dragoman.visualization.changes import page
 
     target = options.output
     _check(options)
@@ -114,7 +114,7 @@ def _edit(
     from dragoman.cli.progress import progress
     from dragoman.corpus.examples import side_by_side
     from dragoman.translation.result import Result
-    from dragoman.visualisation.changes import terminal
+    from dragoman.visualization.changes import terminal
 
     edited = translator.edited if translator.edited is not None else len(translator.sources) - 1
     paths, name = _paths(translator, edited, options), translator.sources[edited].name

@@ -67,7 +67,7 @@ def report(options: Options) -> None:
     from dragoman import reporting
     from dragoman.evaluation.groups import frequencies
     from dragoman.run.run import Run
-    from dragoman.visualisation.report import page
+    from dragoman.visualization.report import page
 
     runs, output, sentences = options.runs, options.output, options.sentences
     read: list[Path | None] = [sentences, options.gold, options.corpus]

@@ -19,7 +19,7 @@ from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, Recorded
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
-from dragoman.text.pretokenizer import bleu_tokenisation
+from dragoman.text.pretokenizer import bleu_tokenization
 
 KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
 LOOKED = 1_000  # lines of a file that tell its script
@@ -80,10 +80,10 @@ def tell_unspaced(references: Sequence[Text], metrics: Sequence[Metric]) -> None
     """Tell which references are mostly in a script without spaces, of which a metric takes a clause for a word."""
     kinds = {part for metric in metrics for part in _BETWEEN.split(metric.signature(1))}
     for path, lines in {text.path: text.lines for text in references}.items():
-        tokenise = bleu_tokenisation(Counter("".join(lines[:LOOKED])))
-        if tokenise is None or any(" " in line.strip() for line in lines[:LOOKED]):
+        tokenize = bleu_tokenization(Counter("".join(lines[:LOOKED])))
+        if tokenize is None or any(" " in line.strip() for line in lines[:LOOKED]):
             continue
-        options = [f"--tokenise {tokenise}"] if "tok:13a" in kinds else []
+        options = [f"--tokenize {tokenize}"] if "tok:13a" in kinds else []
         options += ["--metrics '{kind: ter, asian_support: true}'"] if "asian:no" in kinds else []
         if options:
             advice = "; ".join(options)

@@ -103,7 +103,7 @@ def _write(texts: Output, number: int, translation: "Translation", options: Opti
     if options.show:
         from rich.console import Console
 
-        from dragoman.visualisation import heatmap
+        from dragoman.visualization import heatmap
 
         seen = translation.attention_matrix
         grid = heatmap.terminal(seen.attention, seen.columns, translation.words)

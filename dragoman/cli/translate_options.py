@@ -200,7 +200,7 @@ class Options(NamedTuple):
     ] = None
     glossary_weight: Annotated[
         float | None,
-        typer.Option(min=0, metavar="W", help="Favour the terms by W nats for each symbol, and do not require them."),
+        typer.Option(min=0, metavar="W", help="Favor the terms by W nats for each symbol, and do not require them."),
         Requires("--glossary", "--do-not-translate"),
         RECORDED,
     ] = None

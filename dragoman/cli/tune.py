@@ -58,7 +58,7 @@ class Options(NamedTuple):
 
 @command(app, epilog="Example: dragoman tune runs/en-de --source dev.en --reference dev.de -o weights.yaml")
 def tune(options: Options) -> None:
-    """Find the length normalisation and the weights of criteria for `translate --rerank`, by which the translations of
+    """Find the length normalization and the weights of criteria for `translate --rerank`, by which the translations of
     a development set score best (minimum error rate training, Och 2003).
     """
     from dragoman.cli import sources

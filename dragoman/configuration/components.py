@@ -229,7 +229,7 @@ def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Paramet
     """The keyword-only parameters with evaluated annotations (those of other parameters may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()
     keyword_only = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
-    function = inspect.unwrap(_initialiser(constructor) if inspect.isclass(constructor) else constructor)
+    function = inspect.unwrap(_initializer(constructor) if inspect.isclass(constructor) else constructor)
     holder = types.SimpleNamespace(
         __annotations__={
             name: Any if parameter.annotation is parameter.empty else parameter.annotation
@@ -247,7 +247,7 @@ def _validator(constructor: Callable[..., Any], name: str) -> Callable[..., Any]
     return TypeAdapter(_parameters(constructor)[name].annotation).validate_json
 
 
-def _initialiser(part: type) -> Any:
+def _initializer(part: type) -> Any:
     """The `__init__` of a class, its own or the nearest inherited one."""
     return next(vars(base)["__init__"] for base in part.__mro__ if "__init__" in vars(base))
 

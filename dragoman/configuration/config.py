@@ -47,7 +47,7 @@ class TextConfig(Section):
 
     shared_vocabulary: bool = Field(True, description="one inventory of symbols for all languages")
     vocabulary_from: Text | None = Field(
-        None, description="run whose symbols are used, with the options it has here; null = they are learnt"
+        None, description="run whose symbols are used, with the options it has here; null = they are learned"
     )
     protect: Annotated[tuple[Spec, ...], Several] = Field(
         (),

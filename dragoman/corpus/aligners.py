@@ -39,7 +39,7 @@ class Method(StrEnum):
     mask_align = "mask_align"
 
 
-class Symmetrisation(StrEnum):
+class Symmetrization(StrEnum):
     """Ways to make one alignment of those of both directions (Och and Ney 2003, Koehn et al. 2003), or one alone:
     `forward` has at most one source word for a target word, `backward` at most one target word for a source word.
     """
@@ -92,11 +92,11 @@ def written_words(pretokenizer: str) -> Callable[[str], str]:
     """A function from a text to its words, as `text.pretokenizer` separates them, with spaces between."""
     from dragoman.text.pretokenizer import PRETOKENIZERS  # slow to import, and the command line needs the names above
 
-    normalise, tokenise = Normalizer(lowercase=False), PRETOKENIZERS[pretokenizer]
+    normalize, tokenize = Normalizer(lowercase=False), PRETOKENIZERS[pretokenizer]
 
     def words(text: str) -> str:
-        text = normalise(text)
-        return " ".join(text[begin:end] for begin, end in tokenise(text))
+        text = normalize(text)
+        return " ".join(text[begin:end] for begin, end in tokenize(text))
 
     return words
 
@@ -112,12 +112,12 @@ def lowered(words: str) -> str:
     return " ".join(word.lower() for word in words.split(" "))
 
 
-def passes(method: Method, symmetrisation: Symmetrisation) -> int:
+def passes(method: Method, symmetrization: Symmetrization) -> int:
     """How often `links` calls `passed`: after each time that it goes through the pairs, or for `mask_align` after a
     tenth of its training.
     """
     training = REPORTS if method is Method.mask_align else ITERATIONS * (1 + (method in _FROM_IBM1))
-    return len(_directions(symmetrisation)) * (training + 1)
+    return len(_directions(symmetrization)) * (training + 1)
 
 
 def links(
@@ -125,7 +125,7 @@ def links(
     also: Sequence[Words] = (),
     *,
     method: Method,
-    symmetrisation: Symmetrisation,
+    symmetrization: Symmetrization,
     processes: int,
     passed: Callable[[], object] = lambda: None,
     find: Find | None = None,
@@ -139,32 +139,32 @@ def links(
     """
     _library("alignment")
     background, wanted = ([pair for pair in group if pair.usable] for group in (also, pairs))
-    learnt = background + wanted
-    turned = [Words(pair.target, pair.source) for pair in learnt]
-    tasks = [Task(method, turned if back else learnt, len(background)) for back in _directions(symmetrisation)]
+    learned = background + wanted
+    turned = [Words(pair.target, pair.source) for pair in learned]
+    tasks = [Task(method, turned if back else learned, len(background)) for back in _directions(symmetrization)]
     directions = (find or _in_processes)(tasks, processes, passed) if wanted else []
     places = zip(*directions, strict=True)
-    return (_links(pair, next(places), symmetrisation) if pair.usable else frozenset() for pair in pairs)
+    return (_links(pair, next(places), symmetrization) if pair.usable else frozenset() for pair in pairs)
 
 
-def _links(pair: Words, places: Sequence[Places], symmetrisation: Symmetrisation) -> Links:
+def _links(pair: Words, places: Sequence[Places], symmetrization: Symmetrization) -> Links:
     """The links of a pair from the places that each direction has found."""
     source, target = pair.counts
     both = []
-    for back, source_places in zip(_directions(symmetrisation), places, strict=True):
+    for back, source_places in zip(_directions(symmetrization), places, strict=True):
         matrix = _library("common").WordAlignmentMatrix(*((target, source) if back else (source, target)))
         matrix.put_list(source_places)
         if back:
             matrix.transpose()
         both.append(matrix)  # (source words, target words)
-    if symmetrisation in _JOINED:
-        getattr(both[0], _JOINED[symmetrisation])(both[1])  # changes the first
+    if symmetrization in _JOINED:
+        getattr(both[0], _JOINED[symmetrization])(both[1])  # changes the first
     return frozenset((int(s), int(t)) for s, t in zip(*both[0].to_numpy().nonzero(), strict=True))
 
 
-def _directions(symmetrisation: Symmetrisation) -> list[bool]:
+def _directions(symmetrization: Symmetrization) -> list[bool]:
     """The directions to train, each as whether it goes back from target to source."""
-    return [False, True] if symmetrisation in _JOINED else [symmetrisation is Symmetrisation.backward]
+    return [False, True] if symmetrization in _JOINED else [symmetrization is Symmetrization.backward]
 
 
 def _in_processes(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
@@ -265,10 +265,10 @@ def _library(module: str) -> Any:
 
 _FROM_IBM1 = {Method.ibm2: "Ibm2AlignmentModel", Method.hmm: "HmmAlignmentModel"}
 _JOINED = {
-    Symmetrisation.union: "union",
-    Symmetrisation.intersection: "intersect",
-    Symmetrisation.och: "och_symmetrize",
-    Symmetrisation.grow_diag: "grow_diag",
-    Symmetrisation.grow_diag_final: "grow_diag_final",
-    Symmetrisation.grow_diag_final_and: "grow_diag_final_and",
+    Symmetrization.union: "union",
+    Symmetrization.intersection: "intersect",
+    Symmetrization.och: "och_symmetrize",
+    Symmetrization.grow_diag: "grow_diag",
+    Symmetrization.grow_diag_final: "grow_diag_final",
+    Symmetrization.grow_diag_final_and: "grow_diag_final_and",
 }

@@ -18,7 +18,7 @@ CREDITS = re.compile(
     r"(name|email) of translators\b.*",
     re.IGNORECASE,
 )
-_normalise = Normalizer(lowercase=False)
+_normalize = Normalizer(lowercase=False)
 _END = re.compile(r"[\s.:…!?。：！？]+$")
 
 
@@ -50,7 +50,7 @@ def key(source: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_normalise(text).split())
+    return " ".join(_normalize(text).split())
 
 
 class Cleaner:

@@ -1,4 +1,4 @@
-"""Dictionaries of words with probabilities: learnt from word alignments, and kept as TSV files that people edit."""
+"""Dictionaries of words with probabilities: learned from word alignments, and kept as TSV files that people edit."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ HEADER: Final = ("source", "target", "probability", "count")
 COUNT = re.compile("[0-9]{1,18}")
 NO_LETTERS = "PSZ"  # categories of characters: punctuation, symbols, white space
 
-_normalise = Normalizer(lowercase=False)
+_normalize = Normalizer(lowercase=False)
 
 
 class Entry(NamedTuple):
@@ -137,7 +137,7 @@ def read(path: str | Path) -> Dictionary:
 def _entries(path: str | Path) -> Iterator[Entry]:
     begun = False
     for number, line in enumerate(read_lines(path, LONGEST_TEXT), start=1):
-        fields = [_normalise(field).strip() for field in line[:LONGEST_TEXT].split("\t")]
+        fields = [_normalize(field).strip() for field in line[:LONGEST_TEXT].split("\t")]
         if not any(fields):
             continue
         if begun or tuple(map(str.lower, fields)) != HEADER[: max(2, len(fields))]:

@@ -15,7 +15,7 @@ HEADER = ["source", "target"]
 SEPARATORS = {";": "semicolons", ",": "commas", "=": "=", "  ": "spaces"}
 FORMS = "|"  # between forms in a column
 
-_normalise = Normalizer(lowercase=False)
+_normalize = Normalizer(lowercase=False)
 
 
 def read(path: Path, languages: Sequence[str] = ()) -> Glossary:
@@ -37,7 +37,7 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
     if not keep and not tables.is_csv(str(path)):
         _check_tabs(path, [cells for _, cells in rows if any(cells)])
     for number, (line, cells) in enumerate(rows):
-        place, columns = f"{file_shown(path)}:{line}", [_normalise(cell).strip() for cell in cells]
+        place, columns = f"{file_shown(path)}:{line}", [_normalize(cell).strip() for cell in cells]
         if not any(columns) or (number == 0 and _is_header(columns, languages, place)):
             continue
         source, *targets = columns

@@ -65,12 +65,12 @@ def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> d
 def table(
     counts: Mapping[str, int], packages: Mapping[str, str], rows: int, docs: Path = Path("/usr/share/doc")
 ) -> str:
-    """Return a table of the domains with the most pairs, at most `rows`, each with the licence file of its package."""
+    """Return a table of the domains with the most pairs, at most `rows`, each with the license file of its package."""
     lines = []
     for domain, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:rows]:
         package = packages.get(domain, "")
-        licence = docs / package / "copyright" if package else None
-        where = str(licence) if licence and licence.is_file() else "licence not found"
+        license_file = docs / package / "copyright" if package else None
+        where = str(license_file) if license_file and license_file.is_file() else "license not found"
         lines.append(f"{domain:<36}{count:>12,}  {where}")
     if len(counts) > rows:
         rest = sum(counts.values()) - sum(sorted(counts.values(), reverse=True)[:rows])

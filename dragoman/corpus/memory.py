@@ -26,7 +26,7 @@ LONGEST = 2_000  # characters of a source that is kept or looked up: time grows 
 CANDIDATES = 1_000  # texts from each index that are compared in full
 PORTION = 10_000  # pairs that `most_similar` compares at once
 CHARACTERS = 0xD000  # that words may be written as, below the surrogates
-EDGE = "\x00"  # around each text, so that how it begins and ends counts; no normalised text contains it
+EDGE = "\x00"  # around each text, so that how it begins and ends counts; no normalized text contains it
 BLOCK = 20_000  # texts that are cut at a time
 POSTINGS = 200_000  # about how many postings a query reads: those of its rarest n-grams
 FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # odd, so that no bit of a character is lost
@@ -126,7 +126,7 @@ class Nearest:
 
         1 - (insertions + deletions) / (length of the one + length of the other)
 
-    Texts are compared as `normalise` makes them, without white space around them. Candidates are those that share most
+    Texts are compared as `normalize` makes them, without white space around them. Candidates are those that share most
     trigrams of characters, or most words, with a text; these are compared in full, so that a nearer one is rarely
     missed. Of equally near ones the first of the memory is taken.
     """
@@ -134,20 +134,20 @@ class Nearest:
     def __init__(
         self,
         pairs: Iterable[Pair],
-        normalise: Normalizer,
-        tokenise: Pretokenizer,
+        normalize: Normalizer,
+        tokenize: Pretokenizer,
         *,
         threshold: Annotated[float, Field(gt=0, le=1)] = 0.5,
         count: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 1,
     ) -> None:
-        self._normalise = normalise
-        self._tokenise = tokenise
+        self._normalize = normalize
+        self._tokenize = tokenize
         self._threshold = threshold
         self._count = count
         kept = [(self._compared(pair.source), pair.target) for pair in distinct(pairs) if len(pair.source) <= LONGEST]
         self._sources, self._targets = ([row[side] for row in kept] for side in (0, 1))
         self._first = {source: row for row, source in reversed(list(enumerate(self._sources)))}
-        words = dict.fromkeys(chain.from_iterable(_split(source, tokenise) for source in self._sources))
+        words = dict.fromkeys(chain.from_iterable(_split(source, tokenize) for source in self._sources))
         self._numbers = {word: 1 + number % CHARACTERS for number, word in enumerate(words)}
         self._words = list(map(self._by_words, self._sources))
         self._indices = NgramIndex(self._sources, 3), NgramIndex(self._words, 1)
@@ -190,38 +190,38 @@ class Nearest:
         return rows, (scores[0] + scores[1]) / 2
 
     def _compared(self, text: str) -> str:
-        return self._normalise(text).strip()
+        return self._normalize(text).strip()
 
     def _by_words(self, text: str) -> str:
         """Each word as a character; all words that the memory does not have as the same one, which is in no source."""
-        return "".join(chr(self._numbers.get(word, 0)) for word in _split(text, self._tokenise))
+        return "".join(chr(self._numbers.get(word, 0)) for word in _split(text, self._tokenize))
 
 
 def most_similar(
-    pairs: Iterable[Pair], texts: Sequence[str], count: int, normalise: Normalizer, tokenise: Pretokenizer
+    pairs: Iterable[Pair], texts: Sequence[str], count: int, normalize: Normalizer, tokenize: Pretokenizer
 ) -> list[list[Match]]:
     """Return for each text at most `count` different translations of the sources most similar to it, as in `Nearest`,
     but without an index: the pairs are read once. The sources that are most similar by characters are compared by
     words, so that a nearer one is rarely missed. Of equally near ones the first counts; texts of more than LONGEST
     characters are neither found nor find any.
     """
-    texts = [normalise(text).strip() for text in texts]
+    texts = [normalize(text).strip() for text in texts]
     nearest: list[list[tuple[float, int, Pair]]] = [[] for _ in texts]
     numbered = enumerate(pairs)
     while portion := list(islice(numbered, PORTION)):
-        normalised = [(number, Pair(normalise(pair.source).strip(), pair.target)) for number, pair in portion]
-        rows = [row for row in normalised if 0 < len(row[1].source) <= LONGEST and row[1].target.strip()]
+        normalized = [(number, Pair(normalize(pair.source).strip(), pair.target)) for number, pair in portion]
+        rows = [row for row in normalized if 0 < len(row[1].source) <= LONGEST and row[1].target.strip()]
         for place, scores in enumerate(_similarities(texts, [pair.source for _, pair in rows])):
             best = np.argsort(-scores, kind="stable")[:CANDIDATES].tolist()
             candidates = [(float(scores[column]), -rows[column][0], rows[column][1]) for column in best]
             nearest[place] = nlargest(CANDIDATES, nearest[place] + candidates, key=itemgetter(0, 1))
-    return [_best(text, candidates, count, tokenise) for text, candidates in zip(texts, nearest, strict=True)]
+    return [_best(text, candidates, count, tokenize) for text, candidates in zip(texts, nearest, strict=True)]
 
 
-def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, tokenise: Pretokenizer) -> list[Match]:
-    words = _split(text, tokenise)
+def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, tokenize: Pretokenizer) -> list[Match]:
+    words = _split(text, tokenize)
     scored = (
-        (_similarity(text, pair.source) + _similarity(words, _split(pair.source, tokenise)), number, pair)
+        (_similarity(text, pair.source) + _similarity(words, _split(pair.source, tokenize)), number, pair)
         for _, number, pair in (candidates if 0 < len(text) <= LONGEST else ())
     )
     matches: dict[str, Match] = {}
@@ -230,8 +230,8 @@ def _best(text: str, candidates: Sequence[tuple[float, int, Pair]], count: int, 
     return list(matches.values())[:count]
 
 
-def _split(text: str, tokenise: Pretokenizer) -> list[str]:
-    return [text[begin:end] for begin, end in tokenise(text)]
+def _split(text: str, tokenize: Pretokenizer) -> list[str]:
+    return [text[begin:end] for begin, end in tokenize(text)]
 
 
 def _similarity(one: Sequence[str], other: Sequence[str]) -> Fraction:

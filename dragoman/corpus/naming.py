@@ -61,7 +61,7 @@ def is_same_language(name: str, other: str) -> bool:
 def match(names: Sequence[str], languages: Sequence[str]) -> tuple[int | None, ...]:
     """Return the index in `languages` of each name, or None if it is not there.
 
-    A name means the language that is spelt like it (but for case, and `_` for `-`), or else the only one with the same
+    A name means the language spelled alike (but for case and `_` for `-`), or else the only one with the same
     first part: en and en-US. Of the rest, a name that is no language's (source, mt) means the language that is left
     in its place, and any name one that is UNSAID.
     """

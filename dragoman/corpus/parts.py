@@ -123,7 +123,7 @@ def copy(
 ) -> Copied:
     """Write the pairs of the corpus that is `named` so to train.* in a folder and, with `aside`, some of them to dev.*.
 
-    Those with a blank side are left out: nothing can be learnt from them, or judged by them. No two parts have sources
+    Those with a blank side are left out: nothing can be learned from them, or judged by them. No two parts have sources
     with the same key (`parts.lot`). UserError if no pair would be left to train on.
     """
     lots, blank = array("Q"), 0

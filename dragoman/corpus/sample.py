@@ -12,7 +12,7 @@ import numpy as np
 from dragoman.corpus.examples import Pair, is_blank, read_pairs
 from dragoman.errors import UserError
 from dragoman.text.normalizer import Normalizer
-from dragoman.text.pretokenizer import bleu_tokenisation, punctuation
+from dragoman.text.pretokenizer import bleu_tokenization, punctuation
 from dragoman.text.protection import KINDS, Protection
 
 SAMPLED = 200_000  # number of pairs that are analysed
@@ -25,7 +25,7 @@ SPANS = ("placeholders", "tags", "urls", "emails")  # numbers are not: what they
 FEWEST, COMMON = 20, 0.005  # pairs that have spans, at least: as many as this, and this share of all
 SAME = 0.9  # least share of these that have the same on both sides
 
-APART = re.compile(r"\S [.,]( |$)")  # as in tokenised text
+APART = re.compile(r"\S [.,]( |$)")  # as in tokenized text
 TOGETHER = re.compile(r"[^\s.,][.,]( |$)")
 RUN = re.compile(r"[^\W\d_]{2,}|\d{2,}")  # characters that subwords may join
 
@@ -78,14 +78,14 @@ class Sample(NamedTuple):
     target: Inventory
     both: Inventory
     shared: float  # overlap of the two languages' letter frequencies, from 0 to 1
-    tokenised: bool  # punctuation is separated from words
-    examples: Sequence[Pair]  # some of the pairs, spread over the sample and normalised
+    tokenized: bool  # punctuation is separated from words
+    examples: Sequence[Pair]  # some of the pairs, spread over the sample and normalized
     blank: int = 0  # pairs that have an empty side, beside the others
     spans: tuple[str, ...] = ()  # kinds of protected spans that both sides share
-    tokenise: str | None = None  # how BLEU should separate words of a target without spaces
+    tokenize: str | None = None  # how BLEU should separate words of a target without spaces
 
     def __str__(self) -> str:
-        kind = "tokenised" if self.tokenised else "natural"
+        kind = "tokenized" if self.tokenized else "natural"
         pairs = f"{self.pairs:,} pairs" + (f" (and {self.blank:,} with an empty side)" if self.blank else "")
         return (
             f"{pairs} of {kind} text, {self.words:.1f} words a sentence, 99 % of them up to "
@@ -125,7 +125,7 @@ def look(where: str, source: str, target: str) -> Sample:
     """Measure what the choice of sizes depends on, in a corpus named as for `read_pairs`. UserError if a side has no
     words.
     """
-    normalise = Normalizer(lowercase=False)
+    normalize = Normalizer(lowercase=False)
     words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     lengths = array("i")
     apart = together = blank = 0
@@ -143,14 +143,14 @@ def look(where: str, source: str, target: str) -> Sample:
         nonlocal apart, together
         for pair in islice(stream, SAMPLED):
             shared.add(pair)
-            normalised = Pair(*map(normalise, pair))
-            for side, text in enumerate(normalised):
+            normalized = Pair(*map(normalize, pair))
+            for side, text in enumerate(normalized):
                 tokens = [text[begin:end] for begin, end in punctuation(text)]
                 words[side].update(tokens)
                 lengths.append(len(tokens))
                 apart += len(APART.findall(text))
                 together += len(TOGETHER.findall(text))
-            yield Pair(*(text[:EXAMPLE_CHARACTERS] for text in normalised))
+            yield Pair(*(text[:EXAMPLE_CHARACTERS] for text in normalized))
 
     stream = usable()
     examples, pairs = spread(analysed(), EXAMPLES)
@@ -166,11 +166,11 @@ def look(where: str, source: str, target: str) -> Sample:
         target=Inventory.of(words[1]),
         both=Inventory.of(words[0].keys() | words[1].keys()),
         shared=sum(min(share, letters[1].get(letter, 0.0)) for letter, share in letters[0].items()),
-        tokenised=apart > together,
+        tokenized=apart > together,
         examples=examples,
         blank=blank,
         spans=shared.kinds,
-        tokenise=bleu_tokenisation(letters[1]),
+        tokenize=bleu_tokenization(letters[1]),
     )
 
 

@@ -88,8 +88,8 @@ def choose(
     counts = [text[side]["tokenizer"].options["vocab_size"] for side in ("source", "target")]
     length = mean_length(sample.examples, counts[:1] if text["shared_vocabulary"] else counts, max_length)
     looks = {"attend": "between", "input_feeding": "none", "readout": "deep"}
-    tokenise = "none" if sample.tokenised else sample.tokenise
-    bleu, chrf = Spec("bleu", {"tokenise": tokenise} if tokenise else {}), Spec("chrf")
+    tokenize = "none" if sample.tokenized else sample.tokenize
+    bleu, chrf = Spec("bleu", {"tokenize": tokenize} if tokenize else {}), Spec("chrf")
     metrics = [chrf, bleu] if sample.pairs < FEW else [bleu, chrf]
     return Config.model_validate(
         {
@@ -124,7 +124,7 @@ def choose(
 def _text(sample: Sample, size: Size) -> dict[str, Any]:
     """The options of the text of both sides, with one inventory for both if their letters are alike."""
     joint = sample.shared >= JOINT
-    pretokenizer = "whitespace" if sample.tokenised else "punctuation"
+    pretokenizer = "whitespace" if sample.tokenized else "punctuation"
     symbols = {
         side: sample.both.symbols(size.symbols) if joint else inventory.symbols(size.symbols // 2)
         for side, inventory in (("source", sample.source), ("target", sample.target))

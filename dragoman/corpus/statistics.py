@@ -22,7 +22,7 @@ from dragoman.text.protection import Protection
 
 SHOWN_LINES = 5  # lines listed for each finding
 SHOWN_CHARACTERS = 10  # characters listed for each side
-_normalise = Normalizer(lowercase=False)
+_normalize = Normalizer(lowercase=False)
 
 
 class Distribution(NamedTuple):
@@ -175,12 +175,12 @@ def describe_links(
     """Read the links of a corpus that is not empty, as `read_aligned` does, and report on them. UserError also if a
     link lies beyond its sentence pair.
     """
-    normalise = Normalizer(lowercase=False)
+    normalize = Normalizer(lowercase=False)
     sure = possible = words = linked = 0
     first = False  # whether a link has the first word of a side
     bare: list[str] = []
     for pair, gold in read_aligned(where, source, target):
-        texts = map(normalise, pair)  # training links the words of normalised texts
+        texts = map(normalize, pair)  # training links the words of normalized texts
         lengths = [
             len(PRETOKENIZERS[name](text)) or bool(text) for name, text in zip(pretokenizers, texts, strict=True)
         ]
@@ -265,4 +265,4 @@ def describe_repeats(
 def _pairs(examples: NumberedCorpus, place: int) -> Iterator[Pair]:
     """Yield the pairs as training reads them."""
     for example in examples:
-        yield Pair(_normalise(str(example.sources[place])).strip(), _normalise(example.target).strip())
+        yield Pair(_normalize(str(example.sources[place])).strip(), _normalize(example.target).strip())

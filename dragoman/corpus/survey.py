@@ -41,12 +41,12 @@ class Survey:
         self.alphabets = (Alphabet(), Alphabet())
         self._hashes = (array("Q"), array("Q"))
         self._noted = {name: array("q") for name in NOTES}
-        self._normalise = Normalizer(lowercase=False)
+        self._normalize = Normalizer(lowercase=False)
         self._pretokenizers = pretokenizers
 
     def add(self, pair: Pair) -> None:
         """Look at the next pair of the corpus."""
-        clean = Pair(*(self._normalise(text).strip() for text in pair))
+        clean = Pair(*(self._normalize(text).strip() for text in pair))
         for side, text in enumerate(clean):
             self.words[side].append(len(self._pretokenizers[side](text)))
             self.characters[side].append(len(text))
@@ -113,7 +113,7 @@ def _numbers(text: str) -> list[str]:
     return sorted(_SEPARATOR.sub("", number) for number in _NUMBER.findall(text))
 
 
-# Conditions on a pair as written (`raw`) and as normalised.
+# Conditions on a pair as written (`raw`) and as normalized.
 NOTES: dict[str, Callable[[Pair, Pair], object]] = {
     "source empty": lambda raw, pair: not pair.source,
     "target empty": lambda raw, pair: not pair.target,

@@ -184,7 +184,7 @@ def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Hash numbers so that every bit of a result depends on all bits of its input (the finaliser of SplitMix64, Steele
+    """Hash numbers so that every bit of a result depends on all bits of its input (the finalizer of SplitMix64, Steele
     et al. 2014).
     """
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -193,7 +193,7 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _by_length(source: Numbers, target: Numbers) -> Numbers:
-    """The order that sorts by the longer side, then by the shorter side alternately up and down, so that neighbours
+    """The order that sorts by the longer side, then by the shorter side alternately up and down, so that neighbors
     differ little.
     """
     first = np.minimum(np.maximum(source, target), MOST_SYMBOLS - 1)

@@ -58,7 +58,7 @@ class Language:
         return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]
 
     def rows(self, texts: Sequence[str]) -> Rows:
-        """The ids of normalised texts with EOS, all at once and without dropout."""
+        """The ids of normalized texts with EOS, all at once and without dropout."""
         # All texts in one call, for units that work on many at once (sentencepiece, in several threads).
         places, lengths = self.text.tokenizer.numbers(texts)
         # A unit numbers its symbols from 1, with 0 for unknown; a vocabulary has specials and marks before them.
@@ -87,7 +87,7 @@ class Language:
             file.writelines(f"{count}\n" for count in self.counts)
         if self.characters:
             write_strings(folder / f"{side}.characters", self.characters)
-        else:  # what was learnt for another model
+        else:  # what was learned for another model
             (folder / f"{side}.characters").unlink(missing_ok=True)
 
     @staticmethod

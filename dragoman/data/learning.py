@@ -30,7 +30,7 @@ def names(data: DataConfig) -> dict[Side, str]:
 
 @dataclass(frozen=True)
 class Lines:
-    """The normalised training sentences from which one inventory is learnt, without sentences too long for any model,
+    """The normalized training sentences from which one inventory is learned, without sentences too long for any model,
     and with marks in the place of protected spans. They can be iterated repeatedly.
     """
 
@@ -51,7 +51,7 @@ class Lines:
             for pipeline, text, fresh in zip(self.pipelines, texts, new, strict=True):
                 # A corpus of several pairs that share a file would count its texts twice.
                 if pipeline and fresh and len(text) <= LONGEST_TEXT:
-                    yield pipeline.normalise(text)
+                    yield pipeline.normalize(text)
 
 
 def _texts(data: DataConfig) -> Iterator[tuple[tuple[str, ...], tuple[bool, ...]]]:
@@ -77,7 +77,7 @@ def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
 
 
 def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
-    """The sources by side, target last; their symbols are learnt, or those of `text.vocabulary_from`."""
+    """The sources by side, target last; their symbols are learned, or those of `text.vocabulary_from`."""
     if text.vocabulary_from:
         return taken(data, text, text.vocabulary_from)
     if not any(line.strip() for texts, _ in _texts(data) for line in texts):
@@ -89,8 +89,8 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     if text.shared_vocabulary:
         _fit(pipelines[0], Lines(data, pipelines, protection), "text.source" if sources else "text.target", seed)
         for pipeline in pipelines[1:]:
-            # Learnt once from all languages: each has a unit of its own, with the same inventory.
-            pipeline.tokenizer.restore(pipelines[0].tokenizer.learnt())
+            # Learned once from all languages: each has a unit of its own, with the same inventory.
+            pipeline.tokenizer.restore(pipelines[0].tokenizer.learned())
     else:
         for number, pipeline in enumerate(pipelines):
             alone = tuple(other if other is pipeline else None for other in pipelines)
@@ -160,7 +160,7 @@ def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
 def same(one: Source, other: Source) -> bool:
     """Whether two sources have the same symbols."""
     if isinstance(one, Language) and isinstance(other, Language):
-        return one.vocabulary == other.vocabulary and one.text.tokenizer.learnt() == other.text.tokenizer.learnt()
+        return one.vocabulary == other.vocabulary and one.text.tokenizer.learned() == other.text.tokenizer.learned()
     return one == other
 
 
@@ -176,5 +176,5 @@ def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
 
 
 def new_pipeline(text: LanguageConfig) -> TextPipeline:
-    """The pipeline with these options, before its tokenizer has learnt anything."""
+    """The pipeline with these options, before its tokenizer has learned anything."""
     return TextPipeline(lowercase=text.lowercase, pretokenizer=text.pretokenizer, tokenizer=text.tokenizer)

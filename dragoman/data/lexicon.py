@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dragoman.corpus.examples import parallel, sides
 from dragoman.corpus.filters import Filters
-from dragoman.data.binariser import BLOCK
+from dragoman.data.binarizer import BLOCK
 from dragoman.data.language import Language
 from dragoman.data.store import Column, Rows
 from dragoman.data.vocabulary import PAD, SPECIALS
@@ -66,7 +66,7 @@ def columns(
 
 def _rows(language: Language, lines: list[str]) -> tuple[Rows, npt.NDArray[np.bool_]]:
     """The ids of these lines, and a mask of the lines that are not blank."""
-    texts = list(map(language.text.normalise, lines))
+    texts = list(map(language.text.normalize, lines))
     return language.rows(texts), np.array([bool(text.strip()) for text in texts])
 
 

@@ -12,7 +12,7 @@ from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import alignment_files, corpus_files, feature_files
 from dragoman.corpus.features import FeatureSource
 from dragoman.corpus.filters import Filters, Report
-from dragoman.data.binariser import Binariser
+from dragoman.data.binarizer import Binarizer
 from dragoman.data.language import Language, Source
 from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in
 from dragoman.data.marks import foreign, marks, target_marks, write_spoken
@@ -55,7 +55,7 @@ def prepare(
     for source in sources.values() if not surfaces else ():
         if isinstance(source, Language) and not {*source.text.tokenizer.inventory} - {*MARKS, GLUE}:
             raise UserError(f"text: no symbol of {source.name} is frequent enough to have a place in the vocabulary")
-    _write(data, text, sources, fingerprint, folder / STORE, learnt=True, surfaces=surfaces)
+    _write(data, text, sources, fingerprint, folder / STORE, learned=True, surfaces=surfaces)
 
 
 def is_current(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, surfaces: bool = False) -> bool:
@@ -123,10 +123,10 @@ def _write(
     fingerprint: str,
     folder: Path,
     *,
-    learnt: bool = False,
+    learned: bool = False,
     surfaces: bool = False,
 ) -> None:
-    """Write the store, and beside it the sources if they were `learnt` for it."""
+    """Write the store, and beside it the sources if they were `learned` for it."""
     languages = {side: source for side, source in sources.items() if isinstance(source, Language)}
     arrays = open_sources(data, data.train)
     for side, files in arrays.items():
@@ -138,18 +138,18 @@ def _write(
         # First into the run folder, and then read from there, so that training and translation look up the same pairs.
         keep(data, folder.parent)
         memory = recall(data, sources.values(), folder.parent)
-    binariser = Binariser(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
+    binarizer = Binarizer(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
     parts: list[int] = []
     reports = []
     vocabulary = languages["target"].vocabulary
     content = hashlib.sha256()
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
     tally = _Tally(languages)
-    with new_store(folder, binariser.columns) as store:
+    with new_store(folder, binarizer.columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
             kept = [0] * len(pair.train)
-            for corpus, block in binariser.blocks(pair, filters):
+            for corpus, block in binarizer.blocks(pair, filters):
                 store.append(block)
                 for rows in block.values():
                     # Lengths as well: the same values could be other sentences.
@@ -165,7 +165,7 @@ def _write(
             parts += [sum(kept)] if data.pairs else kept
         if spoken:
             write_spoken(spoken, vocabulary.first, folder.parent)
-        for side, source in sources.items() if learnt else ():
+        for side, source in sources.items() if learned else ():
             counted = tally.counted(side, source) if isinstance(source, Language) else source
             counted.save(folder.parent, side)
         report = Report(*map(sum, zip(*reports, strict=True)))

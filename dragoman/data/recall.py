@@ -58,7 +58,7 @@ def recall(data: DataConfig, sources: Iterable[Source], folder: Path, place: str
     (language,) = (source for source in sources if source.name == data.queried_source)
     assert isinstance(language, Language)
     pairs = read_pairs(folder / MEMORY if place is None else place, data.queried_source, data.target)
-    memory = components.build(MEMORIES, data.translation_memory, pairs, language.text.normalise, language.text.tokenise)
+    memory = components.build(MEMORIES, data.translation_memory, pairs, language.text.normalize, language.text.tokenize)
     assert isinstance(memory, Nearest)
     if place is not None and not memory:
         raise UserError(f"{place}: has no pairs of {data.queried_source} and {data.target} to look up")

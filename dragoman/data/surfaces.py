@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dragoman.data.vocabulary import UNK, Vocabulary
 from dragoman.text.mark import Symbol
 
-BETWEEN = "\n"  # separates the words of a row; no normalised text contains it
+BETWEEN = "\n"  # separates the words of a row; no normalized text contains it
 
 
 class Surfaces(NamedTuple):

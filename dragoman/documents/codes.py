@@ -32,7 +32,7 @@ class Original:
         self._tree, self._data = tree, data
         self._elements = [element for element in tree.getroot().iter() if isinstance(element.tag, str)]
 
-    def serialised(self, changed: Iterable[Any], declared: Iterable[tuple[Any, str]] = ()) -> bytes:
+    def serialized(self, changed: Iterable[Any], declared: Iterable[tuple[Any, str]] = ()) -> bytes:
         """Return the file with the elements that have changed, and elements that have got an attribute more, of this
         name. All else stays as it is written, if the file then says the same as the tree; or else only what stands
         before and behind the root.
@@ -59,7 +59,7 @@ class Original:
             raise UserError("elements of another reader")
         numbers = {element: number for number, element in enumerate(self._elements)}
         for element in dict.fromkeys(changed):
-            written = _serialise_within(element)
+            written = _serialize_within(element)
             yield (*places[numbers[element]], (written.replace("\n", "\r\n") if "\r\n" in text else written).encode())
         for element, name in declared:
             tag = _TAG.match(data, places[numbers[element]][0])
@@ -96,7 +96,7 @@ def _replace_spans(data: bytes, spans: Iterable[tuple[int, int, bytes]]) -> byte
     return b"".join([*parts, data[position:]])
 
 
-def _serialise_within(element: Any) -> str:
+def _serialize_within(element: Any) -> str:
     """An element as it is written inside its parent, whose namespaces it does not declare again."""
     written: str = etree.tostring(element, encoding="unicode", with_tail=False)
     parent = element.getparent()

@@ -122,7 +122,7 @@ class Office(Document):
         with zipfile.ZipFile(buffer, "w") as new:
             for entry, data in self._entries():
                 if tree := self._trees.get(entry.filename):
-                    data = self._originals[entry.filename].serialised([tree.getroot()])
+                    data = self._originals[entry.filename].serialized([tree.getroot()])
                 new.writestr(entry, data)
         return buffer.getvalue()
 

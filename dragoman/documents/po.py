@@ -17,8 +17,8 @@ from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
-_COLOUR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
-_ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOUR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
+_COLOR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
+_ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
 
 
 class Gap(NamedTuple):
@@ -115,7 +115,7 @@ def _is_begun(entry: Any) -> bool:
 
 
 def _line(text: str) -> DocumentSegment:
-    """A message, in which escapes such as those of colours (`\\033[1m`) stay as they are."""
+    """A message, in which escapes such as those of colors (`\\033[1m`) stay as they are."""
     kept = Placeholders(text)
     return label(_ESCAPES.sub(lambda match: kept.placeholder(match[0]), text), text, kept.restore)
 

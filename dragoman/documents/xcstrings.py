@@ -84,7 +84,7 @@ class StringCatalogue(Document):
             if translation.complete:
                 filled = True
                 self._fill(gap, line.written(translation))
-        return whole(_serialise(self._content, self._text) if filled else self._text).encode()
+        return whole(_serialize(self._content, self._text) if filled else self._text).encode()
 
     def _fill(self, gap: Gap, text: str) -> None:
         entry = self._content["strings"][gap.string]
@@ -153,7 +153,7 @@ def _child(node: dict[str, Any], key: str) -> dict[str, Any]:
     return cast("dict[str, Any]", node[key])
 
 
-def _serialise(content: Any, original: str) -> str:
+def _serialize(content: Any, original: str) -> str:
     """Write a catalogue in the style of Xcode, or of the file that it was read from."""
     indent = re.search(r'\n( +)"', original)
     separator = " : " if '" : ' in original else ": "

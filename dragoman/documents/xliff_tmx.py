@@ -52,7 +52,7 @@ class _Units(Document):
             if translation.complete:
                 self._fill(gap, gap.coded.line.written(translation), translation)
                 changed.append(gap.unit.getparent() if local_name(gap.unit) == "segment" else gap.unit)
-        return self._original.serialised(changed, self._declared)
+        return self._original.serialized(changed, self._declared)
 
     @abstractmethod
     def _find_gaps(self, name: str) -> Iterator[Gap]:

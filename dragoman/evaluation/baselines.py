@@ -1,4 +1,4 @@
-"""Baselines that need no model, and that a model should exceed: copying the source, and the nearest neighbour."""
+"""Baselines that need no model, and that a model should exceed: copying the source, and the nearest neighbor."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from dragoman.text.pretokenizer import PRETOKENIZERS
 LINES = 500  # development sentences that are looked up, at most
 SOURCES = 50_000  # training pairs that they are looked up in, at most: looking up takes a few seconds at these sizes
 ANY = 1e-9  # the threshold of similarity below which no pair lies
-NEAREST = "nearest neighbour"
+NEAREST = "nearest neighbor"
 
 Item = TypeVar("Item")
 
@@ -121,8 +121,8 @@ def _memory(data: DataConfig, text: TextConfig) -> _Memory:
     texts = tuple(name for name in data.source if name not in data.features)
     examples = read_examples(data.train, texts, data.target)
     pairs, count = spread((Pair(str(example.sources[0]), example.target) for example in examples), SOURCES)
-    normalise = Normalizer(lowercase=text.source.lowercase)
-    index = Nearest(pairs, normalise, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
+    normalize = Normalizer(lowercase=text.source.lowercase)
+    index = Nearest(pairs, normalize, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
     return _Memory(index, len(pairs), count)
 
 

@@ -15,29 +15,29 @@ from dragoman.files.reading import shown
 from dragoman.text.normalizer import composed
 from dragoman.text.pretokenizer import punctuation
 
-TEXT, LABEL = "text", "label"  # the columns of labelled text
+TEXT, LABEL = "text", "label"  # the columns of labeled text
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Texts and the label of each."""
 
     texts: list[str]
     labels: list[str]
 
 
-def read(path: Path) -> Labelled:
+def read(path: Path) -> Labeled:
     """Read a file of columns that its header calls text and label, or that are these two in that order. Raises
     UserError if there is nothing to learn.
     """
-    labelled = Labelled([], [])
+    labeled = Labeled([], [])
     for number, (text, label) in enumerate(read_table(str(path), (TEXT, LABEL)), start=1):
         if not label.strip():
             raise UserError(f"{shown(path)}: text {number:,} has no label")
-        labelled.texts.append(text)
-        labelled.labels.append(label.strip())
-    if len(set(labelled.labels)) < 2:
-        raise UserError(f"{shown(path)}: expected texts with two labels or more, found {len(set(labelled.labels))}")
-    return labelled
+        labeled.texts.append(text)
+        labeled.labels.append(label.strip())
+    if len(set(labeled.labels)) < 2:
+        raise UserError(f"{shown(path)}: expected texts with two labels or more, found {len(set(labeled.labels))}")
+    return labeled
 
 
 class Classifier:
@@ -47,7 +47,7 @@ class Classifier:
     Raises UserError if scikit-learn is not installed, or if no text has a word.
     """
 
-    def __init__(self, labelled: Labelled) -> None:
+    def __init__(self, labeled: Labeled) -> None:
         try:
             from sklearn.feature_extraction.text import TfidfVectorizer
             from sklearn.pipeline import make_pipeline, make_union
@@ -57,13 +57,13 @@ class Classifier:
         words = TfidfVectorizer(tokenizer=_words, token_pattern=None, ngram_range=(1, 2), sublinear_tf=True)
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
         self._model: Any = make_pipeline(make_union(words, characters), LinearSVC(random_state=0))
-        if not any(map(_words, labelled.texts)):
-            raise UserError("the labelled texts have no words")
-        self._model.fit(list(map(composed, labelled.texts)), labelled.labels)
-        self.commonest = Counter(labelled.labels).most_common(1)[0][0]
-        self.labels = frozenset(labelled.labels)
+        if not any(map(_words, labeled.texts)):
+            raise UserError("the labeled texts have no words")
+        self._model.fit(list(map(composed, labeled.texts)), labeled.labels)
+        self.commonest = Counter(labeled.labels).most_common(1)[0][0]
+        self.labels = frozenset(labeled.labels)
         self.signature = (
-            f"trained:{len(labelled.texts)}|labels:{len(self.labels)}|scikit-learn:{metadata.version('scikit-learn')}"
+            f"trained:{len(labeled.texts)}|labels:{len(self.labels)}|scikit-learn:{metadata.version('scikit-learn')}"
         )
 
     def __call__(self, texts: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from dragoman.evaluation.metrics.metric import Score
 SAMPLES, SEED = 1000, 12345  # as sacreBLEU's
 LEVEL = 0.95
 FEWEST = 20  # sentences; of fewer, resampled test sets say too little about others
-Test: TypeAlias = Literal["bootstrap", "randomisation"]
+Test: TypeAlias = Literal["bootstrap", "randomization"]
 Counts: TypeAlias = Float[np.ndarray, "N K"]  # of a measure for each sentence
 
 
@@ -69,7 +69,7 @@ def compare(
 ) -> list[Compared]:
     """Compare systems by their counts for the same sentences; the first is the baseline of the others."""
     drawn = resampled(measure, systems, samples=samples, seed=seed)
-    tested = f"|ar:{samples}" if len(systems) > 1 and test == "randomisation" else ""
+    tested = f"|ar:{samples}" if len(systems) > 1 and test == "randomization" else ""
     results: list[Compared] = []
     for number, counts in enumerate(systems):
         score = Score(
@@ -80,7 +80,7 @@ def compare(
         if number and test == "bootstrap":
             p = _bootstrap(score.value - results[0].score.value, drawn[number] - drawn[0])
         elif number:
-            p = randomisation(measure, systems[0], counts, samples=samples, seed=seed)
+            p = randomization(measure, systems[0], counts, samples=samples, seed=seed)
         results.append(Compared(score, float(drawn[number].mean()), low, high, p, _interval(drawn[number] - drawn[0])))
     return results
 
@@ -127,10 +127,10 @@ def resampled(
     return values
 
 
-def randomisation(
+def randomization(
     measure: Measure, baseline: Counts, system: Counts, *, samples: int = SAMPLES, seed: int = SEED
 ) -> float:
-    """p by approximate randomisation, two-sided: how often the difference is as large when each sentence's two
+    """p by approximate randomization, two-sided: how often the difference is as large when each sentence's two
     translations change places by the toss of a coin (Noreen 1989; Riezler and Maxwell 2005).
     """
     first, between = baseline.sum(axis=0), system - baseline

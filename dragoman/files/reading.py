@@ -45,7 +45,7 @@ def read_lines(path: str | Path, most: int | None = None) -> Iterator[str]:
 
     Only a newline ends a line (U+2028, U+0085, form feed and a lone carriage return are text); one carriage return
     before it is dropped, as is a byte order mark at the start of the file. A line with more than `most` characters is
-    cut after `most` + 1, so that the caller can recognise it; the rest is never held in memory. Raises UserError if the
+    cut after `most` + 1, so that the caller can recognize it; the rest is never held in memory. Raises UserError if the
     file is missing or unreadable, a folder, a damaged or truncated .gz, not UTF-8 (with line, byte value and column in
     bytes), or has several carriage returns and no newline.
     """

@@ -23,7 +23,7 @@ LONGEST_NAME = 200  # bytes of the target's name used in names of files beside i
 def write_atomically(path: str | Path, mode: Literal["w", "wb"] = "w") -> Iterator[IO[Any]]:
     """Open a file for writing that appears under its name only if the block ends without an exception.
 
-    Text is UTF-8 with newline as the only line end. The data is synchronised to disk before the file is renamed, so a
+    Text is UTF-8 with newline as the only line end. The data is synchronized to disk before the file is renamed, so a
     process killed at any moment leaves either the old file or the new one. The folder is created if missing. A device
     or a pipe is written to directly; a symbolic link remains one. Raises UserError if this file cannot be written (disk
     full, no permission); errors of other files that the block uses are not converted.

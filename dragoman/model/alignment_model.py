@@ -48,7 +48,7 @@ class AlignmentModel(ABC):
     def marginal(
         self, alpha: Float[Tensor, "B T S"], log_probs: Float[Tensor, "B T S"], real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B"]:
-        """`log p(y | x)`, marginalised over the position that each step draws. `alpha` is the log-probability of each
+        """`log p(y | x)`, marginalized over the position that each step draws. `alpha` is the log-probability of each
         position, `log_probs` that of the reference symbol given the position.
         """
 
@@ -87,7 +87,7 @@ class ChainState(NamedTuple):
 
 @final
 class ChainedAlignment(AlignmentModel):
-    """Positions of hard attention that form a chain, marginalised by the forward algorithm (Wu and Cotterell 2019):
+    """Positions of hard attention that form a chain, marginalized by the forward algorithm (Wu and Cotterell 2019):
 
     `log p(y_t | y_<t) = log sum_z p(z_t = z | y_<t) p(y_t | z, y_<t)`
 

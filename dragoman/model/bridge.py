@@ -50,7 +50,7 @@ class ProjectionBridge(Bridge):
     """`h_0 = tanh(W z + b)` for a vector z of the source (Bahdanau et al. 2015, A.2.2); for an LSTM also
     `c_0 = V z + d`. With several sources, z is the concatenation of their vectors.
 
-    `layers: first` initialises the first layer alone and the others from zeros (CN 1.3).
+    `layers: first` initializes the first layer alone and the others from zeros (CN 1.3).
     """
 
     def __init__(

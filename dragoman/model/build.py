@@ -41,7 +41,7 @@ from dragoman.text.edits import OPERATIONS
 
 
 def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
-    """A freshly initialised model from these sources to this target; UserError if the parts do not fit."""
+    """A freshly initialized model from these sources to this target; UserError if the parts do not fit."""
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
     edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
@@ -179,7 +179,7 @@ def _model(
     edited: Edited | None,
     assemble: Assemble,
 ) -> Seq2Seq:
-    """Build all parts. They are initialised at random in this order: changing it changes the training."""
+    """Build all parts. They are initialized at random in this order: changing it changes the training."""
     tables, target = build_embeddings(model, sources, symbols, assemble)
     readers = build_readers(model, sources, tables, assemble)
     decoder = _decoder(model, readers, sources, mark, assemble)

@@ -11,7 +11,7 @@ class Dropout(nn.Module):
     """Zeroes each unit with probability `rate` and scales the others by 1 / (1 - rate).
 
     Variational (Gal and Ghahramani 2016): the mask is drawn once per sentence and shared by its steps, so that a
-    recurrence can be regularised without losing its memory. Plain: every step draws its own.
+    recurrence can be regularized without losing its memory. Plain: every step draws its own.
     """
 
     def __init__(self, rate: float, variational: bool = True) -> None:

@@ -58,7 +58,7 @@ class Embedding(nn.Module, ABC):
 
 @final
 class LookupEmbedding(Embedding):
-    """A learnt vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017).
+    """A learned vector for each symbol; given the `table` of another embedding, both are tied (Press and Wolf 2017).
 
     Vectors are drawn at random; training then takes those that it finds in the first `pretrained_words` words of the
     file `pretrained` (training/pretrained.py). A trained model has them in its weights.
@@ -228,7 +228,7 @@ class CharacterCnn(Composed):
 
 @final
 class HybridEmbedding(Embedding):
-    """A learnt vector for each symbol and, for a word that the vocabulary does not have, the last state of `layers`
+    """A learned vector for each symbol and, for a word that the vocabulary does not have, the last state of `layers`
     cells that read its characters (Luong and Manning 2016, 4.1).
 
     Each such word of a batch is read once. `characters` is the size of the vector of a character.

@@ -15,7 +15,7 @@ from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.unrolled import run
 
 GRAM: Final = 4  # characters of the pieces that a word's vector is made of
-UNLINKED: Final = 0.08  # p_0, how probable it is that a word has no counterpart; learnt, it would become 1 at first
+UNLINKED: Final = 0.08  # p_0, how probable it is that a word has no counterpart; learned, it would become 1 at first
 DIAGONAL: Final = 4.0  # how much attention prefers words at the same share of their sentences, at first
 
 
@@ -72,10 +72,10 @@ class MaskAlign(nn.Module):
         p(y | x_j) = softmax(O tanh(M v_j + m) + o),  O_y the vector of y for this, made of its pieces, too
 
     f_t is the state of a GRU that has read y_1 ... y_(t-1), b_t that of one that has read y_T ... y_(t+1), h_j the
-    states of GRUs in both directions at x_j. v_j is the vector of x_j alone, v_0 a learnt one for words without a
+    states of GRUs in both directions at x_j. v_j is the vector of x_j alone, v_0 a learned one for words without a
     counterpart; so all information on y_t comes through the choice of j. Since it is a sum of probabilities, and not
     `p(y_t | sum_j alpha_tj v_j)`, that choice has a posterior, which knows y_t, too. The preference for the diagonal,
-    whose strength is learnt, and the constant p_0 are those of Dyer et al. (2013).
+    whose strength is learned, and the constant p_0 are those of Dyer et al. (2013).
     """
 
     def __init__(self, source: Rows[str], target: Rows[str], *, size: int = 128, dropout: float = 0.2) -> None:

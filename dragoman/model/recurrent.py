@@ -20,7 +20,7 @@ class Cell(nn.Module, ABC):
     The input enters through `project`, which is linear: inputs known before the loop are projected for all steps at
     once; parts known only inside the loop are projected there and added.
 
-    With `layer_norm`, the projected input and the recurrent projection are each normalised before they and the biases
+    With `layer_norm`, the projected input and the recurrent projection are each normalized before they and the biases
     are added, and so is the LSTM's c before it enters h (Ba, Kiros and Hinton 2016, equations 20-22; GRUs likewise).
     """
 
@@ -38,9 +38,9 @@ class Cell(nn.Module, ABC):
         self.bias_hidden = nn.Parameter(torch.zeros(width))
         self.norm_input = nn.LayerNorm(width, bias=False) if layer_norm else None
         self.norm_hidden = nn.LayerNorm(width, bias=False) if layer_norm else None
-        self._initialise()
+        self._initialize()
 
-    def _initialise(self) -> None:
+    def _initialize(self) -> None:
         """Glorot for the input, orthogonal for the recurrence, gate by gate."""
         gates = (self.gates, self.size, -1)
         for input_gate, hidden_gate in zip(
@@ -53,7 +53,7 @@ class Cell(nn.Module, ABC):
     def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
         """Apply the columns of the input matrix from `first` on to this part of the input.
 
-        The bias is added to the part that starts at column 0, unless the sum of the parts is normalised first.
+        The bias is added to the part that starts at column 0, unless the sum of the parts is normalized first.
         """
         last = first + part.size(-1)
         columns = None if part.size(-1) == self.weight_input.size(1) else (first, last)
@@ -61,7 +61,7 @@ class Cell(nn.Module, ABC):
         return linear(part, self.weight_input, bias, columns=columns)
 
     def recur(self, hidden: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:
-        return normalised_linear(hidden, self.weight_hidden, self.bias_hidden, self.norm_hidden)
+        return normalized_linear(hidden, self.weight_hidden, self.bias_hidden, self.norm_hidden)
 
     def zeros(self, like: Tensor) -> CellState:
         """The zero state for the rows of `like` (B, ...)."""
@@ -78,17 +78,17 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
-        """The new state from the normalised input projection (B, G), the dropped h (B, D) and the old state."""
+        """The new state from the normalized input projection (B, G), the dropped h (B, D) and the old state."""
 
 
-def normalised_linear(
+def normalized_linear(
     units: Tensor, weight: Tensor, bias: Tensor, norm: nn.LayerNorm | None, rows: Slice | None = None
 ) -> Tensor:
     """`W x + b`, or `norm(W x) + b`, with these rows of W and b."""
     if norm is None:
         return linear(units, weight, bias, rows=rows)
-    normalised: Tensor = norm(linear(units, weight, rows=rows))
-    return normalised + (bias if rows is None else bias[slice(*rows)])
+    normalized: Tensor = norm(linear(units, weight, rows=rows))
+    return normalized + (bias if rows is None else bias[slice(*rows)])
 
 
 @final
@@ -117,8 +117,8 @@ class Lstm(Cell):
         super().__init__(input_size, size, layer_norm=layer_norm)
         self.norm_memory = nn.LayerNorm(size) if layer_norm else None
 
-    def _initialise(self) -> None:
-        super()._initialise()
+    def _initialize(self) -> None:
+        super()._initialize()
         self.bias_hidden.data[self.size : 2 * self.size] = 1.0
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
@@ -157,16 +157,16 @@ class GruAn(Cell):
 
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
         super().__init__(input_size, size, layer_norm=layer_norm)
-        if layer_norm:  # the candidate's recurrent part is known only after the reset gate: it is normalised separately
+        if layer_norm:  # the candidate's recurrent part is known only after the reset gate: it is normalized separately
             self.norm_hidden = nn.LayerNorm(2 * size, bias=False)
         self.norm_candidate = nn.LayerNorm(size, bias=False) if layer_norm else None
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         both = 2 * self.size
         weight, bias = self.weight_hidden, self.bias_hidden
-        gates_h = normalised_linear(hidden, weight, bias, self.norm_hidden, (0, both))
+        gates_h = normalized_linear(hidden, weight, bias, self.norm_hidden, (0, both))
         reset, bring = torch.sigmoid(projected[:, :both] + gates_h).chunk(2, -1)
-        candidate_h = normalised_linear(reset * hidden, weight, bias, self.norm_candidate, (both, both + self.size))
+        candidate_h = normalized_linear(reset * hidden, weight, bias, self.norm_candidate, (both, both + self.size))
         candidate = torch.tanh(projected[:, both:] + candidate_h)
         return (state[0] + bring * (candidate - state[0]),)
 

@@ -146,7 +146,7 @@ def by_head(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T 
 
 
 def rotated(vectors: Float[Tensor, "R K T P"], rotations: Rotations | None) -> Float[Tensor, "R K T P"]:
-    """Rotate pairs of neighbouring numbers (a, b) to `(a cos - b sin, a sin + b cos)`."""
+    """Rotate pairs of neighboring numbers (a, b) to `(a cos - b sin, a sin + b cos)`."""
     if rotations is None:
         return vectors
     a, b = vectors[..., 0::2], vectors[..., 1::2]

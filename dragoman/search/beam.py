@@ -16,7 +16,7 @@ from dragoman.model.shapes import Float
 from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
 from dragoman.search.hypothesis import End, Node
 from dragoman.search.limits import Limit, Margin, Ratio
-from dragoman.search.ranking import Alpha, Beta, NormalisationKind, Ranking
+from dragoman.search.ranking import Alpha, Beta, NormalizationKind, Ranking
 from dragoman.search.search import Search
 
 Size = Annotated[int, Field(ge=1, le=1000)]
@@ -26,8 +26,8 @@ Size = Annotated[int, Field(ge=1, le=1000)]
 class Beam(Search):
     """Keep the `size` most probable of all continuations of the `size` hypotheses kept before (CN 4, AN).
 
-    Continuations among these that end in the end symbol are set apart as finished. `normalisation` and `alpha` rank
-    hypotheses of different lengths (`none` is CN's form); see `ranking.py`. With a normalisation that rewards length,
+    Continuations among these that end in the end symbol are set apart as finished. `normalization` and `alpha` rank
+    hypotheses of different lengths (`none` is CN's form); see `ranking.py`. With a normalization that rewards length,
     even a beam of 1 looks beyond the first end symbol, where greedy search stops. Lengths are limited as in `Greedy`.
 
     `coverage_penalty` (Wu et al. 2016's beta) lowers the rank of a finished hypothesis for each position of a text that
@@ -35,8 +35,8 @@ class Beam(Search):
     probability alone.
 
     A sentence is done when `n_best` finished hypotheses rank above everything that an open one can still reach, so
-    early stopping loses nothing, unless terms are favoured: what they would still add is not foreseen. Without
-    normalisation this happens soon. With it, an open hypothesis might rise by growing up to the limit: this costs a
+    early stopping loses nothing, unless terms are favored: what they would still add is not foreseen. Without
+    normalization this happens soon. With it, an open hypothesis might rise by growing up to the limit: this costs a
     quarter more steps on Multi30k, and all steps up to the limit if a model seldom predicts the end.
     """
 
@@ -44,7 +44,7 @@ class Beam(Search):
         self,
         *,
         size: Size = 5,
-        normalisation: NormalisationKind = "length",
+        normalization: NormalizationKind = "length",
         alpha: Alpha = 1.0,
         coverage_penalty: Beta = 0.0,
         length_ratio: Ratio = 2.0,
@@ -53,7 +53,7 @@ class Beam(Search):
         min_length_margin: Margin = 0,
     ) -> None:
         self.width = size
-        self.ranking = Ranking(normalisation, alpha, coverage_penalty)
+        self.ranking = Ranking(normalization, alpha, coverage_penalty)
         self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:

@@ -17,7 +17,7 @@ from dragoman.search.beam import BestFinished, Size
 from dragoman.search.decoding import Proposals, Sentence, Step, Strategy, grouped
 from dragoman.search.hypothesis import End, Node
 from dragoman.search.limits import Limit, Margin, Ratio
-from dragoman.search.ranking import Alpha, NormalisationKind, Ranking
+from dragoman.search.ranking import Alpha, NormalizationKind, Ranking
 from dragoman.search.search import Search
 
 Groups = Annotated[int, Field(ge=1, le=100)]
@@ -32,7 +32,7 @@ class Diverse(Search):
     n(y) is how many hypotheses of the groups before say y at this very step (Hamming diversity; the end symbol does not
     count). What was less probable at earlier steps for that reason is not lowered again, and log-probabilities and
     scores are those of the model. An n-best list has the best of each group, then the second of each, so that every
-    group has its share; a shorter one the best of these. Groups may find the same. `normalisation`, `alpha` and
+    group has its share; a shorter one the best of these. Groups may find the same. `normalization`, `alpha` and
     lengths are as in `Beam`. While something that a constraint demands is missing, groups are not kept apart.
     """
 
@@ -42,7 +42,7 @@ class Diverse(Search):
         size: Size = 2,
         groups: Groups = 5,
         strength: Strength = 0.5,
-        normalisation: NormalisationKind = "length",
+        normalization: NormalizationKind = "length",
         alpha: Alpha = 1.0,
         length_ratio: Ratio = 2.0,
         length_margin: Margin = 10,
@@ -53,7 +53,7 @@ class Diverse(Search):
         self.size = size
         self.groups = groups
         self.strength = strength
-        self.ranking = Ranking(normalisation, alpha)
+        self.ranking = Ranking(normalization, alpha)
         self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:

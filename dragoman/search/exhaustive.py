@@ -28,7 +28,7 @@ class Exhaustive(Search):
     """The most probable of all translations (CN 4), by depth-first branch and bound (Stahlberg and Byrne 2019).
 
     A hypothesis only becomes less probable as it grows, so one that is no better than the best translation known is not
-    continued. The first bound is what a beam of size `beam` finds, without length normalisation. Often the most
+    continued. The first bound is what a beam of size `beam` finds, without length normalization. Often the most
     probable translation of a model is shorter than a good one, or empty: this shows what a model believes, and is not
     the way to translate. Translations have no more symbols than `Greedy` allows, and meet every constraint.
 
@@ -54,7 +54,7 @@ class Exhaustive(Search):
         self.steps = steps
         self.beam = Beam(
             size=beam,
-            normalisation="none",
+            normalization="none",
             length_ratio=length_ratio,
             length_margin=length_margin,
             min_length_ratio=min_length_ratio,

@@ -1,4 +1,4 @@
-"""Phrases that are favoured: a bonus for each of their symbols, taken back where one breaks off."""
+"""Phrases that are favored: a bonus for each of their symbols, taken back where one breaks off."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -10,7 +10,7 @@ from torch import Tensor
 from dragoman.configuration.components import OneOf
 from dragoman.model.shapes import Float
 
-# A negative alpha would penalise length and break the bound on open hypotheses; far above 1, long ones all rank 0.
+# A negative alpha would penalize length and break the bound on open hypotheses; far above 1, long ones all rank 0.
 Alpha = Annotated[float, Field(ge=0, le=10)]
 Beta = Annotated[float, Field(ge=0, le=10)]
 
@@ -23,12 +23,12 @@ class Ranking(NamedTuple):
     `none`: norm = 1 (CN 4); `length`: |y|^alpha; `gnmt`: ((5 + |y|) / 6)^alpha.
     """
 
-    normalisation: str  # a name in NORMALISATIONS
+    normalization: str  # a name in NORMALIZATIONS
     alpha: float
     beta: float = 0.0
 
     def rank(self, log_prob: float, length: int, coverage: float = 0.0) -> float:
-        return log_prob / NORMALISATIONS[self.normalisation](length, self.alpha) + self.beta * coverage
+        return log_prob / NORMALIZATIONS[self.normalization](length, self.alpha) + self.beta * coverage
 
     def bound(self, log_prob: float, longest: int) -> float:
         """An upper bound on the rank that an open hypothesis can reach: log P only falls, norms grow with the length,
@@ -42,9 +42,9 @@ def coverage(attended: Iterable[Float[Tensor, "R _"]]) -> Float[Tensor, "R"]:
     return torch.stack([weights.clamp(LEAST, 1.0).log().sum(1) for weights in attended]).sum(0)
 
 
-NORMALISATIONS: dict[str, Callable[[int, float], float]] = {
+NORMALIZATIONS: dict[str, Callable[[int, float], float]] = {
     "none": lambda length, alpha: 1.0,
     "length": lambda length, alpha: length**alpha,
     "gnmt": lambda length, alpha: ((5 + length) / 6) ** alpha,
 }
-NormalisationKind: TypeAlias = Annotated[str, OneOf(NORMALISATIONS)]
+NormalizationKind: TypeAlias = Annotated[str, OneOf(NORMALIZATIONS)]

@@ -39,7 +39,7 @@ class Sample(Search):
 
     `n_best` is the number of samples. They are independent of each other, so that several can be the same, and sorted
     by probability. Log-probabilities and scores are those of the model, not of what is drawn from, but a score counts
-    what favoured terms add. What is drawn for a sentence depends on its sources, on `n_best` and on `seed`, and on
+    what favored terms add. What is drawn for a sentence depends on its sources, on `n_best` and on `seed`, and on
     nothing else in its batch. A word that the model spells is drawn as `<unk>`, and spelled in the most probable way.
     Lengths are limited as in `Greedy`.
     """

@@ -128,7 +128,7 @@ class ShortlistState:
 
 @final
 class ShortlistPredictor(Predictor[ShortlistState]):
-    """Predicts only the symbols that each sentence of a batch allows, renormalised to probability 1. Words that are not
+    """Predicts only the symbols that each sentence of a batch allows, renormalized to probability 1. Words that are not
     in the vocabulary are always allowed.
 
     Each row's probabilities are over the candidates of its own sentence, so they do not depend on the rest of the
@@ -157,7 +157,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         if disallowed_mask is not None:
             by_sentence = log_probs.view(len(disallowed_mask), -1, log_probs.size(1))  # (B, W, C)
             log_probs = by_sentence.masked_fill(disallowed_mask.unsqueeze(1), float("-inf")).view_as(log_probs)
-        alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # already normalised
+        alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # already normalized
         shared = log_probs if alone else torch.log_softmax(log_probs, 1)
         return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.figures)
 

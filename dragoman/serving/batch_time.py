@@ -1,10 +1,10 @@
-"""How long a batch takes: learnt from the batches of a service, and used to plan the next ones."""
+"""How long a batch takes: learned from the batches of a service, and used to plan the next ones."""
 
 from typing import Final
 
 OVERHEAD: Final = 1_000  # symbols: what a batch is assumed to cost beside its own where batches are of one size
 FIRST: Final = 0.0005  # seconds a symbol, until batches have been measured
-FORGET: Final = 0.9  # weight of what was learnt before, at each new batch
+FORGET: Final = 0.9  # weight of what was learned before, at each new batch
 PRIOR: Final = 0.1  # weight of the assumed overhead: that of so many batches
 JUMP: Final = 4.0  # a batch counts as at most so many times slower or faster than expected
 FIRST_SIZE: Final = 100  # symbols of a batch of which no estimate is needed

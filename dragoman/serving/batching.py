@@ -105,7 +105,7 @@ class Batcher(Generic[Found]):
     """A search in a thread of its own, and the requests that wait for it.
 
     A batch has texts of all requests with the same options, in turns. How long batches of how many symbols take is
-    learnt (`BatchTime`). The first text of each request goes into a batch as long as that raises the throughput
+    learned (`BatchTime`). The first text of each request goes into a batch as long as that raises the throughput
     noticeably; further ones only until it takes SECONDS, or as long as the overhead of a batch. So many clients do not
     wait for small batches, and short requests for no more than one batch with a text of a long one. So many symbols
     (`waiting`) of long requests may wait, and as many of short ones, which long ones thus never crowd out. `measure`

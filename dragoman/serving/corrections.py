@@ -14,7 +14,7 @@ from dragoman.corpus.memory import Match
 from dragoman.documents.passages import split
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
-from dragoman.serving.similar import NORMALISE, SimilarSources
+from dragoman.serving.similar import NORMALIZE, SimilarSources
 from dragoman.text.normalizer import composed
 
 APPLICATION = 0x64726167  # in the header of our databases: "drag"
@@ -249,7 +249,7 @@ class Corrections:
     def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
         """The number and text of the last correction of this sentence; characters may be composed or not."""
         with self._lock:
-            for text in dict.fromkeys((composed(source), NORMALISE(source))):
+            for text in dict.fromkeys((composed(source), NORMALIZE(source))):
                 if row := self._database.execute(SAME, (*pair, text)).fetchone():
                     return int(row[0]), str(row[1])
         return None

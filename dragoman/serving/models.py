@@ -219,7 +219,7 @@ class Hop(NamedTuple):
     direction: Direction
 
     def without(self, text: str) -> str:
-        """A text without its protected spans, but for those that the model has learnt marks for."""
+        """A text without its protected spans, but for those that the model has learned marks for."""
         return stripped_text.without(text, PROTECTED, self.model.translator.processor.reading.protection)
 
     def item(self, item: Item) -> Item:

@@ -14,7 +14,7 @@ from dragoman.text.pretokenizer import punctuation
 
 RECENT = 500  # corrections that have an index of their own, which is made anew with each of them in milliseconds
 COUNT = 5  # similar sentences that are looked at, since the correction of one may have been removed
-NORMALISE = Normalizer(lowercase=False)
+NORMALIZE = Normalizer(lowercase=False)
 SOURCES = """
 select max(id), source from corrections where source_language = ? and target_language = ? and id > ? group by source
 order by max(id)
@@ -38,8 +38,8 @@ class Index(NamedTuple):
         """The index of the numbers and sources of corrections."""
         sources = [source for _, source in rows]
         pairs = [Pair(source, source) for source in sources]
-        nearest = Nearest(pairs, NORMALISE, punctuation, threshold=threshold, count=COUNT)
-        written = {NORMALISE(source).strip(): source for source in sources}
+        nearest = Nearest(pairs, NORMALIZE, punctuation, threshold=threshold, count=COUNT)
+        written = {NORMALIZE(source).strip(): source for source in sources}
         return cls(nearest, written, rows[-1][0] if rows else 0, total)
 
 
@@ -74,7 +74,7 @@ class SimilarSources:
             large = self._large.get(pair) or self._large.setdefault(pair, Index.of([], self._threshold))
             if pair not in self._recent:
                 rows, count = self._rows(pair, large.last)
-                rows = [row for row in rows if NORMALISE(row[1]).strip() not in large.written]
+                rows = [row for row in rows if NORMALIZE(row[1]).strip() not in large.written]
                 self._recent[pair] = Index.of(rows, self._threshold)
                 making = self._making is not None and self._making.is_alive()
                 if (len(rows) > RECENT or count != large.total) and not making:

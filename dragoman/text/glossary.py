@@ -17,7 +17,7 @@ _PIECE = re.compile(rf"[{SPACELESS}]|{_ACCELERATOR}|{_WORD}|[^\w\s]")
 # Between letters, and with them a part of one word: add-on, e-mail.
 _HYPHEN = re.compile(rf"(?<=[^\W_])(?<![{SPACELESS}])[-\u2010\u2011](?=[^\W_])(?![{SPACELESS}])")
 
-_normalise = Normalizer(lowercase=False)
+_normalize = Normalizer(lowercase=False)
 
 
 class Term(NamedTuple):
@@ -57,7 +57,7 @@ class Glossary:
     """
 
     def __init__(self, terms: Iterable[Term] = ()) -> None:
-        self.terms = tuple(map(_normalise_term, terms))
+        self.terms = tuple(map(_normalize_term, terms))
         self._hash = hash(self.terms)  # once, since options with a glossary are keys
         self._by_first: dict[str, list[Term]] = {}
         for term in sorted(self.terms, key=lambda term: (-len(term.source), not term.exact)):
@@ -81,7 +81,7 @@ class Glossary:
 
     def within(self, texts: Iterable[str]) -> "Glossary":
         """The terms that these texts have."""
-        sources = {_normalise(occurrence.text).lower() for text in texts for occurrence in self.find(text)}
+        sources = {_normalize(occurrence.text).lower() for text in texts for occurrence in self.find(text)}
         return Glossary(term for term in self.terms if term.source.lower() in sources)
 
     def find(self, text: str) -> list[FoundTerm]:
@@ -117,11 +117,11 @@ class Glossary:
         return terms
 
 
-def _normalise_term(term: Term) -> Term:
+def _normalize_term(term: Term) -> Term:
     """The same as texts are read, without white space around it and forms that are blank."""
-    source, *forms = (_normalise(form).strip() for form in (term.source, *term.forms))
-    normalised = Term(source, tuple(filter(None, forms)))
-    return term if normalised == term else normalised
+    source, *forms = (_normalize(form).strip() for form in (term.source, *term.forms))
+    normalized = Term(source, tuple(filter(None, forms)))
+    return term if normalized == term else normalized
 
 
 def _places(text: str) -> dict[int, int]:

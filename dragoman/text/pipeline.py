@@ -32,13 +32,13 @@ class TextPipeline:
     def __init__(self, *, lowercase: bool, pretokenizer: str, tokenizer: Spec) -> None:
         tokenizer = complete(TOKENIZERS, tokenizer)
         self.spec = {"lowercase": lowercase, "pretokenizer": pretokenizer, "tokenizer": plain(tokenizer)}
-        self.normalise = Normalizer(lowercase=lowercase)
-        self.tokenise = PRETOKENIZERS[pretokenizer]
-        self.tokenizer: Tokenizer = build(TOKENIZERS, tokenizer, self.tokenise)
+        self.normalize = Normalizer(lowercase=lowercase)
+        self.tokenize = PRETOKENIZERS[pretokenizer]
+        self.tokenizer: Tokenizer = build(TOKENIZERS, tokenizer, self.tokenize)
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
-        return self.tokenizer.encode(self.normalise(text), sample)
+        return self.tokenizer.encode(self.normalize(text), sample)
 
     def elided(self, text: str) -> list[str] | None:
         """The symbols of the beginning of a text if the apostrophe at its end is that of an elided word (`l'`), as it
@@ -65,8 +65,8 @@ class TextPipeline:
         surfaces = self.tokenizer.surfaces(symbols)
         text = "".join(surfaces)
         letters = [s.replace(UNKNOWN, "u" * len(UNKNOWN)) if UNKNOWN in s else s for s in surfaces]
-        spans = self.tokenise("".join(letters)) or [(0, len(text))]
-        if divided and self.tokenise is punctuation:
+        spans = self.tokenize("".join(letters)) or [(0, len(text))]
+        if divided and self.tokenize is punctuation:
             spans = divide_spaceless(text, spans, accumulate(map(len, surfaces)))
         word_of: list[int] = []
         begin = first = 0
@@ -80,7 +80,7 @@ class TextPipeline:
         return WordsOf([text[left:right] for left, right in spans], word_of, spans)
 
     def save(self, folder: Path, name: Side) -> None:
-        """Write the options to `NAME.json` and what the tokenizer has learnt to `NAME.tokenizer`."""
+        """Write the options to `NAME.json` and what the tokenizer has learned to `NAME.tokenizer`."""
         self.tokenizer.save(folder / f"{name}.tokenizer")
         with write_atomically(folder / f"{name}.json") as file:
             file.write(json.dumps(self.spec, indent=2, ensure_ascii=False) + "\n")

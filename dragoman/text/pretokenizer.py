@@ -64,7 +64,7 @@ def chinese_or_japanese(character: str) -> bool:
     return _CHINESE_OR_JAPANESE.match(character) is not None
 
 
-def bleu_tokenisation(letters: Mapping[str, int] | Mapping[str, float]) -> str | None:
+def bleu_tokenization(letters: Mapping[str, int] | Mapping[str, float]) -> str | None:
     """How BLEU should separate the words of a text with these numbers of each character, where most are of scripts
     without spaces: `zh` for Chinese, `char` for others; None where spaces part them.
     """

@@ -17,13 +17,13 @@ from dragoman.text.pretokenizer import Pretokenizer, punctuation
 from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Numbers, Tokenizer, escape, flat, spell
 
-FITTING_LINES = 1_000_000  # the inventory is learnt from a sample of a longer corpus, if its lines can be counted
+FITTING_LINES = 1_000_000  # the inventory is learned from a sample of a longer corpus, if its lines can be counted
 FITTING_CHARACTERS = 1_000  # longer lines are split for learning: sentencepiece skips lines over a limit
 COVERAGES = (1.0, 0.9995, 0.995, 0.98)  # share of the corpus covered by characters with a symbol of their own
 UNKNOWN_ID = 0  # sentencepiece requires one, although with bytes nothing is unknown
 BYTES = 256
 CACHED = 1 << 17  # words whose segmentations are kept in memory
-EMPTY, END = "\r", "\n"  # an empty text, and the end of a text: "words" that no normalised text contains
+EMPTY, END = "\r", "\n"  # an empty text, and the end of a text: "words" that no normalized text contains
 
 _TOO_LARGE = re.compile(r"set it to a value <= (\d+)")
 _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
@@ -36,11 +36,11 @@ class TooManyCharactersError(InsufficientCorpusError):
 
 
 class Subword(Tokenizer):
-    """Pieces of words, learnt from the text itself; nothing is unknown, and decoding restores every text exactly.
+    """Pieces of words, learned from the text itself; nothing is unknown, and decoding restores every text exactly.
 
     Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256 symbols
     `<0x00>` to `<0xFF>` are reserved. If the inventory is too small for every character of the corpus, the rarest ones
-    are spelled by bytes. The inventory is learnt from a seeded sample of about 1,000,000 lines.
+    are spelled by bytes. The inventory is learned from a seeded sample of about 1,000,000 lines.
 
     Sampled symbols depend on text and seed alone, not on order, threads or process.
     """
@@ -137,7 +137,7 @@ class Subword(Tokenizer):
 
     @cached_property
     def _sampler(self) -> Sampler:
-        """The sampler of the pieces that were learnt."""
+        """The sampler of the pieces that were learned."""
         ids = [number for number in range(UNKNOWN_ID + 1, len(self._processor)) if not self._processor.is_byte(number)]
         return self.sampler({self._processor.id_to_piece(number): self._processor.get_score(number) for number in ids})
 
@@ -160,13 +160,13 @@ class Subword(Tokenizer):
                 spaced[number] = symbols[number].removeprefix(SPACE)
         return spaced
 
-    def learnt(self) -> bytes:
+    def learned(self) -> bytes:
         model: bytes = self._processor.serialized_model_proto()
         return model
 
-    def restore(self, learnt: bytes) -> None:
+    def restore(self, learned: bytes) -> None:
         try:
-            self._processor.load_from_serialized_proto(learnt)
+            self._processor.load_from_serialized_proto(learned)
         except RuntimeError as error:
             raise ValueError("not a sentencepiece model") from error
 
@@ -224,8 +224,8 @@ class Bpe(Subword):
         ends = np.flatnonzero(symbols < 0)
         return symbols[symbols >= 0], np.diff(ends, prepend=-1) - 1
 
-    def restore(self, learnt: bytes) -> None:
-        super().restore(learnt)
+    def restore(self, learned: bytes) -> None:
+        super().restore(learned)
         self._cut.clear()
 
     def sampler(self, scores: Mapping[str, float]) -> Sampler:

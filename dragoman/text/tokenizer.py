@@ -37,7 +37,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class InsufficientCorpusError(UserError):
-    """The inventory that a tokenizer's options require cannot be learnt from the corpus."""
+    """The inventory that a tokenizer's options require cannot be learned from the corpus."""
 
 
 class Tokenizer(ABC):
@@ -59,7 +59,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def inventory(self) -> list[str]:
-        """The symbols that were learnt, without the specials; the most useful ones first."""
+        """The symbols that were learned, without the specials; the most useful ones first."""
 
     @property
     def samples(self) -> bool:
@@ -68,7 +68,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
-        """Learn the inventory from normalised lines, which are read once if they have no length. The `reserved`
+        """Learn the inventory from normalized lines, which are read once if they have no length. The `reserved`
         characters (MARKS) are symbols of it, whether the lines have them or not, and are in no other one.
         InsufficientCorpusError if the lines do not suffice for it.
         """
@@ -89,7 +89,7 @@ class Tokenizer(ABC):
         return self.surfaces([UNKNOWN, symbol])[1]
 
     def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        """The symbols of normalised texts without dropout, concatenated, and the number of symbols of each text (N,).
+        """The symbols of normalized texts without dropout, concatenated, and the number of symbols of each text (N,).
 
         The number of a symbol is 1 + its index in the inventory, or 0 if it is unknown.
         """
@@ -114,17 +114,17 @@ class Tokenizer(ABC):
         return list(symbols)
 
     @abstractmethod
-    def learnt(self) -> bytes:
-        """What `fit` has learnt, as the contents of a file."""
+    def learned(self) -> bytes:
+        """What `fit` has learned, as the contents of a file."""
 
     @abstractmethod
-    def restore(self, learnt: bytes) -> None:
-        """Restore what another tokenizer of this class has `learnt`. ValueError if the bytes are something else."""
+    def restore(self, learned: bytes) -> None:
+        """Restore what another tokenizer of this class has `learned`. ValueError if the bytes are something else."""
 
     def save(self, path: Path) -> None:
-        """Write what `fit` has learnt."""
+        """Write what `fit` has learned."""
         with write_atomically(path, "wb") as file:
-            file.write(self.learnt())
+            file.write(self.learned())
 
     def load(self, path: Path) -> None:
         """Read what `save` wrote. UserError if the file cannot be read or contains something else."""

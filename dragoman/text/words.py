@@ -40,11 +40,11 @@ class Listed(Tokenizer):
         if not counts:
             raise InsufficientCorpusError("the corpus is empty, there is nothing to learn symbols from")
 
-    def learnt(self) -> bytes:
+    def learned(self) -> bytes:
         return "".join(json.dumps(symbol) + "\n" for symbol in self._inventory).encode()
 
-    def restore(self, learnt: bytes) -> None:
-        inventory = [json.loads(line) for line in learnt.decode().splitlines()]
+    def restore(self, learned: bytes) -> None:
+        inventory = [json.loads(line) for line in learned.decode().splitlines()]
         if not all(isinstance(symbol, str) for symbol in inventory):
             raise ValueError("expected a symbol on every line")
         self._inventory = inventory

@@ -31,7 +31,7 @@ from dragoman.search.table import SEARCHES
 from dragoman.text.protection import KINDS
 from dragoman.text.words import TOKENIZERS
 from dragoman.training.objectives.consistency import CONSISTENCIES
-from dragoman.training.objectives.objective import check_learnable, check_normalised
+from dragoman.training.objectives.objective import check_learnable, check_normalized
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimizer import OPTIMIZERS
@@ -219,9 +219,9 @@ def _shared(data: DataConfig) -> Iterator[Problem]:
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
-    """Penalties need an objective that takes them, attention to penalise and, if they are supervised, links."""
+    """Penalties need an objective that takes them, attention to penalize and, if they are supervised, links."""
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
-    if training.penalties and not OBJECTIVES[training.objective.kind].penalised:
+    if training.penalties and not OBJECTIVES[training.objective.kind].penalized:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
     if training.penalties:
         yield from (Problem(path, message) for message in check_learnable(config))
@@ -238,7 +238,7 @@ def _penalties(config: Config) -> Iterator[Problem]:
     for place in supervised:
         if not config.data.alignments:
             yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
-        yield from (Problem(place, message) for message in check_normalised(config, "supervised"))
+        yield from (Problem(place, message) for message in check_normalized(config, "supervised"))
         if not everywhere:
             yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normalizer, window or hiding term")
     if config.data.alignments and not supervised:

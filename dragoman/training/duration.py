@@ -134,8 +134,8 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     rows, count = spread(read_texts(data.train, names), REMEMBERED)
     began = time.perf_counter()
     pairs, _ = spread(read_pairs(data.train, data.queried_source, data.target), INDEXED)
-    normalise, tokenise = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
-    memory = components.build(MEMORIES, data.translation_memory, pairs, normalise, tokenise)
+    normalize, tokenize = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
+    memory = components.build(MEMORIES, data.translation_memory, pairs, normalize, tokenize)
     assert isinstance(memory, Nearest)
     recall, column = Recall(memory, data.queried_source, data.recalled), data.source.index(data.queried_source)
     indexed = time.perf_counter()

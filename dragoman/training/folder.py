@@ -164,7 +164,7 @@ def _sweep(folder: RunFolder) -> None:
 def _discard(folder: RunFolder, *, whole: bool) -> None:
     """Remove a run that was only begun: files that training made, then empty folders, its own only if `whole`.
 
-    The proof (`run.json`) is removed last, so that after a kill the folder is still recognised as a run.
+    The proof (`run.json`) is removed last, so that after a kill the folder is still recognized as a run.
     """
     with suppress(OSError, UserError):
         _sweep(folder)

@@ -157,7 +157,7 @@ def letters(new: Language, old: Language) -> Origins:
 def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:
     """The symbols of one language that spell a symbol of another; a mark, or a byte within a character, has none."""
     piece = new.text.tokenizer.piece(symbol) if isinstance(symbol, str) else REPLACEMENT
-    return [] if REPLACEMENT in piece else old.text.tokenizer.segments(old.text.normalise(piece))
+    return [] if REPLACEMENT in piece else old.text.tokenizer.segments(old.text.normalize(piece))
 
 
 def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:

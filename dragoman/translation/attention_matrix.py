@@ -43,7 +43,7 @@ class SourceAttention(NamedTuple):
     other sources and to positions that are no words (the end symbol, and the mark that names the target language).
     `share` (target words,) is the attention to the whole source, `end_share` (target words,) the part of it that no
     word has. The words of a numeric source are its `regions`,
-    numbered from 1, and its text is the name of its file, if it has one. A source that only initialises the decoder has
+    numbered from 1, and its text is the name of its file, if it has one. A source that only initializes the decoder has
     no words. `end_attention` (target words,) is the attention to the end symbol, if the model was taught to attend to
     it from words without a counterpart (`unlinked: end`). `match` is there if the text is from a translation memory:
     the source that it translates there, and how similar that is. `by_symbol` has the weights before they are summed

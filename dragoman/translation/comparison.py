@@ -18,7 +18,7 @@ LEVEL = 0.05  # p below which a difference is taken for one
 
 class Figures(Form):
     """Both runs by a metric: the scores on the held set, the 95 % interval of their difference, and p by approximate
-    randomisation, which keeps its promise with few sentences, too. `worse`: the difference is one, and in the wrong
+    randomization, which keeps its promise with few sentences, too. `worse`: the difference is one, and in the wrong
     direction.
     """
 
@@ -74,7 +74,7 @@ def compared(
 def compare_by(metric: Metric, translations: Sequence[Sequence[str]], references: Sequence[str]) -> Figures:
     """Compare the translations of the run that served and of the new one by a metric."""
     counts = [metric.counts(texts, [references]) for texts in translations]
-    before, after = compare(metric, counts, 1, test="randomisation")
+    before, after = compare(metric, counts, 1, test="randomization")
     difference = after.score.value - before.score.value
     lower = difference < 0 if metric.higher_is_better else difference > 0
     assert after.p is not None

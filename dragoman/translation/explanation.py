@@ -14,9 +14,9 @@ from dragoman.translation import explanation_result
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix
 from dragoman.translation.explanation_form import ExplanationForm
 from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
-from dragoman.visualisation import beam, explained, heatmap
-from dragoman.visualisation.beam import BeamNode
-from dragoman.visualisation.explained import Shown
+from dragoman.visualization import beam, explained, heatmap
+from dragoman.visualization.beam import BeamNode
+from dragoman.visualization.explained import Shown
 
 Method = Literal["attention", "gradient", "erasure"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)

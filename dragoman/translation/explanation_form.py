@@ -91,7 +91,7 @@ class BeamNodeForm(Form):
 class NearForm(Form):
     """A training pair whose source is like this one."""
 
-    source: Text = Field(description="the source, normalised")
+    source: Text = Field(description="the source, normalized")
     translation: Text = Field(description="its translation")
     score: float = Field(ge=0, le=1, description="how similar the sources are; 1 is the same")
 

@@ -42,7 +42,7 @@ class ConfidenceForm(Form):
 class MatchForm(Form):
     """What a translation memory found."""
 
-    source: Text = Field(description="the source in the memory, normalised, of which the text is the translation")
+    source: Text = Field(description="the source in the memory, normalized, of which the text is the translation")
     score: float = Field(ge=0, le=1, description="its similarity to the source that was looked up; 1 is the same")
 
 
@@ -117,7 +117,7 @@ class TranslationForm(Form):
     text: Text = Field(description="the translation")
     words: list[Text] = Field(description="its words")
     score: float | None = Field(
-        description="what the search ranks by, log P under its length normalisation; null if not finite"
+        description="what the search ranks by, log P under its length normalization; null if not finite"
     )
     log_prob: float | None = Field(
         description="log P(target given sources) in nats, the end counted; null if not finite"

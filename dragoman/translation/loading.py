@@ -198,7 +198,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
         same = (member.target, first.target)
         if len({language.vocabulary for language in same}) > 1 or same[0].text.spec != same[1].text.spec:
             raise UserError(
-                f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learnt the same "
+                f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learned the same "
                 "(from the same target texts, with text.shared_vocabulary: false where their sources differ)"
             )
         if member.processor.surfaces.target:

@@ -42,15 +42,15 @@ class ModelOutputs:
         model, or -1. From index `single_spaced` on, `Unit.single_spaced` applies; None: nowhere.
         """
         if self.edited is None:
-            spelt = list(map(str, symbols))
+            text_symbols = list(map(str, symbols))
             if single_spaced is not None:
-                spelt = self.target.text.tokenizer.single_spaced(spelt, single_spaced)
-            return spelt, self.target.text.words(spelt)
+                text_symbols = self.target.text.tokenizer.single_spaced(text_symbols, single_spaced)
+            return text_symbols, self.target.text.words(text_symbols)
         edited_symbols = list(apply_edits(spelled(encoded[self.edited]), symbols))
-        spelt = [symbol for symbol, _ in edited_symbols]
-        words = self.target.text.words(spelt)
+        text_symbols = [symbol for symbol, _ in edited_symbols]
+        words = self.target.text.words(text_symbols)
         by_operation = {number: word for (_, number), word in zip(edited_symbols, words.word_of, strict=True)}
-        return spelt, words._replace(word_of=[by_operation.get(number, -1) for number in range(len(symbols))])
+        return text_symbols, words._replace(word_of=[by_operation.get(number, -1) for number in range(len(symbols))])
 
     def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
         """The symbols of a translation of these sources; those outside the vocabulary by their spelling."""

@@ -35,7 +35,7 @@ from dragoman.translation.json_form import (
     problem,
 )
 from dragoman.translation.translation import AppliedTerm, Confidence, KeptSpan, Replacement, Step, Translation
-from dragoman.visualisation.changes import Revision
+from dragoman.visualization.changes import Revision
 
 
 class Result(NamedTuple):

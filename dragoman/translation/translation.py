@@ -17,7 +17,7 @@ from dragoman.text.tokenizer import UNKNOWN
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
 from dragoman.translation.explanation import Explanation
 from dragoman.translation.repetition import doubt
-from dragoman.visualisation import heatmap
+from dragoman.visualization import heatmap
 
 NO_MODEL = "explain: a translation that was read from a file, unpickled or copied has no model; score the pair with one"
 
@@ -100,7 +100,7 @@ class Translation:
     `sources` are what was translated; `source`, `source_words`, `attention`, `end_share`, `end_attention`,
     `symbol_attention` and `alignment` are those of the only source, or of the first. `words` are the translated words;
     `sentinel` (target words,) is the attention to the sentinel instead of a source, if the model has one. `score` is
-    the rank of the search (log-probability under its length normalisation), `log_prob` the plain log P(y | x) in nats:
+    the rank of the search (log-probability under its length normalization), `log_prob` the plain log P(y | x) in nats:
     the sum over `steps`, of which the last is the end symbol; `log_probs` (target words,) are the sums for each word,
     `figures` the means of further probabilities of the steps, by name. `replaced` tells which words stand for `<unk>`;
     the steps keep that name. `alternatives` are the next best translations, as many as requested; `n_best` is this one

@@ -196,7 +196,7 @@ class Translator:
             raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, chooser)
         if constraints.weight and not task.search.allows_rewards:
-            raise UserError("exhaustive search: terms may be required, not favoured (--glossary-weight)")
+            raise UserError("exhaustive search: terms may be required, not favored (--glossary-weight)")
         prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
         sentences = self.prepare(
             texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact, transforms=transforms
@@ -395,7 +395,7 @@ class Translator:
         one begins, and no source word is read before it is needed.
 
         `wait` is the k of wait-k in source symbols, counting the one that names the language `to`. No further symbols
-        are read, whatever the model; a model trained with the term `wait` and the same k has learnt to work with that.
+        are read, whatever the model; a model trained with the term `wait` and the same k has learned to work with that.
         Without `wait`, the model decides when to read by its term `shift`. UserError if it has none, for an engine
         other than torch, for candidates, for a model that copies source words or reads or spells characters, and for
         hard attention of order 1.

@@ -175,7 +175,7 @@ def tune(
             NBest(
                 np.array(
                     [
-                        [translation_figures[name].normalised(alpha) for name in begun.weights]
+                        [translation_figures[name].normalized(alpha) for name in begun.weights]
                         for translation_figures in sentence_figures
                     ]
                 ),
@@ -234,4 +234,4 @@ def listed(translator: Translator, texts: Sequence[Text], count: int, to: str | 
 def own_alpha(translator: Translator) -> float:
     """The alpha by which a run's own search ranks translations of different lengths; 1 of others than `length`."""
     ranking = getattr(components.build(SEARCHES, translator.search), "ranking", None)
-    return ranking.alpha if ranking and ranking.normalisation == "length" else 1.0
+    return ranking.alpha if ranking and ranking.normalization == "length" else 1.0

@@ -30,7 +30,7 @@ from dragoman.configuration import sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.initialise import initialise
+from dragoman.corpus.initialize import initialize
 from dragoman.corpus.sizes import SIZES
 from dragoman.data.recall import MEMORY
 from dragoman.errors import UserError
@@ -47,7 +47,7 @@ text:
   target: {tokenizer: word, pretokenizer: whitespace}
 model: {embedding: {size: 8}, encoder: {kind: rnn, size: 8}, decoder: {kind: rnn, size: 8}}
 training: {batch: {size: 16}, average_checkpoints: {count: 1}, metric: METRIC}
-metrics: [{kind: bleu, tokenise: none}, ter]
+metrics: [{kind: bleu, tokenize: none}, ter]
 search: {kind: greedy, length_ratio: 1, length_margin: 2}
 """
 
@@ -159,8 +159,8 @@ def test_post_edits_are_judged_beside_what_they_are_edits_of() -> None:
     better = postediting.judged(before, right, right)
     assert (better.bleu, better.ter, better.untouched) == (pytest.approx(100), 0.0, 100.0)
     assert better.p < 0.01
-    spoilt = [f"y {line}" for line in before[:4]] + before[4:]
-    assert postediting.judged(before, spoilt, right).untouched == 80.0
+    spoiled = [f"y {line}" for line in before[:4]] + before[4:]
+    assert postediting.judged(before, spoiled, right).untouched == 80.0
     same = postediting.judged(before, before, right)
     assert same.p == 1.0
     assert same.ter == pytest.approx(100 * 10 / 100)
@@ -199,7 +199,7 @@ def test_every_row_of_small_is_a_sound_configuration(row: Row, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
+def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbor(
     product: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--folder", str(product / "table"), "--data", str(product)]
@@ -211,7 +211,7 @@ def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
     output_lines = capsys.readouterr().out.splitlines()
     assert output_lines[0] == "|  | dev BLEU | dev chrF | dev kept | minutes |"
     assert [line.split(" | ")[0] for line in output_lines[2:]] == [
-        f"| {name}" for name in ("copying", "nearest neighbour", *names, "both")
+        f"| {name}" for name in ("copying", "nearest neighbor", *names, "both")
     ]
     assert small.main([*options, "--only", *names, "--test"]) == 0
     assert "| test BLEU | test chrF | test kept | minutes |" in capsys.readouterr().out
@@ -220,10 +220,10 @@ def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbour(
         for slug in ("started-with-a-memory-20-strings", "started-with-a-memory-seed-1")
     ]
     assert strings[0] <= 20 < strings[1]
-    assert ">nearest neighbour<" in (product / "table" / "learning.svg").read_text("utf-8")
+    assert ">nearest neighbor<" in (product / "table" / "learning.svg").read_text("utf-8")
 
 
-def test_the_nearest_neighbour_is_the_translation_of_the_most_similar_string() -> None:
+def test_the_nearest_neighbor_is_the_translation_of_the_most_similar_string() -> None:
     memory = [Pair("open the file", "Datei öffnen"), Pair("close %s now", "%s schließen")]
     scores = small.nearest([Pair("open the files", "Datei öffnen"), Pair("close %d now", "%d schließen")], memory)
     assert scores.bleu < 100
@@ -271,7 +271,7 @@ def changed(config: Config, other: Config) -> dict[str, Any]:
 
 def test_the_first_row_of_sizes_is_what_init_writes(kinds: Namespace) -> None:
     corpus = kinds.data / "captions"
-    initialise(corpus / "train.tsv", None, corpus / "config.yaml", str(corpus / "dev.tsv"))
+    initialize(corpus / "train.tsv", None, corpus / "config.yaml", str(corpus / "dev.tsv"))
     written = checks.load_config(corpus / "config.yaml", {"device.threads": "1"})
     row = sizes.rows(kinds)[0]
     assert (row.name, row.slug) == ("captions, init", "captions-init")
@@ -445,9 +445,9 @@ def test_a_model_learns_from_what_others_make_of_the_same_pairs(
         for produced, side in (("forward", "en"), ("backward", "de"))
     }
     assert texts == {side: (tmp_path / f"train{multi30k.FORM}.{side}").read_text("utf-8") for side in multi30k.SIDES}
-    learnt = {name: Run.load(options.folder / rows_by_name[name].slug).config.data.train for name in (four, student)}
-    assert len(learnt[four]) == 5
-    assert learnt[student] == (str(best),)
+    learned = {name: Run.load(options.folder / rows_by_name[name].slug).config.data.train for name in (four, student)}
+    assert len(learned[four]) == 5
+    assert learned[student] == (str(best),)
     run = options.folder / rows_by_name[multi30k.BEST].slug
     shutil.copytree(options.folder / rows_by_name[four].slug, run)
     shutil.copy(options.folder / f"{rows_by_name[four].slug}.json", f"{run}.json")
@@ -577,7 +577,7 @@ def test_a_string_whose_translation_has_spans_of_its_own_is_not_kept(
 
 
 @pytest.fixture
-def tokenised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
+def tokenized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
     """Two corpora of `make rare-table`, one of them questions, and tiny models; the options of the command."""
     (tmp_path / "data" / "toy").mkdir(parents=True)
     for seed, (part, count) in enumerate({"train": 40, "dev": 8, "test": 8}.items()):
@@ -622,7 +622,7 @@ def test_every_row_of_rare_is_a_sound_configuration(row: Row, tmp_path: Path) ->
 @pytest.mark.spec("D2", "D3", "D5")
 @pytest.mark.usefixtures("in_process")
 def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
-    tokenised: Namespace, capsys: pytest.CaptureFixture[str]
+    tokenized: Namespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("thot")
     rows_by_name = {row.name: row for row in rare.rows()}
@@ -631,10 +631,10 @@ def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
     fewer = {f"text.{side}.tokenizer": "{kind: bpe, vocab_size: 300}" for side in ("source", "target")}
     for name in names:
         more = {**tiny, **(fewer if "subwords" in name else {})}
-        rare.work(rows_by_name[name]._replace(overrides={**rows_by_name[name].overrides, **more}), tokenised)
-    together = json.loads((tokenised.folder / f"{rows_by_name[rare.TOGETHER].slug}.json").read_text("utf-8"))
-    assert not (tokenised.folder / rows_by_name[rare.TOGETHER].slug).exists()
-    assert rare.main(["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", *names]) == 0
+        rare.work(rows_by_name[name]._replace(overrides={**rows_by_name[name].overrides, **more}), tokenized)
+    together = json.loads((tokenized.folder / f"{rows_by_name[rare.TOGETHER].slug}.json").read_text("utf-8"))
+    assert not (tokenized.folder / rows_by_name[rare.TOGETHER].slug).exists()
+    assert rare.main(["--folder", str(tokenized.folder), "--data", str(tokenized.data), "--only", *names]) == 0
     output_lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert output_lines[0] == ["| ", "for `<unk>`", "dev BLEU", "dev exact", "minutes |"]
     assert [(line[0], line[1]) for line in output_lines[2:]] == [
@@ -644,22 +644,22 @@ def test_rows_of_rare_are_told_by_what_stands_for_unknown_words(
     assert together["result"]["minutes"] == pytest.approx(
         sum(float(line[-1].strip(" |")) for line in output_lines[5:8]), abs=0.2
     )
-    options = ["--folder", str(tokenised.folder), "--data", str(tokenised.data), "--only", names[0], "--test"]
+    options = ["--folder", str(tokenized.folder), "--data", str(tokenized.data), "--only", names[0], "--test"]
     assert rare.main(options) == 0
     assert "| test BLEU | test exact | minutes |" in capsys.readouterr().out
 
 
-def test_questions_have_the_values_of_their_variables(tokenised: Namespace) -> None:
-    questions_read = list(rare.questions(tokenised.data / "questions.json", "dev"))
+def test_questions_have_the_values_of_their_variables(tokenized: Namespace) -> None:
+    questions_read = list(rare.questions(tokenized.data / "questions.json", "dev"))
     assert questions_read == [("which 7 and 8 in dev", 'SELECT f ( 7 , " 8 " ) ;')]
-    assert len(list(rare.questions(tokenised.data / "questions.json", "train"))) == 2
+    assert len(list(rare.questions(tokenized.data / "questions.json", "train"))) == 2
 
 
 @pytest.mark.slow
-def test_a_dictionary_that_cannot_be_counted_is_told(tokenised: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dictionary_that_cannot_be_counted_is_told(tokenized: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rare, "_read", lambda *_: [Pair("", "")])
     with pytest.raises(UserError):
-        rare.dictionary(rare.FIRST, tokenised)
+        rare.dictionary(rare.FIRST, tokenized)
 
 
 @pytest.fixture

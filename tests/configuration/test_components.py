@@ -165,8 +165,8 @@ def test_a_wrong_option_is_told(name: str, value: Any, message: str) -> None:
 
 
 def test_all_problems_come_at_once_and_each_has_its_path() -> None:
-    problem_list = problems(TABLE, Spec("tower", {"size": "x", "colour": 1}), ("a", 0))
-    assert [problem.path for problem in problem_list] == [("a", 0, "size"), ("a", 0, "colour"), ("a", 0, "rate")]
+    problem_list = problems(TABLE, Spec("tower", {"size": "x", "color": 1}), ("a", 0))
+    assert [problem.path for problem in problem_list] == [("a", 0, "size"), ("a", 0, "color"), ("a", 0, "rate")]
     assert problem_list[2] == Problem(("a", 0, "rate"), "required: a number")
     assert problem_list[1].message.startswith("unknown key, expected one of betas, bias, cell, dropout")
 

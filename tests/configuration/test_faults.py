@@ -23,7 +23,7 @@ Faults = Callable[..., list[str]]
         ("modle: {}", "modle"),
         ("model: {encoder: rnn, atention: {}}", "model.atention"),
         ("training: {batch: {units: symbols}}", "training.batch.units"),
-        ("device: {colour: red}", "device.colour"),
+        ("device: {color: red}", "device.color"),
         ("model: {decoder: {siez: 3}}", "model.decoder.siez"),
         (
             "model: {attention: {score: dott}}",

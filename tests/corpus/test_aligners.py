@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dragoman.corpus import aligners
-from dragoman.corpus.aligners import LONGEST, Method, Symmetrisation, Task, Words, links, lower_words, passes
+from dragoman.corpus.aligners import LONGEST, Method, Symmetrization, Task, Words, links, lower_words, passes
 from dragoman.corpus.pharaoh import Gold, Links
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import error_rate
@@ -38,8 +38,8 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aligners, "_in_processes", done)
 
 
-def find_links(pairs: list[Words], method: Method, symmetrisation: Symmetrisation, **options: Any) -> list[Links]:
-    return list(links(pairs, method=method, symmetrisation=symmetrisation, processes=2, **options))
+def find_links(pairs: list[Words], method: Method, symmetrization: Symmetrization, **options: Any) -> list[Links]:
+    return list(links(pairs, method=method, symmetrization=symmetrization, processes=2, **options))
 
 
 @needs_thot
@@ -47,21 +47,21 @@ def find_links(pairs: list[Words], method: Method, symmetrisation: Symmetrisatio
 @pytest.mark.parametrize(("method", "most"), [("ibm1", 0.2), ("ibm2", 0.0), ("hmm", 0.0), ("fast_align", 0.4)])
 def test_every_model_finds_which_words_belong_together(method: str, most: float) -> None:
     """IBM model 1 does not know of order, and FastAlign expects much the same one; here it is the opposite."""
-    assert error_rate(find_links(PAIRS, Method(method), Symmetrisation.grow_diag_final_and), GOLD).error_rate <= most
+    assert error_rate(find_links(PAIRS, Method(method), Symmetrization.grow_diag_final_and), GOLD).error_rate <= most
 
 
 @needs_thot
 @pytest.mark.usefixtures("_here")
-def test_symmetrised_links_are_between_what_both_directions_and_what_either_has() -> None:
+def test_symmetrized_links_are_between_what_both_directions_and_what_either_has() -> None:
     """By IBM model 1, whose directions differ most: for equal words of a sentence."""
-    links_by_kind = {kind: find_links(PAIRS, Method.ibm1, kind) for kind in Symmetrisation}
-    both = list(zip(links_by_kind[Symmetrisation.forward], links_by_kind[Symmetrisation.backward], strict=True))
-    assert links_by_kind[Symmetrisation.intersection] == [one & other for one, other in both]
-    assert links_by_kind[Symmetrisation.union] == [one | other for one, other in both]
-    for kind in set(Symmetrisation) - {Symmetrisation.forward, Symmetrisation.backward}:
+    links_by_kind = {kind: find_links(PAIRS, Method.ibm1, kind) for kind in Symmetrization}
+    both = list(zip(links_by_kind[Symmetrization.forward], links_by_kind[Symmetrization.backward], strict=True))
+    assert links_by_kind[Symmetrization.intersection] == [one & other for one, other in both]
+    assert links_by_kind[Symmetrization.union] == [one | other for one, other in both]
+    for kind in set(Symmetrization) - {Symmetrization.forward, Symmetrization.backward}:
         for (one, other), joined in zip(both, links_by_kind[kind], strict=True):
             assert one & other <= joined <= one | other
-    grown = [links_by_kind[Symmetrisation(name)] for name in ("grow_diag", "grow_diag_final_and", "grow_diag_final")]
+    grown = [links_by_kind[Symmetrization(name)] for name in ("grow_diag", "grow_diag_final_and", "grow_diag_final")]
     for less, more in pairwise(grown):
         assert all(few <= many for few, many in zip(less, more, strict=True))
     assert len({tuple(kind) for kind in links_by_kind.values()}) > 4
@@ -76,7 +76,7 @@ def test_symmetrised_links_are_between_what_both_directions_and_what_either_has(
 def test_a_pair_that_cannot_be_aligned_has_no_links_and_changes_nothing() -> None:
     long = " ".join(["one"] * (LONGEST + 1))
     unusable = [Words("", ""), Words("one", ""), Words("", "un"), Words(long, "un"), Words("one", long)]
-    options = Method.hmm, Symmetrisation.union
+    options = Method.hmm, Symmetrization.union
     alone = find_links(PAIRS, *options)
     assert find_links([*unusable, *PAIRS, *unusable], *options) == [frozenset[Any]()] * 5 + alone + [frozenset()] * 5
     assert find_links(unusable, *options) == [frozenset()] * 5
@@ -86,8 +86,8 @@ def test_a_pair_that_cannot_be_aligned_has_no_links_and_changes_nothing() -> Non
 
 @needs_thot
 @pytest.mark.usefixtures("_here")
-def test_other_pairs_are_learnt_from_and_not_aligned() -> None:
-    options = Method.hmm, Symmetrisation.grow_diag
+def test_other_pairs_are_learned_from_and_not_aligned() -> None:
+    options = Method.hmm, Symmetrization.grow_diag
     assert find_links(PAIRS[70:], *options, also=PAIRS[:70]) == find_links(PAIRS, *options)[70:]
     assert find_links(PAIRS[70:], *options) != find_links(PAIRS, *options)[70:]
 
@@ -95,7 +95,7 @@ def test_other_pairs_are_learnt_from_and_not_aligned() -> None:
 @needs_thot
 @pytest.mark.parametrize("processes", [1, 2])
 def test_processes_find_the_same(processes: int, request: pytest.FixtureRequest) -> None:
-    options: Any = {"method": Method.ibm1, "symmetrisation": Symmetrisation.och}
+    options: Any = {"method": Method.ibm1, "symmetrization": Symmetrization.och}
     heard: list[int] = []
     apart = list(links(PAIRS, processes=processes, passed=lambda: heard.append(1), **options))
     assert len(heard) == passes(**options)
@@ -125,7 +125,7 @@ def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatc
     for module in ("thot", "thot.alignment", "thot.common"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UserError, match="align") as error:
-        find_links(PAIRS, Method.hmm, Symmetrisation.union)
+        find_links(PAIRS, Method.hmm, Symmetrization.union)
     golden(str(error.value))
 
 

@@ -54,7 +54,7 @@ def network(name: str) -> Any:
 
 def prepared(path: Path, size: int = 160) -> torch.Tensor:
     """The preprocessing that test_resnet was published with, step by step: the shorter side is 160 / 0.95 pixels, the
-    middle is cut out, and colours are between -1 and 1.
+    middle is cut out, and colors are between -1 and 1.
     """
     from PIL import Image
 

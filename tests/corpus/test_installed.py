@@ -13,7 +13,7 @@ from tests.golden import Golden
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """German in two folders of locales, French in one; dpkg knows one of the packages, whose licence is there."""
+    """German in two folders of locales, French in one; dpkg knows one of the packages, whose license is there."""
     for place, language, domain in (
         ("share/locale", "de", "cat"),
         ("share/locale", "fr", "cat"),
@@ -57,7 +57,7 @@ def test_a_catalogue_that_cannot_be_read_is_left_out_and_told(machine: Path, gol
     golden(installed.left_out(damaged, paths))
 
 
-def test_packages_and_licences_are_told(machine: Path, golden: Golden) -> None:
+def test_packages_and_licenses_are_told(machine: Path, golden: Golden) -> None:
     paths = installed.find("de", installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"}))
     owners = installed.owners(paths, machine / "info")
     assert owners == {"cat": "felines"}

@@ -16,11 +16,11 @@ from dragoman.text.pretokenizer import punctuation
 
 WORDS = "open close save file image mask the all new as copy".split()
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-NORMALISE = Normalizer(lowercase=False)
+NORMALIZE = Normalizer(lowercase=False)
 
 
 def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> Nearest:
-    return Nearest((Pair(*pair) for pair in pairs), NORMALISE, punctuation, threshold=threshold, count=count)
+    return Nearest((Pair(*pair) for pair in pairs), NORMALIZE, punctuation, threshold=threshold, count=count)
 
 
 def similarity(one: str, other: str) -> float:
@@ -81,7 +81,7 @@ def test_below_the_threshold_there_is_nothing() -> None:
     assert nearest(pairs, threshold=match.score + 1e-6).matches("open the mask") == []
 
 
-def test_an_exact_match_is_that_of_the_normalised_source() -> None:
+def test_an_exact_match_is_that_of_the_normalized_source() -> None:
     index = nearest([("Open", "auf"), ("Open", "öffnen")])
     assert index.exact("Op\ufeffen") == "auf"
     assert index.exact("open") is None

@@ -15,12 +15,12 @@ def looked_at(folder: Path, sources: list[str], targets: list[str]) -> Sample:
     return look(str(folder / "corpus"), "en", "fr")
 
 
-def test_tells_natural_text_from_tokenised_and_one_alphabet_from_two(tmp_path: Path) -> None:
+def test_tells_natural_text_from_tokenized_and_one_alphabet_from_two(tmp_path: Path) -> None:
     natural = looked_at(tmp_path, ["The cat, it sleeps."] * 9, ["Le chat, il dort."] * 9)
     apart = looked_at(tmp_path, ["the cat , it sleeps ."] * 9, ["\u043a\u043e\u0442 \u0441\u043f\u0438\u0442 ."] * 9)
-    assert (natural.tokenised, apart.tokenised) == (False, True)
-    assert natural.tokenise is None
-    assert looked_at(tmp_path, ["The cat, it sleeps."] * 9, ["猫，它睡觉。"] * 9).tokenise == "zh"
+    assert (natural.tokenized, apart.tokenized) == (False, True)
+    assert natural.tokenize is None
+    assert looked_at(tmp_path, ["The cat, it sleeps."] * 9, ["猫，它睡觉。"] * 9).tokenize == "zh"
     assert natural.shared > 0.6
     assert apart.shared < 0.2
     assert (natural.pairs, natural.words, natural.longest) == (9, 6.0, 6)

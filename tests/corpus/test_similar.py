@@ -13,7 +13,7 @@ from dragoman.corpus.memory import Nearest, most_similar
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import PRETOKENIZERS
 
-NORMALISE, TOKENISE = Normalizer(lowercase=True), PRETOKENIZERS["punctuation"]
+NORMALIZE, TOKENIZE = Normalizer(lowercase=True), PRETOKENIZERS["punctuation"]
 WORDS = "the a cat dog sees hears old young man woman house garden in".split()
 
 
@@ -27,8 +27,8 @@ def test_they_are_those_of_the_definition(portion: int, monkeypatch: pytest.Monk
     """And of the index of a translation memory, which has all candidates here; however the corpus is cut."""
     monkeypatch.setattr(memory, "PORTION", portion)
     pairs_of_corpus, texts = pairs(200), ["The old cat sees a dog", "garden", "xyz"]
-    results = most_similar(iter(pairs_of_corpus), texts, 3, NORMALISE, TOKENISE)
-    index = Nearest(pairs_of_corpus, NORMALISE, TOKENISE, threshold=1e-6, count=3)
+    results = most_similar(iter(pairs_of_corpus), texts, 3, NORMALIZE, TOKENIZE)
+    index = Nearest(pairs_of_corpus, NORMALIZE, TOKENIZE, threshold=1e-6, count=3)
     for text, matches in zip(texts, results, strict=True):
         text = text.lower()
         by_target: dict[str, float] = {}
@@ -50,7 +50,7 @@ def test_of_equally_near_ones_the_first_counts_and_each_translation_once() -> No
         Pair("", "z"),
         Pair("a c", "w"),
     ]
-    (matches,) = most_similar(pairs_of_corpus, ["A b"], 5, NORMALISE, TOKENISE)
+    (matches,) = most_similar(pairs_of_corpus, ["A b"], 5, NORMALIZE, TOKENIZE)
     assert [match.translation for match in matches] == ["x", "y", "w"]
     assert [match.score for match in matches][:2] == [1.0, 1.0]
 
@@ -69,13 +69,13 @@ def test_ties_are_decided_by_the_order_of_the_corpus_and_not_by_rounding(seed: i
     for query in (text() for _ in range(10)):
         near = [share(query, pair.source) + share(query.split(), pair.source.split()) for pair in pairs_of_corpus]
         order = sorted(range(len(pairs_of_corpus)), key=lambda number: (-near[number], number))
-        (matches,) = most_similar(pairs_of_corpus, [query], 10, NORMALISE, TOKENISE)
+        (matches,) = most_similar(pairs_of_corpus, [query], 10, NORMALIZE, TOKENIZE)
         assert [match.translation for match in matches] == [pairs_of_corpus[number].target for number in order[:10]]
 
 
 def test_texts_that_are_empty_or_too_long_find_nothing() -> None:
     long = "a " * 1500
-    assert most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALISE, TOKENISE)[:2] == [[], []]
-    (*_, matches) = most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALISE, TOKENISE)
+    assert most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALIZE, TOKENIZE)[:2] == [[], []]
+    (*_, matches) = most_similar([Pair("a", "x"), Pair(long, "y")], ["", long, "a"], 2, NORMALIZE, TOKENIZE)
     assert [match.translation for match in matches] == ["x"]
-    assert most_similar([], ["a"], 2, NORMALISE, TOKENISE) == [[]]
+    assert most_similar([], ["a"], 2, NORMALIZE, TOKENIZE) == [[]]

@@ -154,9 +154,9 @@ def test_shuffling_is_as_good_as_chance() -> None:
     for column in drawn.T:
         counts = np.bincount(column, minlength=10)
         assert ((counts - 200) ** 2 / 200).sum() < 27.9  # chi-square with 9 degrees of freedom, p = 0.001
-    neighbours = shuffled(np.arange(100_000), 100_000, 1, 0)
-    assert abs(np.corrcoef(neighbours[1:], neighbours[:-1])[0, 1]) < 0.01
-    assert abs(np.corrcoef(neighbours, np.arange(100_000))[0, 1]) < 0.01
+    neighbors = shuffled(np.arange(100_000), 100_000, 1, 0)
+    assert abs(np.corrcoef(neighbors[1:], neighbors[:-1])[0, 1]) < 0.01
+    assert abs(np.corrcoef(neighbors, np.arange(100_000))[0, 1]) < 0.01
 
 
 def wait_until(condition: object) -> None:

@@ -21,11 +21,11 @@ def language(unit: Spec) -> Language:
 @pytest.mark.spec("A9")
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_a_mark_is_found_where_it_stands_in_a_text_and_nowhere_else(unit: Spec) -> None:
-    learnt = language(unit)
-    mark = learnt.mark("§")
+    learned = language(unit)
+    mark = learned.mark("§")
     assert mark is not None
-    assert [learnt.ids(line).count(mark) for line in (*LINES[:2], "the cat sleeps .")] == [2, 1, 0]
-    assert learnt.mark(None) is None
+    assert [learned.ids(line).count(mark) for line in (*LINES[:2], "the cat sleeps .")] == [2, 1, 0]
+    assert learned.mark(None) is None
 
 
 REFUSED = [

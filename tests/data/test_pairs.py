@@ -70,7 +70,7 @@ def test_development_examples_are_by_pair(tmp_path: Path) -> None:
     assert len(data.dev) == 8
 
 
-def test_files_of_several_pairs_are_learnt_from_once(tmp_path: Path) -> None:
+def test_files_of_several_pairs_are_learned_from_once(tmp_path: Path) -> None:
     pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     lines = learning.Lines(configuration(tmp_path), (pipeline, pipeline))
     both = [text for pair in zip(LINES["en"], LINES["de"], strict=True) for text in pair]

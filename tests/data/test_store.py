@@ -115,8 +115,8 @@ def test_values_are_on_the_disk_before_the_header_that_names_them(
     header = (tmp_path / "data" / HEADER).stat()
     assert len(files) == 6
     *values, last, named = calls
-    assert set(values) == {disk.Synchronised(status.st_ino, status.st_size) for status in files}
-    assert last == disk.Synchronised(header.st_ino, header.st_size)
+    assert set(values) == {disk.Synchronized(status.st_ino, status.st_size) for status in files}
+    assert last == disk.Synchronized(header.st_ino, header.st_size)
     assert isinstance(named, disk.Replaced)
     assert (named.inode, named.target.name) == (header.st_ino, HEADER)
 

@@ -48,7 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copied(run: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be spoilt."""
+    """A copy of it, to be spoiled."""
     return shutil.copytree(run, tmp_path / "copied")
 
 
@@ -75,7 +75,7 @@ def refusal(folder: Path, **options: Any) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3}), Spec("beam", {"normalisation": "none"})])
+@pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3}), Spec("beam", {"normalization": "none"})])
 def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
     n_best = 1 if search.kind == "greedy" else 2
     plain = dragoman.load(run).translate(TEXTS, n_best=n_best, search=search)

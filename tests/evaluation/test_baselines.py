@@ -1,4 +1,4 @@
-"""Scores without a model: copying the source, and the nearest neighbour."""
+"""Scores without a model: copying the source, and the nearest neighbor."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -44,12 +44,12 @@ def test_the_source_is_copied_and_the_nearest_is_taken_however_far(tmp_path: Pat
     measured_baselines = measured(tmp_path)
     assert measured_baselines
     copied, nearest = measured_baselines.baselines
-    assert (copied.name, nearest.name) == ("copying en", "nearest neighbour")
+    assert (copied.name, nearest.name) == ("copying en", "nearest neighbor")
     assert copied.scores["chrf"].value == expected([source for source, _ in DEV])
     assert nearest.scores["chrf"].value == expected(ANSWERS)
     assert "|sentences:4|references:" in nearest.scores["chrf"].signature
     assert [score.name for score in measured_baselines.scores] == [
-        f"{metric}, {baseline}" for metric in ("chrF2", "TER") for baseline in ("copying en", "nearest neighbour")
+        f"{metric}, {baseline}" for metric in ("chrF2", "TER") for baseline in ("copying en", "nearest neighbor")
     ]
     assert str(measured_baselines).startswith(f"copying en chrF2 {copied.scores['chrf'].value:.2f}, TER ")
     assert not measured_baselines.sampled
@@ -102,7 +102,7 @@ def test_much_data_is_sampled_and_that_is_told(tmp_path: Path, monkeypatch: pyte
 def test_the_highest_is_the_best_by_a_metric(tmp_path: Path) -> None:
     measured_baselines = measured(tmp_path)
     assert measured_baselines
-    assert measured_baselines.highest("chrf").name == "nearest neighbour"
+    assert measured_baselines.highest("chrf").name == "nearest neighbor"
     rates = {baseline.scores["ter"].value: baseline for baseline in measured_baselines.baselines}
     assert measured_baselines.highest("ter") == rates[min(rates)]
 

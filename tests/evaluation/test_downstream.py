@@ -8,13 +8,13 @@ from typing import Literal
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.evaluation.downstream import Accuracy, Classifier, Labelled, read
+from dragoman.evaluation.downstream import Accuracy, Classifier, Labeled, read
 from tests.golden import Golden
 
 pytestmark = pytest.mark.spec("H11")
 PLACES = [f"where is the {thing}" for thing in ("station", "house", "river", "old town", "garden", "school")]
 PERSONS = [f"who is the {person}" for person in ("teacher", "old man", "gardener", "woman", "girl", "doctor")]
-LABELLED = Labelled([*PLACES, *PERSONS], ["place"] * 6 + ["person"] * 6)
+LABELLED = Labeled([*PLACES, *PERSONS], ["place"] * 6 + ["person"] * 6)
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +26,19 @@ def classifier() -> Classifier:
 def test_it_learns_from_words_of_any_script(classifier: Classifier) -> None:
     assert classifier(["Where is the bank?", "who is the king", "where"]) == ["place", "person", "place"]
     assert classifier([]) == []
-    japanese = Labelled(
+    japanese = Labeled(
         ["駅はどこですか", "家はどこですか", "先生は誰ですか", "女の人は誰ですか"],
         ["place", "place", "person", "person"],
     )
     assert Classifier(japanese)(["川はどこですか", "男の人は誰ですか"]) == ["place", "person"]
 
 
-@pytest.mark.parametrize(("learnt", "form"), [("NFC", "NFD"), ("NFD", "NFC")])
-def test_it_learns_from_words_in_any_form(learnt: Literal["NFC", "NFD"], form: Literal["NFC", "NFD"]) -> None:
+@pytest.mark.parametrize(("learned", "form"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_it_learns_from_words_in_any_form(learned: Literal["NFC", "NFD"], form: Literal["NFC", "NFD"]) -> None:
     pytest.importorskip("sklearn")
     texts, labels = ["\u00e9t\u00e9", "\u00e0 l\u00e0", "ete", "a la"], ["one", "one", "other", "other"]
-    learned = Classifier(Labelled([unicodedata.normalize(learnt, text) for text in texts], labels))
-    assert learned([unicodedata.normalize(form, text) for text in texts]) == labels
+    classify = Classifier(Labeled([unicodedata.normalize(learned, text) for text in texts], labels))
+    assert classify([unicodedata.normalize(form, text) for text in texts]) == labels
 
 
 def test_the_same_texts_give_the_same_labels_whatever_stands_beside_them(classifier: Classifier) -> None:
@@ -55,14 +55,14 @@ def test_accuracy_is_the_share_of_right_labels(classifier: Classifier) -> None:
     assert classifier.labels == {"place", "person"}
 
 
-def test_labelled_text_has_columns_in_any_order(tmp_path: Path) -> None:
+def test_labeled_text_has_columns_in_any_order(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("label\tnote\ttext\nx\t1\ta b\n y \t2\tc\n", "utf-8")
     (tmp_path / "b.tsv").write_text("a b\tx\nc\ty\n", "utf-8")
-    assert read(tmp_path / "a.tsv") == read(tmp_path / "b.tsv") == Labelled(["a b", "c"], ["x", "y"])
+    assert read(tmp_path / "a.tsv") == read(tmp_path / "b.tsv") == Labeled(["a b", "c"], ["x", "y"])
 
 
 @pytest.mark.parametrize("text", ["", "a\tx\nb\tx\n", "a\tx\nb\t \n", "a\tx\nb\n", "text\tlabel\n"])
-def test_what_nothing_can_be_learnt_from_is_told(text: str, tmp_path: Path, golden: Golden) -> None:
+def test_what_nothing_can_be_learned_from_is_told(text: str, tmp_path: Path, golden: Golden) -> None:
     (tmp_path / "train.tsv").write_text(text, "utf-8")
     with pytest.raises(UserError) as raised:
         read(tmp_path / "train.tsv")
@@ -72,7 +72,7 @@ def test_what_nothing_can_be_learnt_from_is_told(text: str, tmp_path: Path, gold
 def test_texts_without_words_are_told() -> None:
     pytest.importorskip("sklearn")
     with pytest.raises(UserError, match="have no words"):
-        Classifier(Labelled(["", " "], ["a", "b"]))
+        Classifier(Labeled(["", " "], ["a", "b"]))
 
 
 def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:

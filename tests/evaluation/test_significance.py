@@ -17,7 +17,7 @@ from dragoman.evaluation.significance import (
     Compared,
     compare,
     judged,
-    randomisation,
+    randomization,
     resampled,
     scored,
     sign_test,
@@ -81,18 +81,18 @@ def test_95_of_100_intervals_have_the_truth() -> None:
     assert 0.95 - 3 * 0.0126 - 0.01 < share < 0.95 + 3 * 0.0126  # a percentile interval of 60 values is a little narrow
 
 
-def test_resampled_scores_and_randomisation_are_those_of_sacrebleu(lines: list[list[str]]) -> None:
+def test_resampled_scores_and_randomization_are_those_of_sacrebleu(lines: list[list[str]]) -> None:
     """With its seed, to the last figure; what it calls paired bootstrap is another test."""
     references = [" ".join(line) for line in lines]
     texts = [noisy(lines, errors, seed) for errors, seed in ((0.22, 1), (0.2, 2))]
-    metric = Bleu(tokenise="none")
+    metric = Bleu(tokenize="none")
     counts = [metric.counts(text, [references]) for text in texts]
     named: list[tuple[str, Sequence[str]]] = list(zip("ab", texts, strict=True))
     _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "bs", 200)()
     drawn = resampled(metric, counts, samples=200)
     assert drawn.mean(axis=1).tolist() == pytest.approx([score.mean for score in wanted["BLEU"]], abs=1e-4)
     _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "ar", 500)()
-    assert randomisation(metric, *counts, samples=500) == pytest.approx(wanted["BLEU"][1].p_value)
+    assert randomization(metric, *counts, samples=500) == pytest.approx(wanted["BLEU"][1].p_value)
 
 
 def test_a_test_by_hand() -> None:
@@ -100,7 +100,7 @@ def test_a_test_by_hand() -> None:
     third does or does not: 4 of 8 ways.
     """
     baseline, system = numbers([0, 0, 5]), numbers([1, 1, 5])
-    assert randomisation(Mean(), baseline, system, samples=4000) == pytest.approx(1 / 2, abs=0.03)
+    assert randomization(Mean(), baseline, system, samples=4000) == pytest.approx(1 / 2, abs=0.03)
     # Resampled: the mean difference is 2/3, and as far from it are 0 of 3 (1/27) and nothing above.
     assert compare(Mean(), [baseline, system], 1, samples=4000)[1].p == pytest.approx(1 / 27, abs=0.01)
 
@@ -129,11 +129,11 @@ def test_a_system_does_not_differ_from_itself(lines: list[list[str]]) -> None:
         metric = METRICS[kind]()
         counts = metric.counts(noisy(lines[:50], 0.3, 1), [[" ".join(line) for line in lines[:50]]])
         assert compare(metric, [counts, counts], 1, samples=50)[1].p == 1
-        assert randomisation(metric, counts, counts, samples=50) == 1
+        assert randomization(metric, counts, counts, samples=50) == 1
 
 
 @pytest.mark.parametrize("kind", sorted(METRICS))
-@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
 def test_every_metric_tells_a_better_system(kind: str, test: Any, lines: list[list[str]]) -> None:
     if kind == "meteor":
         pytest.importorskip("nltk")
@@ -167,10 +167,10 @@ def test_the_same_seed_gives_the_same_numbers(lines: list[list[str]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
 def test_of_400_pairs_of_equal_systems_5_percent_differ(test: Any, lines: list[list[str]]) -> None:
     """BLEU of systems whose errors have the same distribution: 20 alarms at p < 0.05, within 3 standard deviations."""
-    metric = Bleu(tokenise="none")
+    metric = Bleu(tokenize="none")
     references = [" ".join(line) for line in lines]
     pool = np.stack([metric.counts(noisy(lines, 0.2, seed), [references]) for seed in range(40)])
     generator = np.random.default_rng(3)
@@ -197,7 +197,7 @@ def test_sentences_that_count_for_no_system_do_not_make_a_test_set_large_enough(
 @pytest.mark.parametrize("sentences", [20, 30])
 @pytest.mark.parametrize("kind", ["bleu", "chrf", "ter"])
 def test_few_sentences_of_equal_systems_differ_as_seldom_as_is_promised(kind: str, sentences: int) -> None:
-    """By randomisation, which decides whether a run may serve: at most 5 % of 600 pairs, but for 2.5 standard errors of
+    """By randomization, which decides whether a run may serve: at most 5 % of 600 pairs, but for 2.5 standard errors of
     that. Paired bootstrap finds up to 9 % of them.
     """
     metric, generator = METRICS[kind](), np.random.default_rng(sentences)
@@ -208,7 +208,7 @@ def test_few_sentences_of_equal_systems_differ_as_seldom_as_is_promised(kind: st
     for pair in range(600):
         chosen = generator.choice(len(lines), size=sentences, replace=False)
         first, second = (pool[number][chosen] for number in generator.choice(len(pool), size=2, replace=False))
-        alarms += randomisation(metric, first, second, samples=99, seed=pair) < LEVEL
+        alarms += randomization(metric, first, second, samples=99, seed=pair) < LEVEL
     assert alarms / 600 <= LEVEL + 2.5 * (LEVEL * (1 - LEVEL) / 600) ** 0.5
 
 
@@ -219,6 +219,6 @@ def test_a_gate_decides_by_the_test_that_keeps_its_promise() -> None:
     texts = [line if number % 3 else line.replace("book", "dog") for number, line in enumerate(lines)]
     comparison = gate.compare_by(metric, [lines, texts], lines)
     counts = [metric.counts(hypotheses, [lines]) for hypotheses in (lines, texts)]
-    assert comparison.p == randomisation(metric, *counts)
+    assert comparison.p == randomization(metric, *counts)
     assert comparison.p != compare(metric, counts, 1)[1].p
     assert "ar:1000" in comparison.signature

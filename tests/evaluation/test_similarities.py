@@ -16,10 +16,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     *((kind, {}) for kind in METRICS),
     ("chrf", {"word_order": 2}),
     ("chrf", {"word_order": 1, "lowercase": True}),
-    ("bleu", {"lowercase": True, "tokenise": "none"}),
+    ("bleu", {"lowercase": True, "tokenize": "none"}),
     ("bleu", {"smoothing": "none", "order": 2}),
     ("bleu", {"smoothing": "floor"}),
-    ("bleu", {"smoothing": "add-k", "tokenise": "char"}),
+    ("bleu", {"smoothing": "add-k", "tokenize": "char"}),
 ]
 WORDS = [
     "Ein",

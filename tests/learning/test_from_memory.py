@@ -35,7 +35,7 @@ from tests import toy
 
 pytestmark = pytest.mark.slow
 RIGHT = {**toy.WORDS, "IV": "quatre"}
-WRONG = {**RIGHT, "four": "trois"}  # what the run has learnt, from a corpus that seldom has the word
+WRONG = {**RIGHT, "four": "trois"}  # what the run has learned, from a corpus that seldom has the word
 Pairs = list[tuple[str, str]]
 
 
@@ -52,9 +52,9 @@ def pairs(count: int, seed: int, words: dict[str, str], rare: float) -> Pairs:
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a run that has an error, 200 corrections of it, and the run that has learnt from them."""
-    folder = tmp_path_factory.mktemp("learnt")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a run that has an error, 200 corrections of it, and the run that has learned from them."""
+    folder = tmp_path_factory.mktemp("learned")
     toy.write(folder, "train", pairs(500, 1, WRONG, 0.05))
     toy.write(folder, "dev", pairs(120, 2, RIGHT, 0.05))
     options = {
@@ -90,9 +90,9 @@ def bleu(run: Path, test_pairs: Pairs) -> float:
     return METRICS["bleu"]().corpus(texts, [[target for _, target in test_pairs]]).value
 
 
-def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learnt: Path) -> None:
+def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learned: Path) -> None:
     with_error, without_error = pairs(100, 4, RIGHT, 1.0), pairs(200, 5, RIGHT, 0.0)
-    old, new = learnt / "old", learnt / "new"
+    old, new = learned / "old", learned / "new"
     texts = {
         run: [translation.text for translation in dragoman.load(run).translate([s for s, _ in with_error])]
         for run in (old, new)
@@ -106,15 +106,15 @@ def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learnt: Path) -> No
     assert bleu(new, without_error) > bleu(old, without_error) - 0.5
 
 
-def test_the_figures_are_kept_and_what_is_held_out_was_not_learnt(learnt: Path) -> None:
-    verdict = Gate.read(learnt / "new" / "gate.json")
+def test_the_figures_are_kept_and_what_is_held_out_was_not_learned(learned: Path) -> None:
+    verdict = Gate.read(learned / "new" / "gate.json")
     assert verdict.passed
     assert (verdict.sentences, verdict.against) == (60, "old")
     assert [figure.metric for figure in verdict.figures] == ["BLEU-2", "chrF2"]
-    config = Run.load(learnt / "new").config
+    config = Run.load(learned / "new").config
     assert config.training.require_gate
     assert config.data.train == ("new-data/train", "train")
-    with chdir(learnt):
+    with chdir(learned):
         parts = {part: list(read_texts(f"new-data/{part}", ("en", "fr"))) for part in ("train", "dev", "held")}
         dev_rows = list(read_texts("dev", ("en", "fr")))
     assert [len(parts[part]) for part in ("dev", "held")] == [60 + 18, 60]
@@ -123,9 +123,9 @@ def test_the_figures_are_kept_and_what_is_held_out_was_not_learnt(learnt: Path) 
     assert not {source for source, _ in parts["train"]} & {source for source, _ in parts["dev"][60:]}
 
 
-def test_a_worse_run_does_not_serve(learnt: Path, tmp_path: Path) -> None:
+def test_a_worse_run_does_not_serve(learned: Path, tmp_path: Path) -> None:
     worse = tmp_path / "worse"
-    shutil.copytree(learnt / "new", worse)
+    shutil.copytree(learned / "new", worse)
     path, noise = worse / "model.safetensors", np.random.default_rng(1)
     tensors, note = read_tensors(path)
     for tensor in tensors.values():
@@ -134,11 +134,11 @@ def test_a_worse_run_does_not_serve(learnt: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="was not compared"):
         Model.load(worse)
     options = ["--source", "new-data/held.en", "--reference", "new-data/held.fr"]
-    with chdir(learnt):
+    with chdir(learned):
         outcome = CliRunner().invoke(app, ["gate", str(worse), "--against", "old", *options])
     assert outcome.exit_code == 1
     verdict = Gate.read(worse / "gate.json")
     assert all(figure.worse and figure.after < figure.before and figure.p < 0.05 for figure in verdict.figures)
     with pytest.raises(UserError, match="is worse than old"):
         Model.load(worse)
-    Model.load(learnt / "new")
+    Model.load(learned / "new")

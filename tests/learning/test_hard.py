@@ -23,7 +23,7 @@ MODEL: dict[str, Any] = {
 
 
 def learn(objective: Objective, steps: int = 200, order: int = 0) -> Seq2Seq:
-    """A model with hard attention that has learnt to copy three to five words, as well as it can."""
+    """A model with hard attention that has learned to copy three to five words, as well as it can."""
     torch.manual_seed(1)
     random = np.random.default_rng(1)
     options = {**MODEL, "normalizer": {"kind": "hard", "order": order}}

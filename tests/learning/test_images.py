@@ -11,14 +11,14 @@ import pytest
 import dragoman
 from dragoman.training import checks, session
 
-COLOURS = {"rot": (1.0, 0.0, 0.0), "blau": (0.0, 0.0, 1.0), "gelb": (1.0, 1.0, 0.0), "weiß": (1.0, 1.0, 1.0)}
+COLORS = {"rot": (1.0, 0.0, 0.0), "blau": (0.0, 0.0, 1.0), "gelb": (1.0, 1.0, 0.0), "weiß": (1.0, 1.0, 1.0)}
 SHAPES = {
     "Kreuz": ["#..#", ".##.", ".##.", "#..#"],
     "Quadrat": ["####", "####", "####", "####"],
     "Strich": ["....", "####", "....", "...."],
 }
 PLACES = {"here": "hier", "there": "dort", "everywhere": "überall", "nowhere": "nirgends"}
-CHANCE = 1 / (len(COLOURS) * len(SHAPES))
+CHANCE = 1 / (len(COLORS) * len(SHAPES))
 CELL, GRID = 4, 3  # pixels of a shape, shapes beside each other in a picture
 COUNTS = {"train": 600, "dev": 20, "test": 120}
 CONFIG = """
@@ -53,17 +53,17 @@ class Corpus(NamedTuple):
 
 
 def corpus(count: int, seed: int) -> Corpus:
-    """Pictures of 12 x 12 pixels with noise, and one coloured shape in one of nine cells, which are the regions."""
+    """Pictures of 12 x 12 pixels with noise, and one colored shape in one of nine cells, which are the regions."""
     chosen, generator = random.Random(seed), np.random.default_rng(seed)
     images = generator.normal(0, 0.1, (count, GRID * CELL, GRID * CELL, 3))
     sources, captions = [], []
     for image in images:
-        colour, shape, place = (chosen.choice(list(names)) for names in (COLOURS, SHAPES, PLACES))
+        color, shape, place = (chosen.choice(list(names)) for names in (COLORS, SHAPES, PLACES))
         top, left = (CELL * chosen.randrange(GRID) for _ in range(2))
         drawn = np.array([[pixel == "#" for pixel in row] for row in SHAPES[shape]])
-        image[top : top + CELL, left : left + CELL] += drawn[..., None] * np.array(COLOURS[colour])
+        image[top : top + CELL, left : left + CELL] += drawn[..., None] * np.array(COLORS[color])
         sources.append(f"a shape {place}")
-        captions.append(f"{shape} {colour} {PLACES[place]}")
+        captions.append(f"{shape} {color} {PLACES[place]}")
     cells = images.reshape(count, GRID, CELL, GRID, CELL, 3).swapaxes(2, 3).reshape(count, GRID**2, -1)
     return Corpus(sources, cells.astype(np.float32), captions)
 

@@ -142,7 +142,7 @@ def test_with_a_coverage_penalty_a_model_that_drops_words_drops_fewer() -> None:
     sources = draw(np.random.default_rng(2), 50, (4, 6))
 
     def dropped(**options: Any) -> float:
-        results = Beam(size=3, normalisation="none", **options)(model, (sentences(*sources),))
+        results = Beam(size=3, normalization="none", **options)(model, (sentences(*sources),))
         symbols = sum(len(best.symbols) for (best,) in results)
         return 1 - symbols / sum(map(len, sources))
 

@@ -42,7 +42,7 @@ def stretches(seed: int) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.spec("A10")
 def test_a_chain_learns_that_words_are_meant_in_stretches() -> None:
-    """Its theta takes from the neighbours what an energy alone does not say."""
+    """Its theta takes from the neighbors what an energy alone does not say."""
     chain, alone = LinearChain(), LinearChain()
     optimizer = torch.optim.Adam(chain.parameters(), lr=0.1)
     for seed in range(40):

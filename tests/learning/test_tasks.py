@@ -30,7 +30,7 @@ def commands() -> list[tuple[str, str]]:
 
 
 @pytest.mark.spec("E4")
-def test_commands_are_learnt_from_the_configuration_of_their_task(tmp_path: Path) -> None:
+def test_commands_are_learned_from_the_configuration_of_their_task(tmp_path: Path) -> None:
     sentence_pairs = commands()
     parts = {"train": sentence_pairs[:600], "dev": sentence_pairs[600:650], "test": sentence_pairs[650:]}
     for name, pairs in parts.items():

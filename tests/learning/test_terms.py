@@ -33,7 +33,7 @@ class Faults(NamedTuple):
 
 
 @cache
-def learnt(*terms: str, task: Task = copy, lengths: tuple[int, int] = LONG, steps: int = STEPS) -> Seq2Seq:
+def learned(*terms: str, task: Task = copy, lengths: tuple[int, int] = LONG, steps: int = STEPS) -> Seq2Seq:
     return learn(task, lengths, steps, {**MODELS["conditional"], "attention": {"terms": terms}})
 
 
@@ -68,7 +68,7 @@ def near(model: Seq2Seq) -> float:
     ],
 )
 def test_the_past_of_attention_saves_words_from_being_repeated_and_dropped(term: str) -> None:
-    plain, with_term = faults(learnt()), faults(learnt(term))
+    plain, with_term = faults(learned()), faults(learned(term))
     assert with_term.repeated < 0.6 * plain.repeated
     assert with_term.dropped < 0.6 * plain.dropped
 
@@ -81,7 +81,7 @@ def test_the_past_of_attention_saves_words_from_being_repeated_and_dropped(term:
     ],
 )
 def test_biases_find_the_diagonal_sooner(term: str, steps: int) -> None:
-    assert near(learnt(term, steps=steps)) > near(learnt(steps=steps)) + 0.1
+    assert near(learned(term, steps=steps)) > near(learned(steps=steps)) + 0.1
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_biases_find_the_diagonal_sooner(term: str, steps: int) -> None:
     ],
 )
 def test_biases_are_only_biases(term: str) -> None:
-    """A language in reverse order is learnt all the same."""
-    assert accuracy(learnt(term, task=reverse, lengths=(3, 5), steps=200), reverse, (3, 5)) >= 0.9
+    """A language in reverse order is learned all the same."""
+    assert accuracy(learned(term, task=reverse, lengths=(3, 5), steps=200), reverse, (3, 5)) >= 0.9
 
 
 def followed(term: str) -> float:

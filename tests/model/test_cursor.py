@@ -70,7 +70,7 @@ def test_searches_find_what_forcing_scores(combination: Any, attend: str) -> Non
 
 
 @pytest.mark.spec("C13")
-def test_it_is_learnt_and_off_unless_asked_for() -> None:
+def test_it_is_learned_and_off_unless_asked_for() -> None:
     model = make()
     (-model.score(PAIR).log_probs.sum()).backward()
     assert isinstance(model.inputs, Cursor)

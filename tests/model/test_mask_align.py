@@ -122,7 +122,7 @@ def test_a_word_is_hidden_from_what_chooses_its_source_word() -> None:
     assert not any(changed[1] + changed[2])
 
 
-def test_what_a_source_word_says_does_not_depend_on_its_neighbours() -> None:
+def test_what_a_source_word_says_does_not_depend_on_its_neighbors() -> None:
     """Only the choice then decides which word is produced."""
     aligner, (source, target) = model(), batch()
     choices = aligner(source, target)

@@ -135,12 +135,12 @@ def test_every_parameter_gets_a_gradient(kind: str, layer_norm: bool) -> None:
         assert parameter.grad.abs().sum() > 0, name
 
 
-def normalised(vector: Tensor, gain: Tensor) -> Tensor:
+def normalized(vector: Tensor, gain: Tensor) -> Tensor:
     centred = vector - vector.mean()
     return gain * centred / torch.sqrt((centred**2).mean() + 1e-5)
 
 
-def test_a_normalised_lstm_is_ba_kiros_and_hintons() -> None:
+def test_a_normalized_lstm_is_ba_kiros_and_hintons() -> None:
     """(20)-(22): `LN(W_h h) + LN(W_x x) + b`, `c' = f c + i g`, `h' = o tanh(LN(c'))`."""
     cell = make("lstm", layer_norm=True)
     assert isinstance(cell, Lstm)
@@ -148,18 +148,18 @@ def test_a_normalised_lstm_is_ba_kiros_and_hintons() -> None:
     assert cell.norm_hidden is not None
     assert cell.norm_input is not None
     assert cell.norm_memory is not None
-    gates = normalised(cell.weight_hidden @ h[0], cell.norm_hidden.weight)
-    gates = gates + normalised(cell.weight_input @ x[0], cell.norm_input.weight) + cell.bias_input + cell.bias_hidden
+    gates = normalized(cell.weight_hidden @ h[0], cell.norm_hidden.weight)
+    gates = gates + normalized(cell.weight_input @ x[0], cell.norm_input.weight) + cell.bias_input + cell.bias_hidden
     i, f, g, o = gates.split(SIZE)
     memory = torch.sigmoid(f) * c[0] + torch.sigmoid(i) * torch.tanh(g)
-    shown = normalised(memory, cell.norm_memory.weight) + cell.norm_memory.bias
+    shown = normalized(memory, cell.norm_memory.weight) + cell.norm_memory.bias
     state_after = cell(cell.project(x), (h, c))
     assert torch.allclose(state_after[0][0], torch.sigmoid(o) * torch.tanh(shown))
     assert torch.allclose(state_after[1][0], memory)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_normalised_cell_ignores_the_scale_of_its_input(kind: str) -> None:
+def test_a_normalized_cell_ignores_the_scale_of_its_input(kind: str) -> None:
     cell = make(kind, layer_norm=True)
     inputs, state = 100 * noise(3, INPUTS), state_of(cell, 3)
     bigger, smaller = cell(cell.project(7 * inputs), state), cell(cell.project(inputs), state)

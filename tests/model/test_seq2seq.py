@@ -122,7 +122,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_padding_and_neighbours_change_nothing(options: dict[str, Any]) -> None:
+def test_padding_and_neighbors_change_nothing(options: dict[str, Any]) -> None:
     model = build_model(**options)
     scores, _, (weights,), _ = model.score(BATCH)
     wide = BATCH._replace(

@@ -113,7 +113,7 @@ def test_searches_find_what_forcing_scores(parts: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_a_sentence_that_has_nothing_is_not_a_number_for_nobody(name: str) -> None:
-    """A row without any source does not spoil its neighbours."""
+    """A row without any source does not spoil its neighbors."""
     model = build_model(sources=2, combination=COMBINATIONS[name], seed=7)
     batch = Batch(read([[4], []], [[5, 6], []]), pad([[4, EOS], [5, EOS]]), np.arange(2))
     alone = Batch(read([[4]], [[5, 6]]), pad([[4, EOS]]), np.arange(1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from phrasebook.corpus import sample
-from phrasebook.realise import Triple
+from phrasebook.realize import Triple
 
 SIZES = {("train", 1): 10_000, ("train", 3): 2_000, ("dev", 1): 600, ("test", 1): 600, ("compositional", 1): 2_000}
 Samples = dict[tuple[str, int], list[Triple]]

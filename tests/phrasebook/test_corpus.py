@@ -20,7 +20,7 @@ from phrasebook.corpus import sample, write
 from phrasebook.draw import Draw, NoChoice, nouns_with
 from phrasebook.entries import adjectives, nouns, phrases
 from phrasebook.grammar import Phrase, phrase
-from phrasebook.realise import Sentence, Triple
+from phrasebook.realize import Sentence, Triple
 from tests.golden import Golden
 
 Samples = dict[tuple[str, int], list[Triple]]

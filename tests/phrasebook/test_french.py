@@ -8,7 +8,7 @@ import re
 import pytest
 
 from phrasebook import french
-from phrasebook.realise import Triple
+from phrasebook.realize import Triple
 
 VOWEL = "aeiouyâàéèêëîïôöûùœæ"
 FEMININE = (

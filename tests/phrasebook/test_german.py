@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from phrasebook import german
-from phrasebook.realise import Triple
+from phrasebook.realize import Triple
 
 GENDER = {  # nouns whose plural looks different
     noun: gender

@@ -13,7 +13,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam, BestFinished
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking
+from dragoman.search.ranking import LEAST, NORMALIZATIONS, NormalizationKind, Ranking
 from tests.builders import build_model, pairs, sentences
 from tests.covering import Row, cases, covering
 from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written, all_translations
@@ -23,7 +23,7 @@ LONGEST = 4
 SYMBOLS = 6  # <unk> and two words can be said: 121 translations of up to four
 SHORT: dict[str, Any] = {"length_ratio": 0.01, "length_margin": LONGEST}
 EVERYTHING = 4 * 3 ** (LONGEST - 1)  # continuations of all prefixes but the longest, the end among them
-KINDS = sorted(NORMALISATIONS)
+KINDS = sorted(NORMALIZATIONS)
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
 MODELS: list[dict[str, Any]] = [
     {"seed": 1, "decoder": {"attend": "before", "cell": "gru_an"}},
@@ -49,15 +49,15 @@ def texts(hypotheses: list[Hypothesis]) -> list[Prefix]:
 
 
 @pytest.mark.spec("F4")
-@every_two({"number": range(len(MODELS)), "normalisation": KINDS, "alpha": [0.6, 1.0]})
+@every_two({"number": range(len(MODELS)), "normalization": KINDS, "alpha": [0.6, 1.0]})
 def test_a_beam_that_holds_everything_finds_the_best_of_all_translations(
-    number: int, normalisation: NormalisationKind, alpha: float
+    number: int, normalization: NormalizationKind, alpha: float
 ) -> None:
-    """And the nine next best, in order, with their scores, for every normalisation."""
+    """And the nine next best, in order, with their scores, for every normalization."""
     model = build_model(symbols=SYMBOLS, spread=1.0, **MODELS[number])
-    search = Beam(size=EVERYTHING, normalisation=normalisation, alpha=alpha, **SHORT)
+    search = Beam(size=EVERYTHING, normalization=normalization, alpha=alpha, **SHORT)
     results = search(model, (sentences(*SOURCES),), n_best=10)
-    ranking = Ranking(normalisation, alpha)
+    ranking = Ranking(normalization, alpha)
     for source, hypotheses in zip(SOURCES, results, strict=True):
         all_scored = all_translations(model, source, SYMBOLS, LONGEST)
         assert len(all_scored) == 121
@@ -78,7 +78,7 @@ def test_a_beam_that_holds_everything_finds_the_best_under_the_coverage_penalty(
 ) -> None:
     """Rank by plain loops over the attention of forced decoding; the order is not that of the probabilities."""
     model = build_model(symbols=SYMBOLS, spread=1.0, **options)
-    search = Beam(size=EVERYTHING, normalisation="gnmt", alpha=0.6, coverage_penalty=beta, **SHORT)
+    search = Beam(size=EVERYTHING, normalization="gnmt", alpha=0.6, coverage_penalty=beta, **SHORT)
     results = search(model, (sentences(*SOURCES),), n_best=10)
     for source, hypotheses in zip(SOURCES, results, strict=True):
         prefix = list(all_translations(model, source, SYMBOLS, LONGEST))
@@ -98,7 +98,7 @@ def test_a_beam_that_holds_everything_finds_the_best_under_the_coverage_penalty(
         assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(
             [ranks[hypothesis] for hypothesis in best]
         )
-    plain = Beam(size=EVERYTHING, normalisation="gnmt", alpha=0.6, **SHORT)(model, (sentences(*SOURCES),), n_best=10)
+    plain = Beam(size=EVERYTHING, normalization="gnmt", alpha=0.6, **SHORT)(model, (sentences(*SOURCES),), n_best=10)
     assert [texts(hypothesis) for hypothesis in plain] != [texts(hypothesis) for hypothesis in results]
 
 
@@ -121,7 +121,7 @@ def test_the_coverage_of_two_sources_is_that_of_all_their_positions() -> None:
     """Nothing at all looks at the first of two and of four positions; A and the end at two of each."""
     model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {EOS: 0.6, A: 0.4})
     sources = sentences([A]), sentences([A, A, A])
-    (hypotheses,) = Beam(size=2, normalisation="none", coverage_penalty=0.1)(model, sources, n_best=2)
+    (hypotheses,) = Beam(size=2, normalization="none", coverage_penalty=0.1)(model, sources, n_best=2)
     floor = math.log(LEAST)
     assert texts(hypotheses) == [(A,), ()]
     expected = [math.log(0.4) + 0.1 * 2 * floor, math.log(0.6) + 0.1 * 4 * floor]
@@ -136,10 +136,10 @@ def test_all_translations_are_found_when_all_are_asked_for() -> None:
 
 @pytest.mark.spec("F4")
 @pytest.mark.parametrize("options", MODELS)
-def test_a_beam_of_one_without_normalisation_is_greedy(options: dict[str, Any]) -> None:
+def test_a_beam_of_one_without_normalization_is_greedy(options: dict[str, Any]) -> None:
     model = build_model(spread=1.0, **options)
     source = (sentences(*SOURCES, [6, 7, 8, 6]),)
-    beam, greedy = Beam(size=1, normalisation="none")(model, source), Greedy()(model, source)
+    beam, greedy = Beam(size=1, normalization="none")(model, source), Greedy()(model, source)
     for (one,), (other,) in zip(beam, greedy, strict=True):
         assert one.symbols == other.symbols
         assert one.score == pytest.approx(other.score)
@@ -166,7 +166,7 @@ def test_every_hypothesis_has_its_log_probabilities_and_its_attention(
 ) -> None:
     """With a beam of any width and any number of hypotheses asked for: sorted, distinct, and true to the model."""
     model = build_model(spread=1.0, **options)
-    search = Beam(size=size, normalisation="length", length_margin=3)
+    search = Beam(size=size, normalization="length", length_margin=3)
     for words, hypotheses in zip(SOURCES, search(model, (sentences(*SOURCES),), n_best), strict=True):
         assert len(hypotheses) == n_best
         assert len(set(texts(hypotheses))) == len(hypotheses)
@@ -211,7 +211,7 @@ def test_a_beam_of_two_leaves_the_garden_path() -> None:
     source = (sentences([A]),)
     ((greedy,),) = Greedy()(Written(garden_path), source)
     assert greedy.symbols in ((A, A), (A, B))
-    (hypotheses,) = Beam(size=2, normalisation="none")(Written(garden_path), source, n_best=2)
+    (hypotheses,) = Beam(size=2, normalization="none")(Written(garden_path), source, n_best=2)
     assert hypotheses[0].symbols == (B, C)
     assert hypotheses[0].score == pytest.approx(math.log(0.36))
     assert hypotheses[0].log_probs == pytest.approx([math.log(0.4), math.log(0.9), 0.0])
@@ -226,16 +226,16 @@ def long_or_short(word: int, prefix: Prefix) -> Chances:
 
 
 @pytest.mark.spec("F4")
-def test_normalisation_decides_between_long_and_short() -> None:
+def test_normalization_decides_between_long_and_short() -> None:
     """log 0.3 / 1 = -1.20 against log 0.24 / 5 = -0.29; under `gnmt` -1.20 against -1.43 / (10/6) = -0.86."""
     source = (sentences([A]),)
-    wanted: list[tuple[NormalisationKind, Prefix, float]] = [
+    wanted: list[tuple[NormalizationKind, Prefix, float]] = [
         ("none", (), math.log(0.3)),
         ("length", (A,) * 4, 4 * math.log(0.7) / 5),
         ("gnmt", (A,) * 4, 4 * math.log(0.7) / (10 / 6)),
     ]
-    for normalisation, prefix, rank in wanted:
-        ((best,),) = Beam(size=2, normalisation=normalisation, alpha=1.0)(Written(long_or_short), source)
+    for normalization, prefix, rank in wanted:
+        ((best,),) = Beam(size=2, normalization=normalization, alpha=1.0)(Written(long_or_short), source)
         assert best.symbols == prefix
         assert best.score == pytest.approx(rank)
 
@@ -264,7 +264,7 @@ def test_a_limit_of_nothing_gives_the_empty_translation() -> None:
 
 def test_a_beam_may_be_wider_than_what_can_be_said() -> None:
     model = Written(lambda word, prefix: {A: 0.6, EOS: 0.4} if len(prefix) < 2 else {EOS: 1.0})
-    (hypotheses,) = Beam(size=50, normalisation="none")(model, (sentences([A]),), n_best=9)
+    (hypotheses,) = Beam(size=50, normalization="none")(model, (sentences([A]),), n_best=9)
     assert texts(hypotheses) == [(), (A, A), (A,)]
     assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([math.log(p) for p in (0.4, 0.36, 0.24)])
 
@@ -276,8 +276,8 @@ def test_only_what_is_within_the_beam_may_end() -> None:
         return {(): {A: 0.4, B: 0.35, EOS: 0.25}, (B,): {EOS: 0.6, C: 0.4}}.get(prefix, {EOS: 1.0})
 
     model, source = Written(chances), (sentences([A]),)
-    (two,) = Beam(size=2, normalisation="none")(model, source, n_best=2)
-    (three,) = Beam(size=3, normalisation="none")(model, source, n_best=3)
+    (two,) = Beam(size=2, normalization="none")(model, source, n_best=2)
+    (three,) = Beam(size=3, normalization="none")(model, source, n_best=3)
     assert texts(two) == [(A,), (B,)]
     assert texts(three) == [(A,), (), (B,)]
 
@@ -292,10 +292,10 @@ def test_an_end_behind_the_beam_is_not_taken_though_the_beam_has_room() -> None:
             return {EOS: 0.2, C: 0.8}
         return {(): {A: 0.6, B: 0.4}, (B,): {EOS: 0.6, A: 0.4}}.get(prefix, {EOS: 1.0})
 
-    (hypotheses,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
+    (hypotheses,) = Beam(size=2, normalization="none")(Written(chances), (sentences([A]),), n_best=2)
     assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([math.log(0.3), math.log(0.27 * 0.8)])
     assert texts(hypotheses) == [(A,), (A, C, C)]
-    (three,) = Beam(size=3, normalisation="none")(Written(chances), (sentences([A]),), n_best=3)
+    (three,) = Beam(size=3, normalization="none")(Written(chances), (sentences([A]),), n_best=3)
     assert texts(three) == [(A,), (B,), (A, C, C)]
 
 
@@ -309,10 +309,10 @@ def test_of_equally_good_hypotheses_the_one_that_ended_first_comes_first() -> No
         }.get(prefix, {EOS: 1.0})
 
     model, source = Written(chances), (sentences([A]),)
-    (both,) = Beam(size=2, normalisation="none")(model, source, n_best=2)
+    (both,) = Beam(size=2, normalization="none")(model, source, n_best=2)
     assert both[0].score == both[1].score
     assert texts(both) == [(), (A,)]
-    ((one,),) = Beam(size=2, normalisation="none")(model, source)
+    ((one,),) = Beam(size=2, normalization="none")(model, source)
     assert one.symbols == ()
 
 
@@ -345,17 +345,17 @@ def plain_beam(seed: int, size: int, longest: int, ranking: Ranking) -> list[tup
 
 @pytest.mark.spec("F4")
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
-@pytest.mark.parametrize("normalisation", KINDS)
-def test_a_beam_of_any_width_is_the_plain_one(normalisation: NormalisationKind, size: int) -> None:
+@pytest.mark.parametrize("normalization", KINDS)
+def test_a_beam_of_any_width_is_the_plain_one(normalization: NormalizationKind, size: int) -> None:
     """Also where it drops what an exhaustive search would keep."""
-    search = Beam(size=size, normalisation=normalisation, **SHORT)
+    search = Beam(size=size, normalization=normalization, **SHORT)
     for seed in range(15):
 
         def of_prefix(word: int, prefix: tuple[int, ...], seed: int = seed) -> Mapping[int, float]:
             return drawn(seed, prefix)
 
         (hypotheses,) = search(Written(of_prefix), (sentences([A]),), n_best=size)
-        wanted = plain_beam(seed, size, LONGEST, Ranking(normalisation, 1.0))[:size]
+        wanted = plain_beam(seed, size, LONGEST, Ranking(normalization, 1.0))[:size]
         assert texts(hypotheses) == [prefix for _, prefix in wanted]
         assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([rank for rank, _ in wanted])
 
@@ -370,7 +370,7 @@ def test_what_the_model_rules_out_is_not_found() -> None:
 def test_spare_hypotheses_follow_and_change_nothing(spare: int) -> None:
     """They are those that had ended when as many as asked for were found; nothing is searched for their sake."""
     model, source = build_model(seed=3), (sentences(*SOURCES),)
-    search = Beam(size=6, normalisation="none")
+    search = Beam(size=6, normalization="none")
     for few, more in zip(search(model, source, 2), search(model, source, 2, spare), strict=True):
         assert texts(more[:2]) == texts(few)
         assert len(few) <= len(more) <= 2 + spare
@@ -387,7 +387,7 @@ def test_what_ends_leaves_its_place_in_the_beam_to_another() -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {(): {EOS: 0.5, A: 0.3, B: 0.2}, (A,): {EOS: 0.5, A: 0.5}}.get(prefix, {EOS: 1.0})
 
-    (hypotheses,) = Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), n_best=2)
+    (hypotheses,) = Beam(size=2, normalization="none")(Written(chances), (sentences([A]),), n_best=2)
     assert texts(hypotheses) == [(), (B,)]
 
 
@@ -396,7 +396,7 @@ def test_what_ends_leaves_its_place_in_the_beam_to_another() -> None:
 def test_a_search_goes_on_while_an_open_hypothesis_could_win(later: float) -> None:
     """Nothing at all has 0.45; A has a little more or a little less, and then ends for certain."""
     model = Written(lambda word, prefix: {EOS: 1.0} if prefix else {EOS: 0.45, A: later, B: 0.55 - later})
-    ((best,),) = Beam(size=2, normalisation="none")(model, (sentences([A]),))
+    ((best,),) = Beam(size=2, normalization="none")(model, (sentences([A]),))
     assert best.symbols == ((A,) if later > 0.45 else ())
 
 
@@ -404,7 +404,7 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
     """Everything is equally probable: 1, 4 and 16 translations of 0, 1 and 2 words, each word among four."""
     words = [UNK, A, B, C]
     model = Written(lambda word, prefix: {EOS: 1.0} if len(prefix) == 2 else {EOS: 0.2, **dict.fromkeys(words, 0.2)})
-    search = Beam(size=30, normalisation="none")
+    search = Beam(size=30, normalization="none")
     (hypotheses,) = search(model, (sentences([A]),), n_best=30)
     assert len(hypotheses) == len(set(texts(hypotheses))) == 21
     assert hypotheses[0].symbols == ()
@@ -415,15 +415,15 @@ def test_equal_hypotheses_are_all_found_and_none_twice() -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("F4")
-@every_two({"width": [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)], "normalisation": KINDS, "penalty": [0.0, 0.3]})
+@every_two({"width": [(1, 1), (2, 1), (2, 2), (5, 1), (5, 4)], "normalization": KINDS, "penalty": [0.0, 0.3]})
 def test_stopping_early_loses_nothing(
-    width: tuple[int, int], normalisation: NormalisationKind, penalty: float, monkeypatch: pytest.MonkeyPatch
+    width: tuple[int, int], normalization: NormalizationKind, penalty: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that goes on to the limit whatever it has found finds nothing better, but takes more steps."""
     (size, n_best), steps = width, {"early": 0, "late": 0}
     for seed in range(4):
         model = build_model(seed=seed, symbols=SYMBOLS, spread=1.5)
-        search = Beam(size=size, normalisation=normalisation, alpha=0.8, length_margin=5, coverage_penalty=penalty)
+        search = Beam(size=size, normalization=normalization, alpha=0.8, length_margin=5, coverage_penalty=penalty)
         source = (sentences(*SOURCES),)
         with monkeypatch.context() as patch:
             count(patch, steps, "early")
@@ -457,5 +457,5 @@ def test_no_sentence_of_a_batch_waits_for_another() -> None:
             return {EOS: 0.99, B: 0.01}
         return {C: 0.98, A: 0.02} if len(prefix) < 6 else {EOS: 1.0}
 
-    results = Beam(size=3, normalisation="none")(Written(chances), (sentences([B], [A], [B], [A]),))
+    results = Beam(size=3, normalization="none")(Written(chances), (sentences([B], [A], [B], [A]),))
     assert [texts(hypothesis)[0] for hypothesis in results] == [(C,) * 6, (), (C,) * 6, ()]

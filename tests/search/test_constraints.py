@@ -48,7 +48,7 @@ def operations(prefix: Prefix) -> int:
 def test_a_search_that_sees_everything_finds_the_best_of_those_that_fit() -> None:
     """And all the next best, in order: what fits is counted for each hypothesis, however the beam moves them."""
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
-    results = Beam(size=EVERYTHING, normalisation="none", **SHORT)(
+    results = Beam(size=EVERYTHING, normalization="none", **SHORT)(
         model, (sentences(*SOURCES),), n_best=20, constraint=FittingEdits(torch.tensor(EDITED), OPERATIONS)
     )
     for source, length, hypotheses in zip(SOURCES, EDITED, results, strict=True):
@@ -84,7 +84,7 @@ def test_insertions_are_free() -> None:
     assert hypotheses[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)
 
 
-@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, normalisation="none")], ids=["greedy", "beam"])
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3, normalization="none")], ids=["greedy", "beam"])
 def test_behind_what_a_model_rules_out_it_is_searched_as_ever(search: Greedy | Beam) -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {WORD: 1.0} if not prefix else {EOS: 0.9, WORD: 0.1}
@@ -112,7 +112,7 @@ def walked(constraint: Constraint) -> tuple[Any, torch.Tensor]:
 def test_no_symbols_follow_each_other_twice(size: int) -> None:
     """With the enumeration of all translations as the judge."""
     model = build_model(symbols=6, spread=1.5, seed=2)
-    search = Beam(size=4 * 3**4, normalisation="none", length_ratio=0.0, length_margin=5)
+    search = Beam(size=4 * 3**4, normalization="none", length_ratio=0.0, length_margin=5)
     sources = [[4, 5], [5]]
     results = search(model, (sentences(*sources),), 30, constraint=named("no_repeat_ngram", len(sources), size=size))
     for source, hypotheses in zip(sources, results, strict=True):

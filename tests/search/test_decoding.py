@@ -194,7 +194,7 @@ def test_a_beam_keeps_a_place_for_what_has_come_further() -> None:
     def chances(word: int, prefix: tuple[int, ...]) -> Chances:
         return {EOS: 1.0} if C in prefix else {A: 0.6, B: 0.3999, C: 0.0001}
 
-    search = Beam(size=2, normalisation="none", length_ratio=0.01, length_margin=4)
+    search = Beam(size=2, normalization="none", length_ratio=0.01, length_margin=4)
     ((best, *_),) = search(Written(chances), (sentences([4]),), constraint=Contains(torch.tensor([C])))
     assert best.symbols == (C,)
 
@@ -202,7 +202,7 @@ def test_a_beam_keeps_a_place_for_what_has_come_further() -> None:
 def test_a_beam_that_sees_everything_finds_the_best_of_those_that_say_it() -> None:
     model = build_model(symbols=SYMBOLS, seed=1, spread=1.0)
     size = 5 * 4**3
-    search = Beam(size=size, normalisation="none", length_ratio=0.01, length_margin=3)
+    search = Beam(size=size, normalization="none", length_ratio=0.01, length_margin=3)
     results = search(model, (sentences(*SOURCES),), 10, constraint=Contains(torch.tensor(WANTED)))
     for source, wanted, hypotheses in zip(SOURCES, WANTED, results, strict=True):
         all_scored = all_translations(model, source, SYMBOLS, 3)
@@ -257,7 +257,7 @@ def test_candidates_are_expanded_before_the_beam_is_pruned(way: str) -> None:
 
     model = WRAPPED[way](Spelling(chances))
     sources = (sentences([4]),) * (2 if way == "ensemble" else 1)
-    ((one, two, three),) = Beam(size=3, normalisation="none")(model, sources, 3)
+    ((one, two, three),) = Beam(size=3, normalization="none")(model, sources, 3)
     assert [one.surfaces, two.surfaces, three.surfaces] == [("Ann",), (None,), ("Anna",)]
     assert one.symbols == three.symbols == (UNK,)
     assert one.log_prob == pytest.approx(torch.tensor(0.8).log().item() - 0.1)

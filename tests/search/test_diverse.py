@@ -19,7 +19,7 @@ from tests.search.toys import UNK, A, B, C, Chances, Prefix, Written
 SOURCES = [[4, 5], [5], [4, 4, 5]]
 SYMBOLS = 7
 LONGEST = 4
-SHORT: dict[str, Any] = {"normalisation": "none", "length_ratio": 0.01, "length_margin": LONGEST}
+SHORT: dict[str, Any] = {"normalization": "none", "length_ratio": 0.01, "length_margin": LONGEST}
 
 
 def following(model: Seq2Seq, source: list[int], prefix: Prefix) -> list[float]:
@@ -98,11 +98,11 @@ def test_three_groups_of_one_by_hand(strength: float, prefix: list[int]) -> None
     )
 
 
-@pytest.mark.parametrize("normalisation", ["none", "length"])
-def test_one_group_is_a_beam(normalisation: Any) -> None:
+@pytest.mark.parametrize("normalization", ["none", "length"])
+def test_one_group_is_a_beam(normalization: Any) -> None:
     model, source = build_model(seed=5, spread=1.0), (sentences(*SOURCES),)
-    one = Diverse(size=4, groups=1, strength=3.0, normalisation=normalisation)(model, source, 4)
-    other = Beam(size=4, normalisation=normalisation)(model, source, 4)
+    one = Diverse(size=4, groups=1, strength=3.0, normalization=normalization)(model, source, 4)
+    other = Beam(size=4, normalization=normalization)(model, source, 4)
     assert [[hypothesis.symbols for hypothesis in beam_hypotheses] for beam_hypotheses in one] == [
         [hypothesis.symbols for hypothesis in beam_hypotheses] for beam_hypotheses in other
     ]
@@ -115,7 +115,7 @@ def test_of_a_short_list_every_group_has_its_share() -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {A: 0.5, B: 0.3, C: 0.15, UNK: 0.05} if not prefix else {EOS: 1.0}
 
-    search = Diverse(size=2, groups=2, strength=50.0, normalisation="none")
+    search = Diverse(size=2, groups=2, strength=50.0, normalization="none")
     ((one, two),) = search(Written(chances), (sentences([A]),), 2)
     assert (one.symbols, two.symbols) == ((A,), (C,))
 
@@ -138,7 +138,7 @@ def test_of_a_list_that_is_shorter_than_there_are_groups_it_is_the_best() -> Non
         ends: Chances = {EOS: 1.0} if prefix == (B,) else {EOS: 0.1, C: 0.9}
         return {A: 0.6, B: 0.4} if not prefix else ends
 
-    search = Diverse(size=1, groups=2, strength=9.0, normalisation="none", length_ratio=0.0, length_margin=3)
+    search = Diverse(size=1, groups=2, strength=9.0, normalization="none", length_ratio=0.0, length_margin=3)
     ((best,),) = search(Written(chances), (sentences([A]),), 1)
     assert best.symbols == (B,)
 
@@ -153,7 +153,7 @@ def test_a_group_goes_on_while_it_can_find_something_better() -> None:
         (UNK,): {EOS: 0.6, C: 0.4},
     }
     model = Written(lambda word, prefix: table.get(prefix, {EOS: 1.0}))
-    search = Diverse(size=2, groups=2, strength=5.0, normalisation="none")
+    search = Diverse(size=2, groups=2, strength=5.0, normalization="none")
     ((one, two),) = search(model, (sentences([A]),), 2)
     assert (one.symbols, two.symbols) == ((A,), (C, A))
     assert two.score == pytest.approx(math.log(0.19))

@@ -32,7 +32,7 @@ def test_probabilities_are_the_mean_of_each_models() -> None:
 
 
 @pytest.mark.spec("C8")
-@pytest.mark.parametrize("search", [Greedy(), Beam(size=3), Beam(size=3, normalisation="none")])
+@pytest.mark.parametrize("search", [Greedy(), Beam(size=3), Beam(size=3, normalization="none")])
 def test_searches_find_what_they_then_score(search: Greedy | Beam) -> None:
     ensemble = Ensemble(MODELS, [1, 1])
     results = search(ensemble, SOURCES)

@@ -55,7 +55,7 @@ def garden_path(word: int, prefix: Prefix) -> Chances:
 @pytest.mark.spec("F1")
 def test_what_greedy_search_misses_is_found_with_its_log_probabilities_and_its_attention() -> None:
     search = Exhaustive(beam=1, length_ratio=0.01, length_margin=3)
-    ((beam,),) = Beam(size=1, normalisation="none", length_ratio=0.01, length_margin=3)(
+    ((beam,),) = Beam(size=1, normalization="none", length_ratio=0.01, length_margin=3)(
         Written(garden_path), (sentences([A, C]),)
     )
     ((best,),) = search(Written(garden_path), (sentences([A, C]),))
@@ -67,7 +67,7 @@ def test_what_greedy_search_misses_is_found_with_its_log_probabilities_and_its_a
 
 @pytest.mark.spec("F1")
 def test_the_most_probable_translation_may_be_empty() -> None:
-    """Though a beam of normalised length prefers what is longer (Stahlberg and Byrne 2019)."""
+    """Though a beam of normalized length prefers what is longer (Stahlberg and Byrne 2019)."""
 
     def chances(word: int, prefix: Prefix) -> Chances:
         return {EOS: 0.15, A: 0.85} if len(prefix) < 20 else {EOS: 1.0}

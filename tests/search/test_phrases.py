@@ -211,13 +211,13 @@ def test_a_symbol_costs_as_much_however_many_phrases_there_are() -> None:
     assert calls <= 4 * 2 * 300
 
 
-def test_a_favoured_phrase_has_its_bonus_and_no_other() -> None:
+def test_a_favored_phrase_has_its_bonus_and_no_other() -> None:
     phrases = SentencePhrases([[(A, B)]])
     assert list(bonuses(phrases, [C, A, B, A], 2.0)) == [0.0, 2.0, 2.0, 0.0, 0.0]
     model = Written(lambda word, prefix: {C: 0.6, A: 0.2, B: 0.1, EOS: 0.1} if len(prefix) < 2 else {EOS: 1.0})
     for weight, best in ((0.5, (C, C)), (3.0, (A, B))):
-        favoured = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), weight)
-        ((best_found, *_),) = Greedy()(favoured, (sentences([4]),))
+        favored = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), weight)
+        ((best_found, *_),) = Greedy()(favored, (sentences([4]),))
         assert best_found.symbols == best
 
 
@@ -240,9 +240,9 @@ def test_all_bonuses_are_those_of_the_phrases_that_are_complete(seed: int) -> No
         weights = table[hash(prefix) % len(table)] if len(prefix) < 9 else [0, 0, 0, 1]
         return {symbol: weight / sum(weights) for symbol, weight in zip((A, B, C, EOS), weights, strict=True)}
 
-    for search in (Greedy(), Beam(size=4, normalisation="none")):
-        favoured = PhraseBonus(Written(chances), Phrases([phrases], torch.device("cpu")), 1.5)
-        for hypothesis in search(favoured, (sentences([4]),), min(search.width, 3))[0]:
+    for search in (Greedy(), Beam(size=4, normalization="none")):
+        favored = PhraseBonus(Written(chances), Phrases([phrases], torch.device("cpu")), 1.5)
+        for hypothesis in search(favored, (sentences([4]),), min(search.width, 3))[0]:
             added = list(bonuses(phrases, hypothesis.symbols, 1.5))
             symbols = (*hypothesis.symbols, EOS)
             own = [math.log(chances(4, symbols[:place])[symbol]) for place, symbol in enumerate(symbols)]
@@ -258,7 +258,7 @@ def test_a_beam_does_not_begin_phrases_for_their_bonus_alone() -> None:
     """With what is recommended, up to the limit of lengths."""
     phrases = SentencePhrases([[(A, B)], [(C, B)]])
     model = Written(lambda word, prefix: {A: 0.299, C: 0.3, B: 0.001, EOS: 0.4})
-    favoured = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), 2.0)
-    for normalisation in ("none", "length"):
-        ((best_found, *_),) = Beam(size=4, normalisation=normalisation, length_margin=30)(favoured, (sentences([4]),))
+    favored = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), 2.0)
+    for normalization in ("none", "length"):
+        ((best_found, *_),) = Beam(size=4, normalization=normalization, length_margin=30)(favored, (sentences([4]),))
         assert len(best_found.symbols) < 3

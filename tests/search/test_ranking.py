@@ -1,11 +1,11 @@
-"""How lengths are normalised."""
+"""How lengths are normalized."""
 
 import math
 
 import pytest
 import torch
 
-from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ranking, coverage
+from dragoman.search.ranking import LEAST, NORMALIZATIONS, NormalizationKind, Ranking, coverage
 
 
 @pytest.mark.spec("F4")
@@ -22,15 +22,15 @@ from dragoman.search.ranking import LEAST, NORMALISATIONS, NormalisationKind, Ra
     ],
 )
 def test_a_rank_is_the_log_probability_over_the_norm(
-    kind: NormalisationKind, alpha: float, length: int, norm: float
+    kind: NormalizationKind, alpha: float, length: int, norm: float
 ) -> None:
     """`gnmt`: ((5 + |y|) / 6)^alpha."""
     assert Ranking(kind, alpha).rank(-6.0, length) == pytest.approx(-6.0 / norm)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
-@pytest.mark.parametrize("kind", sorted(NORMALISATIONS))
-def test_nothing_that_follows_an_open_hypothesis_ranks_above_its_bound(kind: NormalisationKind, alpha: float) -> None:
+@pytest.mark.parametrize("kind", sorted(NORMALIZATIONS))
+def test_nothing_that_follows_an_open_hypothesis_ranks_above_its_bound(kind: NormalizationKind, alpha: float) -> None:
     ranking = Ranking(kind, alpha)
     for length in range(3, 11):
         for more in (0.0, -0.5, -9.0):
@@ -48,7 +48,7 @@ def test_coverage_is_the_logarithm_of_the_attention_that_each_position_got_at_mo
 
 
 @pytest.mark.spec("B16")
-def test_a_rank_is_the_normalised_log_probability_and_beta_times_the_coverage() -> None:
+def test_a_rank_is_the_normalized_log_probability_and_beta_times_the_coverage() -> None:
     """`log P / ((5 + |Y|) / 6)^alpha + beta sum_j log min(sum_t alpha_tj, 1)`, Wu et al. 2016 (14)."""
     assert Ranking("gnmt", 1.0, 0.2).rank(-6.0, 7, -5.0) == pytest.approx(-6.0 / 2 - 0.2 * 5.0)
     assert Ranking("gnmt", 1.0, 0.2).bound(-6.0, 7) == pytest.approx(-6.0 / 2)

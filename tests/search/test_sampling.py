@@ -42,7 +42,7 @@ def chances(word: int, prefix: Prefix) -> Chances:
 
 
 def expected(temperature: float) -> dict[Prefix, float]:
-    """The probability of every translation: at each step p^(1 / T), normalised."""
+    """The probability of every translation: at each step p^(1 / T), normalized."""
     probabilities: dict[Prefix, float] = {}
     open_ones: dict[Prefix, float] = {(): 1.0}
     while open_ones:

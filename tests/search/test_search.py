@@ -294,7 +294,7 @@ def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: 
         ("beam", {"siz": 3}, "did you mean 'size'"),
         ("beam", {"size": 0}, "at least 1"),
         ("beam", {"size": 1_000_000}, "at most 1000"),
-        ("beam", {"normalisation": "lenght"}, "did you mean 'length'"),
+        ("beam", {"normalization": "lenght"}, "did you mean 'length'"),
         ("beam", {"alpha": -0.1}, "at least 0"),
         ("beam", {"alpha": 1e300}, "at most 10"),
         ("greedy", {"length_margin": -1}, "at least 0"),
@@ -328,7 +328,7 @@ def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, obje
     "spec",
     [
         Spec("greedy", {"length_ratio": 100, "length_margin": 1000}),
-        Spec("beam", {"size": 1000, "normalisation": "gnmt", "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
+        Spec("beam", {"size": 1000, "normalization": "gnmt", "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
         Spec("beam", {"size": 2, "alpha": 10, "length_ratio": 100, "length_margin": 1000}),
         Spec("beam", {"size": 1, "length_ratio": 1e-300, "length_margin": 0}),
         Spec("sample", {"temperature": 100, "top_k": 10**9, "epsilon": 0.999, "top_p": 1e-300, "typical": 1e-300}),

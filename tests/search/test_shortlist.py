@@ -29,7 +29,7 @@ MODELS: list[dict[str, Any]] = [
     {"seed": 3, "embedding": {"tie": "all"}, "score": "none", "start_symbol": "eos"},
 ]
 models = pytest.mark.parametrize("options", MODELS)
-searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=4), Beam(size=1, normalisation="none")])
+searches = pytest.mark.parametrize("search", [Greedy(), Beam(size=4), Beam(size=1, normalization="none")])
 
 
 def lexicon(seed: int = 0) -> Lexicon:

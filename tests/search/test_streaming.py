@@ -128,7 +128,7 @@ def test_any_model_translates_what_is_still_arriving(options: dict[str, Any]) ->
 
 @pytest.mark.spec("B12")
 @pytest.mark.parametrize("terms", [["wait"], ["wait", "coverage", "fertility", "markov"]], ids=str)
-def test_a_model_that_has_learnt_to_wait_does_so_while_its_source_arrives(terms: list[str]) -> None:
+def test_a_model_that_has_learned_to_wait_does_so_while_its_source_arrives(terms: list[str]) -> None:
     """Symbol by symbol it says what it says of the whole source, of which it has been shown as much."""
     waiting: list[Any] = [{"kind": "wait", "k": 2}, *terms[1:]]
     options: dict[str, Any] = {"attention": {"terms": waiting}, "encoder": {"direction": "forward"}, "bridge": "zero"}

@@ -62,7 +62,7 @@ def test_what_cannot_be_said_counts_for_nothing() -> None:
     def chances(word: int, prefix: Prefix) -> Chances:
         return {EOS: 1.0} if prefix else {A: 0.6, B: 0.3, EOS: 0.1}
 
-    search = build(SEARCHES, Spec("beam", {"size": 3, "normalisation": "none"}))
+    search = build(SEARCHES, Spec("beam", {"size": 3, "normalization": "none"}))
     ((first, second, third),) = search(Tempered(Written(chances), 0.5), (sentences([A]),), 3)
     expected = [0.36 / 0.46, 0.09 / 0.46, 0.01 / 0.46]
     shares = [torch.tensor(calibrated(hypothesis, 0.5)).exp().tolist() for hypothesis in (first, second, third)]

@@ -29,7 +29,7 @@ def prefix(tree: list[Branch], branch: Branch) -> Prefix:
     [
         Spec("greedy", SHORT),
         Spec("beam", {"size": 3, **SHORT}),
-        Spec("beam", {"size": 3, "normalisation": "none", **SHORT}),
+        Spec("beam", {"size": 3, "normalization": "none", **SHORT}),
         Spec("diverse", {"size": 2, "groups": 2, **SHORT}),
         Spec("sample", SHORT),
     ],
@@ -77,7 +77,7 @@ def test_the_beam_of_each_step_and_where_each_hypothesis_died() -> None:
         return {A: 0.9, B: 0.1} if prefix == (A, A) else {A: 0.8, B: 0.2}
 
     trace = SearchTree()
-    search = Beam(size=2, normalisation="none", length_ratio=0.01, length_margin=3)
+    search = Beam(size=2, normalization="none", length_ratio=0.01, length_margin=3)
     search(Written(chances), (sentences([A], [B]),), 1, EVERY, trace=trace)
     first, second = trace.trees
     alive = [
@@ -101,6 +101,6 @@ def test_what_is_open_when_the_search_is_done() -> None:
         return {EOS: 0.9, A: 0.1}
 
     trace = SearchTree()
-    Beam(size=2, normalisation="none")(Written(chances), (sentences([A]),), 1, EVERY, trace=trace)
+    Beam(size=2, normalization="none")(Written(chances), (sentences([A]),), 1, EVERY, trace=trace)
     (tree,) = trace.trees
     assert [(prefix(tree, branch), branch.fate) for branch in tree] == [((EOS,), Fate.FINISHED), ((A,), Fate.OPEN)]

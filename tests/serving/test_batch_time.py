@@ -1,4 +1,4 @@
-"""The time of batches, as it is learnt."""
+"""The time of batches, as it is learned."""
 
 import random
 
@@ -8,7 +8,7 @@ from dragoman.serving.batch_time import FIRST_SIZE, GROWTH, OVERHEAD, BatchTime
 
 
 @pytest.mark.parametrize(("overhead", "rate"), [(0.25, 0.0001), (0.02, 0.0003), (0.3, 0.003), (2.0, 0.01)])
-def test_both_are_learnt_from_batches_of_different_sizes(overhead: float, rate: float) -> None:
+def test_both_are_learned_from_batches_of_different_sizes(overhead: float, rate: float) -> None:
     time_of, generator = BatchTime(), random.Random(1)
     for number in range(200):
         symbols = generator.choice([20, 60, 60, 300, 2_000])

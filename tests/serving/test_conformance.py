@@ -25,7 +25,7 @@ def missing(name: str) -> str:
 
 
 class Item(NamedTuple):
-    """A behaviour: the parameters of a POST, without any a GET; the status of the answer; its JSON, or what has to hold
+    """A behavior: the parameters of a POST, without any a GET; the status of the answer; its JSON, or what has to hold
     of it (an error's is its line); and which service is asked.
     """
 

@@ -116,9 +116,9 @@ def test_systemd_finds_nothing_wrong_with_the_unit(repository: Path, tmp_path: P
     done = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
     faults = [line for line in done.stderr.splitlines() if str(path.name) in line]
     assert (done.returncode, faults) == (0, []), done.stderr
-    spoilt = tmp_path / "spoilt.service"
-    spoilt.write_text(path.read_text("utf-8").replace("ProtectSystem=strict", "ProtectSystm=strict"), "utf-8")
-    verified = subprocess.run(["systemd-analyze", "verify", spoilt], capture_output=True, text=True, check=False)
+    spoiled = tmp_path / "spoiled.service"
+    spoiled.write_text(path.read_text("utf-8").replace("ProtectSystem=strict", "ProtectSystm=strict"), "utf-8")
+    verified = subprocess.run(["systemd-analyze", "verify", spoiled], capture_output=True, text=True, check=False)
     assert "ProtectSystm" in verified.stderr
 
 

@@ -325,8 +325,8 @@ def test_words_are_shaded_by_confidence_where_the_run_is_calibrated(page: Browse
         "word unsure shaded",
     ]
     assert [element.get_attribute("title") for element in (plain, sure, unsure)] == ["", "90 % sure", "20 % sure"]
-    colours = [element.value_of_css_property("background-color") for element in (sure, unsure)]
-    assert len(set(colours)) == 2
+    colors = [element.value_of_css_property("background-color") for element in (sure, unsure)]
+    assert len(set(colors)) == 2
     assert problems(page) == []
 
 

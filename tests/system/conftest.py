@@ -137,6 +137,6 @@ def trained(first_training: tuple[Shell, Outcome]) -> Shell:
 
 @pytest.fixture
 def copied(trained: Shell, tmp_path: Path) -> Shell:
-    """A copy of it, to be spoilt."""
+    """A copy of it, to be spoiled."""
     shutil.copytree(trained.folder, tmp_path, dirs_exist_ok=True)
     return Shell(tmp_path)

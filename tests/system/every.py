@@ -127,7 +127,7 @@ COMMANDS = {
     "evaluate": Command("evaluate test.fr -i test.mt"),
     "evaluate systems": Command("evaluate test.fr -i test.mt -i test.fr --by length --metrics bleu"),
     "evaluate a run": Command("evaluate test.fr --run runs/toy --source test.en"),
-    "evaluate through another task": Command("evaluate test.fr -i test.mt --downstream labelled.tsv --labels six"),
+    "evaluate through another task": Command("evaluate test.fr -i test.mt --downstream labeled.tsv --labels six"),
     "judge make": Command(
         "judge make test.en test.mt --reference test.fr -o judged.html --seed 1",
         r"judged(\.key\.json|\.html)",
@@ -184,8 +184,8 @@ def furnish(folder: Path) -> Path:
     toy.write(folder, "test", toy.pairs(6, 3))
     toy.write(folder, "mono", toy.pairs(30, 4))
     for part in ("train", "dev", "test"):
-        spoilt = (folder / f"{part}.fr").read_text("utf-8").replace("deux", "trois")
-        (folder / f"{part}.mt").write_text(spoilt, "utf-8")
+        spoiled = (folder / f"{part}.fr").read_text("utf-8").replace("deux", "trois")
+        (folder / f"{part}.mt").write_text(spoiled, "utf-8")
     (folder / "mine.corpus.tsv").write_text("mine\n", "utf-8")
     (folder / "gold").write_text("0-0\n" * 6, "utf-8")
     places = "data: {source: en, target: fr, train: train, dev: dev}\nrun: runs/toy"
@@ -198,7 +198,7 @@ def furnish(folder: Path) -> Path:
     remarks = "# And remarks in the run.\n" + (folder / "runs/toy/config.yaml").read_text("utf-8")
     (folder / "runs/toy/config.yaml").write_text(remarks, "utf-8")
     _judge(folder)
-    (folder / "labelled.tsv").write_text("un\ta\ndeux\tb\n", "utf-8")
+    (folder / "labeled.tsv").write_text("un\ta\ndeux\tb\n", "utf-8")
     (folder / "six").write_text("a\nb\n" * 3, "utf-8")
     kept = Corrections(folder / "kept.sqlite")
     for source, target in toy.pairs(5, 6):
@@ -229,8 +229,8 @@ def _judge(folder: Path) -> None:
     """The key of a page, and what an annotator saved on it."""
     key = blinding.blind(["one"], {"mt": ["un"]}, ["fluency"], [], sentences=None, seed=1)
     (folder / "mine.key.json").write_text(key.model_dump_json(), "utf-8")
-    judgements = {item.id: {output.id: {"fluency": 5} for output in item.outputs} for item in key.items}
-    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": judgements}
+    judgments = {item.id: {output.id: {"fluency": 5} for output in item.outputs} for item in key.items}
+    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgments": judgments}
     (folder / "anna.json").write_text(json.dumps(saved), "utf-8")
 
 
@@ -245,8 +245,8 @@ def _paint(folder: Path) -> None:
     import timm
 
     (folder / "pictures").mkdir()
-    for number, colour in enumerate(("red", "green", "blue")):
-        Image.new("RGB", (200 + number, 180), colour).save(folder / f"pictures/{number}.png")
+    for number, color in enumerate(("red", "green", "blue")):
+        Image.new("RGB", (200 + number, 180), color).save(folder / f"pictures/{number}.png")
     save_file(timm.create_model("test_vit").state_dict(), folder / "vit.safetensors")
     del operators
 

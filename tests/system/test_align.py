@@ -41,7 +41,7 @@ def test_links_need_no_run(shell: Shell, golden: Golden) -> None:
     shell.write("from1", "".join(f"{' '.join('1-1' for _ in line.split())}\n" for line in GOLD))
     message = shell("align", "train.en", "train.fr", "--gold", "from1", "-o", "links")
     golden(message.err.splitlines()[0])
-    ibm1 = shell("align", "train.en", "train.fr", "--method=ibm1", "--symmetrise=forward", "--gold=gold")
+    ibm1 = shell("align", "train.en", "train.fr", "--method=ibm1", "--symmetrize=forward", "--gold=gold")
     assert ibm1.code == 0
     assert "AER = 0.2" in ibm1.err
 

@@ -138,7 +138,7 @@ def test_a_run_is_described(runs: Shell) -> None:
 
 
 def test_a_run_goes_on_in_another(runs: Shell, tmp_path: Path) -> None:
-    """With all that it has learnt of characters."""
+    """With all that it has learned of characters."""
     options = {**OPTIONS, **RUNS["hybrid"], "training.init_from": str(runs.folder / "hybrid"), "training.steps": 1}
     run = session.train(toy.config(runs.folder, tmp_path / "next", options), quiet=True)
     assert dragoman.load(run.path).translate(LINES)

@@ -230,7 +230,7 @@ def test_evaluate_scores_a_file_against_references(trained: Shell) -> None:
     assert [line.split(" = ")[0] for line in outcome.lines] == ["BLEU", "chrF2", "TER"]
     assert outcome.lines[0].startswith("BLEU = 100.00 (nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert outcome.lines[2].startswith("TER = 0.00 (nrefs:2|case:mixed|")
-    upper = trained("evaluate", "test.fr", "--lowercase", "--tokenise=none", "--metrics=bleu", stdin=reference.upper())
+    upper = trained("evaluate", "test.fr", "--lowercase", "--tokenize=none", "--metrics=bleu", stdin=reference.upper())
     assert upper.lines[0].startswith("BLEU = 100.00 (nrefs:1|case:lc|eff:no|tok:none|")
 
 
@@ -409,7 +409,7 @@ def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied
     scores = re.findall(r"development (\S.*?)  +(\S+)", copied("info", "runs/toy").out)
     page = copied("report", "runs/toy", "-o", "-").out
     baselines = [
-        f"{name}, {baseline}" for name in ("BLEU-2", "chrF2") for baseline in ("copying en", "nearest neighbour")
+        f"{name}, {baseline}" for name in ("BLEU-2", "chrF2") for baseline in ("copying en", "nearest neighbor")
     ]
     assert [name for name, _ in scores] == ["data", "BLEU-2", "chrF2", *baselines, "Perplexity", "Accuracy"]
     for _, value in scores[1:]:
@@ -492,7 +492,7 @@ def test_debug_data_tells_of_headers_and_of_lines_that_are_too_long(shell: Shell
     assert "train.tsv:1: seems to name the columns English, French" in outcome.err
 
 
-BASELINES = r"without a model: copying en BLEU\S* [\d.]+, chrF2 [\d.]+; nearest neighbour BLEU\S* [\d.]+, chrF2 [\d.]+"
+BASELINES = r"without a model: copying en BLEU\S* [\d.]+, chrF2 [\d.]+; nearest neighbor BLEU\S* [\d.]+, chrF2 [\d.]+"
 DURATION = (
     r"training: \S+ \w+ a pass over the training pairs, \S+ \w+ for 2 passes, beside validations"
     r"(?: and \S+ \w+ of looking up similar pairs)?; cpu .*1 thread"

@@ -1,4 +1,4 @@
-"""`dragoman distil`: what the teachers say is learnt, and nothing is done twice."""
+"""`dragoman distil`: what the teachers say is learned, and nothing is done twice."""
 
 import signal
 

@@ -58,7 +58,7 @@ def test_a_score_has_an_interval(scored: Shell) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spec("H13")
-@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+@pytest.mark.parametrize("test", ["bootstrap", "randomization"])
 def test_systems_are_compared_with_the_first(scored: Shell, test: str) -> None:
     words = ("evaluate", "ref", "-i", "bad", "-i", "good", "-i", "bad", "--metrics=bleu,wer", f"--test={test}")
     heading, *rows, _, bleu, wer, _, legend = scored(*words).lines
@@ -222,14 +222,14 @@ def test_metrics_of_one_name_do_not_go_into_one_object(scored: Shell, more: list
 @pytest.mark.slow
 def test_options_that_would_do_nothing_are_refused(scored: Shell) -> None:
     words = ("evaluate", "ref", "-i", "good")
-    for option, name in (("--tokenise", "intl"), ("--unit", "character")):
+    for option, name in (("--tokenize", "intl"), ("--unit", "character")):
         assert scored.fails(*words, "--metrics=chrf", option, name).startswith(f"{option}: no metric")
-    for more in (["--test=randomisation"], ["--samples=500"], ["--seed=1"], ["--confidence", "--test=randomisation"]):
+    for more in (["--test=randomization"], ["--samples=500"], ["--seed=1"], ["--confidence", "--test=randomization"]):
         assert scored(*words, *more).code == 2
     assert scored(*words, "--confidence", "--seed=1").code == 0
     edits, frequency = ("--by=edits",), ("--by=frequency", "--corpus=ref")
     for by in (edits, frequency, edits + frequency):
-        for option in ("--metrics=chrf", "--tokenise=intl", "--unit=character", "--lowercase"):
+        for option in ("--metrics=chrf", "--tokenize=intl", "--unit=character", "--lowercase"):
             message = scored(*words, *by, option)
             works = option == "--lowercase" and "--by=edits" in by
             assert (message.code, f"{option.partition('=')[0]} would change nothing of --by" in message.err) == (
@@ -277,7 +277,7 @@ def test_tags_that_do_not_fit_are_told(scored: Shell) -> None:
 
 @pytest.fixture
 def task(tmp_path: Path) -> Shell:
-    """Labelled questions, 60 to evaluate on, and translations that lose the telling word of every second."""
+    """Labeled questions, 60 to evaluate on, and translations that lose the telling word of every second."""
     pytest.importorskip("sklearn")
     shell = Shell(tmp_path)
     classes = {"where": "place", "who": "person", "when": "time"}
@@ -289,9 +289,9 @@ def task(tmp_path: Path) -> Shell:
     )
     shell.write("ref", "".join(f"{text}\n" for text in questions[:60]))
     shell.write("labels", "".join(f"{label}\n" for label in labels[:60]))
-    spoilt = [f"what {text.partition(' ')[2]}" if i % 2 else text for i, text in enumerate(questions[:60])]
+    spoiled = [f"what {text.partition(' ')[2]}" if i % 2 else text for i, text in enumerate(questions[:60])]
     shell.write("good", "".join(f"{text}\n" for text in questions[:60]))
-    shell.write("bad", "".join(f"{text}\n" for text in spoilt))
+    shell.write("bad", "".join(f"{text}\n" for text in spoiled))
     return shell
 
 
@@ -309,7 +309,7 @@ def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
     assert "**" in rows[2]
     assert signature.startswith("Accuracy, drop: trained:60|labels:3|scikit-learn:")
     assert "from ref" in legend
-    results = json.loads(task(*DOWNSTREAM, "-i", "bad", "--json", "--test=randomisation").out)
+    results = json.loads(task(*DOWNSTREAM, "-i", "bad", "--json", "--test=randomization").out)
     assert [row["text"] for row in results] == ["ref", "bad", "(always place)"]
     bad = results[1]
     assert 50 <= bad["Accuracy"]["score"] < 90
@@ -320,7 +320,7 @@ def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
 
 
 @pytest.mark.spec("H11")
-def test_what_is_labelled_is_compared_in_nfc(task: Shell) -> None:
+def test_what_is_labeled_is_compared_in_nfc(task: Shell) -> None:
     message = task(*DOWNSTREAM, "-i", "good").err
     lines = (task.folder / "good").read_text("utf-8").splitlines()
     task.write("good", "\n".join([f"{lines[0]} e\u0301", *lines[1:]]) + "\n")
@@ -335,7 +335,7 @@ def test_a_reference_that_is_a_system_too_has_two_rows(task: Shell) -> None:
 
 @pytest.mark.spec("H11")
 @pytest.mark.slow
-def test_what_a_run_translates_is_labelled_too(copied: Shell) -> None:
+def test_what_a_run_translates_is_labeled_too(copied: Shell) -> None:
     pytest.importorskip("sklearn")
     copied.write("train.tsv", "un deux\ta\ntrois quatre\tb\n")
     copied.write("labels", "a\n" * 6)
@@ -373,7 +373,7 @@ def test_labels_that_do_not_fit_are_told(task: Shell, golden: Golden) -> None:
 @pytest.mark.slow
 def test_downstream_goes_with_what_it_needs(task: Shell) -> None:
     for words in (["--labels=labels"], ["--downstream=train.tsv"], *([*DOWNSTREAM[2:], option] for option in (
-        "--metrics=bleu", "--by=length", "--lowercase", "--tokenise=char", "--unit=token"
+        "--metrics=bleu", "--by=length", "--lowercase", "--tokenize=char", "--unit=token"
     ))):  # fmt: skip
         assert task("evaluate", "ref", "-i", "good", *words).code == 2, words
 
@@ -401,12 +401,12 @@ def test_a_script_without_spaces_is_told(scored: Shell, golden: Golden) -> None:
     scored.write("apart", "他 喜欢 吃 苹果 。\n")
     message = scored("evaluate", "zh", "-i", "zh").err
     assert message.startswith("zh: ")
-    assert "--tokenise zh" in message
+    assert "--tokenize zh" in message
     assert "asian_support: true" in message
     golden(message.strip())
     assert "asian" not in scored("evaluate", "zh", "-i", "zh", "--metrics=bleu").err
     for words in (
-        ("zh", "-i", "zh", "--metrics=bleu", "--tokenise=zh"),
+        ("zh", "-i", "zh", "--metrics=bleu", "--tokenize=zh"),
         ("apart", "-i", "apart"),
         ("zh", "--metrics=cer"),
     ):

@@ -51,7 +51,7 @@ def judged(shell: Shell, *, count: int | None = None) -> list[Path]:
     return [save(shell.folder / "anna.json", anna), save(shell.folder / "ben.json", ben)]
 
 
-def test_a_better_system_comes_back_from_page_and_judgements(folder: Shell, golden: Golden) -> None:
+def test_a_better_system_comes_back_from_page_and_judgments(folder: Shell, golden: Golden) -> None:
     outcome = folder(*MADE)
     assert outcome.code == 0
     golden(outcome.err)
@@ -174,8 +174,8 @@ WRONG = {
     "blank sources": ("judge", "make", "blank", "blank", "-o", "new.html"),
     "two streams": ("judge", "make", "-", "a=-", "-o", "new.html"),
     "a page for a key": ("judge", "read", "page.html", "anna.json"),
-    "judgements for a key": ("judge", "read", "anna.json", "anna.json"),
-    "a key for judgements": ("judge", "read", "page.key.json", "page.key.json"),
+    "judgments for a key": ("judge", "read", "anna.json", "anna.json"),
+    "a key for judgments": ("judge", "read", "page.key.json", "page.key.json"),
     "another page": ("judge", "read", "other.key.json", "anna.json"),
     "twice": ("judge", "read", "page.key.json", "anna.json", "anna.json"),
     "no such system": ("judge", "read", "page.key.json", "anna.json", "--baseline=improve"),

@@ -38,7 +38,7 @@ def options(pairs: list[dict[str, str]]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A folder with a run of three languages, which has learnt little."""
+    """A folder with a run of three languages, which has learned little."""
     folder = tmp_path_factory.mktemp("languages")
     train(folder, toy.languages(folder), folder / "run")
     return Shell(folder)

@@ -27,7 +27,7 @@ for number, words in enumerate(sys.stdin.read().splitlines()):
 CHARACTERS = 20_000_000  # so many that what one training needs more than another, by chance, is little beside it
 SHORT = 4_000  # characters of a line that is not read to its end either, and still scored
 BRIEF = 40  # of a line that a training step, which `init` takes to say how long training takes, has soon read
-CUT = 60_000  # of a line that no units are learnt from either: the model reads the same symbols of both
+CUT = 60_000  # of a line that no units are learned from either: the model reads the same symbols of both
 BPE = (
     "--text.shared_vocabulary=true "
     "--text.source.tokenizer='{kind: bpe, vocab_size: 280}' --text.target.tokenizer='{kind: bpe, vocab_size: 280}'"

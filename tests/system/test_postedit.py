@@ -18,7 +18,7 @@ from dragoman.text.edits import OPERATIONS
 from dragoman.training import session
 from dragoman.translation.generator import Task
 from dragoman.translation.source_inputs import Encoded
-from dragoman.visualisation.changes import Change, Revision
+from dragoman.visualization.changes import Change, Revision
 from tests import toy
 from tests.forms import alike, results
 from tests.system.conftest import Shell
@@ -46,7 +46,7 @@ OPTIONS = {
 }
 
 
-def spoilt(line: str, number: int) -> str:
+def spoiled(line: str, number: int) -> str:
     """What a bad translator makes of it: every third line is right, in others every second word is missing or wrong."""
     words = line.split()
     if number % 3 == 1:
@@ -62,8 +62,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     toy.write(folder, "test", toy.pairs(40, 5, 4))
     for part in ("train", "dev", "test"):
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
-        spoilt_lines = [spoilt(line, number) for number, line in enumerate(lines)]
-        (folder / f"{part}.mt").write_text("".join(f"{line}\n" for line in spoilt_lines), "utf-8")
+        spoiled_lines = [spoiled(line, number) for number, line in enumerate(lines)]
+        (folder / f"{part}.mt").write_text("".join(f"{line}\n" for line in spoiled_lines), "utf-8")
     session.train(toy.config(folder, folder / "run", OPTIONS), quiet=True)
     return Shell(folder)
 

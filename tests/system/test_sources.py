@@ -14,7 +14,7 @@ from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training import session
-from dragoman.visualisation import heatmap
+from dragoman.visualization import heatmap
 from tests import toy
 from tests.forms import results
 from tests.golden import Golden

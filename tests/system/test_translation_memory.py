@@ -202,7 +202,7 @@ def test_every_way_to_read_several_sources_reads_a_memory(
 
 
 @pytest.mark.slow
-def test_an_unlearnt_post_editor_writes_what_is_remembered_with_edits(corpus: Path, tmp_path: Path) -> None:
+def test_an_unlearned_post_editor_writes_what_is_remembered_with_edits(corpus: Path, tmp_path: Path) -> None:
     run = session.train(config(corpus, tmp_path / "run", data__edits="memory", training__steps=40), quiet=True).path
     translation = dragoman.load(run).translate([f"{KEY} up"])[0]
     assert translation.text == translation.sources[1].text == ANSWER

@@ -35,7 +35,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(furnished: Path, tmp_path: Path) -> Path:
-    """A copy of the folder, to be spoilt."""
+    """A copy of the folder, to be spoiled."""
     shutil.copytree(furnished, tmp_path / "user", symlinks=True)
     return tmp_path / "user"
 

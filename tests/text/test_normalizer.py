@@ -45,10 +45,10 @@ def test_lower_casing_is_unicode_s(text: str, expected: str) -> None:
 
 
 @given(st.text(st.characters()))
-@pytest.mark.parametrize("normalise", [KEEP, LOWER])
-def test_the_result_is_canonical(normalise: Normalizer, text: str) -> None:
-    result = normalise(text)
-    assert normalise(result) == result
+@pytest.mark.parametrize("normalize", [KEEP, LOWER])
+def test_the_result_is_canonical(normalize: Normalizer, text: str) -> None:
+    result = normalize(text)
+    assert normalize(result) == result
     assert unicodedata.is_normalized("NFC", result)
     assert not any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in result)
     result.encode()

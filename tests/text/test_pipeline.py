@@ -21,16 +21,16 @@ OPTIONS = {"bpe": {"vocab_size": 290}, "unigram": {"vocab_size": 276}}
 
 
 def pipeline(kind: str, *, lowercase: bool = False, pretokenizer: str = "punctuation") -> TextPipeline:
-    learnt = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, tokenizer=Spec(kind, OPTIONS.get(kind, {})))
-    learnt.tokenizer.fit([learnt.normalise(line) for line in LINES], seed=1)
-    return learnt
+    learned = TextPipeline(lowercase=lowercase, pretokenizer=pretokenizer, tokenizer=Spec(kind, OPTIONS.get(kind, {})))
+    learned.tokenizer.fit([learned.normalize(line) for line in LINES], seed=1)
+    return learned
 
 
 PIPELINES = {kind: pipeline(kind) for kind in TOKENIZERS}
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_text_is_normalised_before_it_is_cut(kind: str) -> None:
+def test_text_is_normalized_before_it_is_cut(kind: str) -> None:
     text_pipeline = pipeline(kind, lowercase=True)
     assert text_pipeline.encode("The\u2028CAT") == text_pipeline.encode("the cat")
     assert text_pipeline.decode(text_pipeline.encode("The\u2028CAT  e\u0301")) == "the cat  \u00e9"

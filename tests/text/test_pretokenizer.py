@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.pretokenizer import PRETOKENIZERS, Pretokenizer, bleu_tokenisation, of_word, punctuation, whitespace
+from dragoman.text.pretokenizer import PRETOKENIZERS, Pretokenizer, bleu_tokenization, of_word, punctuation, whitespace
 
 
 def split(pretokenizer: Pretokenizer, text: str) -> str:
@@ -99,4 +99,4 @@ def test_no_line_takes_long() -> None:
     ],
 )
 def test_how_bleu_separates_words_without_spaces(text: str, expected: str | None) -> None:
-    assert bleu_tokenisation(Counter(text)) == expected
+    assert bleu_tokenization(Counter(text)) == expected

@@ -11,7 +11,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.text.sampling import LatticeSampler, MergeDropout
 from dragoman.text.words import TOKENIZERS
 
-# Merges in the order in which they were learnt.
+# Merges in the order in which they were learned.
 SCORES = {"ab": -1.0, "cd": -2.0, "abcd": -3.0, "▁": -4.0, "a": -5.0, "b": -6.0, "c": -7.0, "d": -8.0, "▁ab": -9.0}
 MERGED = ["▁ab cd ▁ab", "▁ abcd ▁ a b", "▁ab cd ▁ab", "▁ abcd ▁ab"]
 DRAWN = ["▁ ab cd ▁ ab", "▁ ab cd ▁ab", "▁ ab cd ▁ ab", "▁ abcd ▁ ab"]

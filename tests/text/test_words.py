@@ -149,12 +149,12 @@ def test_any_symbols_decode_to_the_sum_of_their_surfaces(kind: str, symbols: lis
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_what_was_learnt_is_the_same_again_after_saving_and_sharing(kind: str, tmp_path: Path) -> None:
+def test_what_was_learned_is_the_same_again_after_saving_and_sharing(kind: str, tmp_path: Path) -> None:
     unit = fitted(kind)
     unit.save(tmp_path / "unit")
     loaded, shared, again = (build(TOKENIZERS, SPECS[kind]) for _ in range(3))
     loaded.load(tmp_path / "unit")
-    shared.restore(unit.learnt())
+    shared.restore(unit.learned())
     again.fit(LINES, seed=1)
     for other in (loaded, shared, again):
         assert other.inventory == unit.inventory
@@ -279,7 +279,7 @@ def test_a_sample_depends_on_its_seed_alone(kind: str) -> None:
     assert shuffled == forwards
     assert len({tuple(unit.encode(LINES[1], seed)) for seed in range(20)}) > 5
     plain = build(TOKENIZERS, Spec(kind, {"size": 340}))
-    plain.restore(unit.learnt())
+    plain.restore(unit.learned())
     assert plain.encode(LINES[1], 7) == unit.encode(LINES[1])
 
 
@@ -300,13 +300,13 @@ def test_lines_are_read_as_a_stream() -> None:
     assert unit.inventory == fitted("bpe").inventory
 
 
-def test_of_too_many_lines_a_seeded_sample_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_lines_a_seeded_sample_is_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    learnt = fitted("bpe").learnt()
+    learned = fitted("bpe").learned()
 
     def recorded(unit: Bpe, lines: Iterable[str], coverage: float, reserved: object) -> bytes:
         read[:] = lines
-        return learnt
+        return learned
 
     monkeypatch.setattr(subword, "FITTING_LINES", 100)
     monkeypatch.setattr(Bpe, "_trained", recorded)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dragoman.corpus import aligners
-from dragoman.corpus.aligners import Method, Symmetrisation, Task, Words, passes
+from dragoman.corpus.aligners import Method, Symmetrization, Task, Words, passes
 from dragoman.corpus.pharaoh import Gold, Links
 from dragoman.evaluation.alignment import error_rate
 from dragoman.training import aligning
@@ -24,9 +24,9 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aligning, "EPOCHS", 1)
 
 
-def links(pairs: list[Words], symmetrisation: Symmetrisation, **options: Any) -> list[Links]:
+def links(pairs: list[Words], symmetrization: Symmetrization, **options: Any) -> list[Links]:
     link_sets = aligners.links(
-        pairs, method=Method.mask_align, symmetrisation=symmetrisation, processes=1, find=aligning.find, **options
+        pairs, method=Method.mask_align, symmetrization=symmetrization, processes=1, find=aligning.find, **options
     )
     return list(link_sets)
 
@@ -40,7 +40,7 @@ def test_the_same_pairs_have_the_same_places_and_random_numbers_stay_as_they_are
     assert [len(places) for places in first] == [pair.counts[1] for pair in PAIRS[60:]]
     for places, pair in zip(first, PAIRS[60:], strict=True):
         assert all(0 <= place <= pair.counts[0] for place in places)
-    assert len(heard) == 2 * passes(Method.mask_align, Symmetrisation.forward)
+    assert len(heard) == 2 * passes(Method.mask_align, Symmetrization.forward)
     after = torch.rand(1)
     torch.manual_seed(5)
     assert torch.equal(after, torch.rand(1))
@@ -56,7 +56,7 @@ def test_the_words_around_are_heard_late_and_then_grow() -> None:
 @needs_thot
 @pytest.mark.usefixtures("_short")
 def test_directions_are_joined_as_those_of_other_methods() -> None:
-    forward, backward, both = (links(LONGER, Symmetrisation(name)) for name in ("forward", "backward", "intersection"))
+    forward, backward, both = (links(LONGER, Symmetrization(name)) for name in ("forward", "backward", "intersection"))
     assert both == [one & other for one, other in zip(forward, backward, strict=True)]
     for one, other in zip(forward, backward, strict=True):
         assert len({target for _, target in one}) == len(one)
@@ -66,7 +66,7 @@ def test_directions_are_joined_as_those_of_other_methods() -> None:
 
 @pytest.mark.slow
 @needs_thot
-def test_order_is_learnt_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_is_learned_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy language turns sentences round, against the preference for the diagonal."""
     monkeypatch.setattr(aligning, "LEAST_STEPS", 200)
     wanted = [
@@ -74,4 +74,4 @@ def test_order_is_learnt_by_words(monkeypatch: pytest.MonkeyPatch) -> None:
         for size, _ in (link_set.counts for link_set in PAIRS)
     ]
     gold = [Gold(link_set, frozenset()) for link_set in wanted]
-    assert error_rate(links(PAIRS, Symmetrisation.forward), gold).error_rate < 0.05
+    assert error_rate(links(PAIRS, Symmetrization.forward), gold).error_rate < 0.05

@@ -152,7 +152,7 @@ def test_card_and_report_show_them_beside_the_model(make_config: Make) -> None:
     names = [score.name for score in scores]
     assert names[2:] == [*(score.name for score in read_baselines(run).scores), "Perplexity", "Accuracy"]
     signatures = {score.name: score.signature for score in scores}
-    assert signatures["BLEU-2"] == signatures["BLEU-2, nearest neighbour"]
+    assert signatures["BLEU-2"] == signatures["BLEU-2, nearest neighbor"]
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ class Rewarded(Objective):
         self.target, self.metric = context.target, context.metrics[metric]
         self.seen: list[tuple[str, str, Score]] = []
 
-    def spelt(self, ids: Tensor) -> str:
+    def spelled(self, ids: Tensor) -> str:
         symbols = self.target.vocabulary.symbols([int(number) for number in ids if number != EOS])
         return self.target.text.decode(symbols)
 
@@ -81,7 +81,7 @@ class Rewarded(Objective):
         for row, ids, mask in zip(features, batch.target.ids, real, strict=True):
             readout = Readout(row[mask])
             loss = model.output.loss(readout, ids[mask]).total
-            texts = (self.spelt(model.output.log_probs(readout).argmax(1)), self.spelt(ids[mask]))
+            texts = (self.spelled(model.output.log_probs(readout).argmax(1)), self.spelled(ids[mask]))
             score = self.metric.sentence(texts[0], texts[1:])
             self.seen.append((*texts, score))
             total = total + loss * (1 - score.value / 100)
@@ -111,7 +111,7 @@ def test_an_output_knows_how_often_its_symbols_occur(
 
 
 @pytest.mark.slow
-def test_an_embedding_knows_how_its_symbols_are_spelt(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_embedding_knows_how_its_symbols_are_spelled(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the source alone; the target's table is the output's too."""
     monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
     embedding = {"size": 12, "dropout": 0.1, "tie": "output", "source": "lengths"}
@@ -147,7 +147,7 @@ def test_an_objective_knows_the_target_language_and_the_metrics(
     options = {
         "training.objective": {"kind": "rewarded", "metric": "bleu"},
         "training.epochs": 1,
-        "metrics": [{"kind": "bleu", "order": 2, "tokenise": "none"}, "chrf"],
+        "metrics": [{"kind": "bleu", "order": 2, "tokenize": "none"}, "chrf"],
     }
     training = assembled(toy.config(corpus, tmp_path / "run", options))
     assert isinstance(training.objective, Rewarded)
@@ -156,7 +156,7 @@ def test_an_objective_knows_the_target_language_and_the_metrics(
     assert Counter(reference for _, reference, _ in training.objective.seen) == Counter(references)
     for text, reference, score in training.objective.seen:
         assert set(text.split()) <= {*toy.WORDS.values(), "<pad>", "<s>", "<unk>"}
-        assert score == Bleu(order=2, tokenise="none").sentence(text, [reference])
+        assert score == Bleu(order=2, tokenize="none").sentence(text, [reference])
 
 
 def test_an_objective_knows_the_model_and_makes_one_in_the_other_direction(

@@ -27,7 +27,7 @@ Train = Callable[..., RunFolder]
 
 PLAIN: dict[str, Any] = {"training.epochs": 3}  # four steps each
 OFTEN = {**PLAIN, "training.validate_every": 3, "training.schedule": {"kind": "plateau", "patience": 1}}
-PENALISED = {  # with parameters of the objective
+PENALIZED = {  # with parameters of the objective
     **PLAIN,
     "training.penalties": [{"kind": "fertility"}, {"kind": "coverage", "weight": 0.5, "begin": 0.3}],
 }
@@ -50,7 +50,7 @@ CASES = {
     "plain": PLAIN,
     "often": OFTEN,
     "subwords": {**PLAIN, **toy.SUBWORDS},
-    "penalised": PENALISED,
+    "penalized": PENALIZED,
     "both": BOTH,
     "noise": NOISE,
     "portions": PORTIONS,
@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_bits(case: str, straight: dict[str, Any], 
 @pytest.mark.slow
 def test_rows_of_metrics_tell_what_the_loss_is_made_of(straight: dict[str, Any]) -> None:
     for case, parts in (
-        ("penalised", ("cross_entropy", "fertility", "coverage")),
+        ("penalized", ("cross_entropy", "fertility", "coverage")),
         ("both", ("cross_entropy", "agreement")),
     ):
         rows = [row for row in straight[case]["metrics"] if "train/loss" in row]
@@ -156,7 +156,7 @@ def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> No
         ("often", 3),  # at a validation, which comes first
         ("often", 8),
         ("subwords", 6),
-        ("penalised", 7),
+        ("penalized", 7),
         ("both", 7),
         ("noise", 7),
         pytest.param("portions", 21, marks=pytest.mark.spec("D8")),

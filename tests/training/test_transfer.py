@@ -312,7 +312,7 @@ def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> N
 def test_letters_are_spelled_in_the_case_of_the_older_run() -> None:
     old = language("character", ["abc"])
     text = TextPipeline(lowercase=True, pretokenizer="punctuation", tokenizer=Spec("character"))
-    text.tokenizer.restore(old.text.tokenizer.learnt())
+    text.tokenizer.restore(old.text.tokenizer.learned())
     small = Language("xx", text, old.vocabulary)
     assert spelled(language("character", ["A"]), old) == {"A": []}
     assert spelled(language("character", ["A"]), small) == {"A": ["a"]}
@@ -621,7 +621,7 @@ def test_a_run_may_take_the_symbols_of_another(
         taken = {**on(other_corpus, start, options), "run": run, "text.vocabulary_from": str(start)}
         new, old = Run.load(session.train(make_config(taken), quiet=True).path), Run.load(start)
         assert new.target.vocabulary == old.target.vocabulary
-        assert new.target.text.tokenizer.learnt() == old.target.text.tokenizer.learnt()
+        assert new.target.text.tokenizer.learned() == old.target.text.tokenizer.learned()
         assert new.source.vocabulary == old.source.vocabulary
         assert new.target.counts != old.target.counts
 

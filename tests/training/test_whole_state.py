@@ -155,20 +155,20 @@ def test_a_file_without_one_or_of_another_size_is_told(
 ) -> None:
     folder = train("run", **{"training.steps": 1})
     tensors, note = read_tensors(folder.weights())
-    for spoilt in (
+    for spoiled in (
         {key: tensor for key, tensor in tensors.items() if key != name},
         {**tensors, name: tensors[name][1:]},
         {**tensors, name: tensors[name].to(torch.int32 if tensors[name].is_floating_point() else torch.float32)},
     ):
-        write_tensors(folder.weights(), spoilt, note)
+        write_tensors(folder.weights(), spoiled, note)
         with pytest.raises(UserError, match=rf"model\.safetensors: weights of another model \(.*{name}"):
             dragoman.load(folder.path).translate(["one"])
     tensors, note = read_tensors(folder.last_state)
-    for spoilt in (
+    for spoiled in (
         {key: tensor for key, tensor in tensors.items() if key != f"weights/model.{name}"},
         {**tensors, f"weights/model.{name}": tensors[f"weights/model.{name}"][1:]},
     ):
-        folder.last_state.write_bytes(save(spoilt, metadata={NOTE: json.dumps(note)}))
+        folder.last_state.write_bytes(save(spoiled, metadata={NOTE: json.dumps(note)}))
         with pytest.raises(UserError, match=rf"last\.safetensors: weights of another model \(.*{name}"):
             train("run", **{"training.steps": 2})
 

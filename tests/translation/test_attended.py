@@ -24,7 +24,7 @@ ONE_STEP = {"training.steps": 1}
 
 @pytest.fixture(scope="module")
 def subwords(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of subwords that has learnt nothing, so that its attention is spread."""
+    """A run of subwords that has learned nothing, so that its attention is spread."""
     folder = tmp_path_factory.mktemp("subwords")
     config = toy.config(toy.corpus(folder), folder / "run", {"training.epochs": None, **toy.SUBWORDS, **ONE_STEP})
     return session.train(config, quiet=True).path

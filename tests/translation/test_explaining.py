@@ -46,7 +46,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 @pytest.fixture(scope="module")
 def other_translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
-    """Translators that have learnt nothing, of other kinds: in float64, so that sums are exact."""
+    """Translators that have learned nothing, of other kinds: in float64, so that sums are exact."""
     folder = tmp_path_factory.mktemp("others")
     corpus = toy.corpus(folder / "corpus")
     translators = {
@@ -72,11 +72,11 @@ def lost(translator: Translator, words: list[str], target: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["learnt", *OTHERS])
+@pytest.mark.parametrize("name", ["learned", *OTHERS])
 def test_erasure_is_what_scoring_the_shortened_sentence_loses(
     name: str, translator: Translator, other_translators: dict[str, Translator]
 ) -> None:
-    which = translator if name == "learnt" else other_translators[name]
+    which = translator if name == "learned" else other_translators[name]
     (scored,) = which.score([TEXT], ["trois un"])
     (maps,) = scored.translation.explain().sources
     np.testing.assert_allclose(maps.erasure, lost(which, TEXT.split(), "trois un"), atol=1e-4)
@@ -84,11 +84,11 @@ def test_erasure_is_what_scoring_the_shortened_sentence_loses(
     assert maps.erasure.shape == maps.gradient.shape == (2, 3)
 
 
-@pytest.mark.parametrize("name", ["learnt", *OTHERS])
+@pytest.mark.parametrize("name", ["learned", *OTHERS])
 def test_gradients_are_summed_over_the_symbols_of_words(
     name: str, translator: Translator, other_translators: dict[str, Translator]
 ) -> None:
-    which = translator if name == "learnt" else other_translators[name]
+    which = translator if name == "learned" else other_translators[name]
     (scored,) = which.score([TEXT], ["trois un"])
     (maps,) = scored.translation.explain().sources
     (batch,) = which.pairs([TEXT], ["trois un"])

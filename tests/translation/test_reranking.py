@@ -72,10 +72,10 @@ def test_criteria_by_hand() -> None:
     expected.
     """
     best = translation("xx yy", -6.0, [[0.25, 0.6], [0.25, 0.6]])
-    assert Model().of(best).normalised(1.0) == pytest.approx(-2.0)
-    assert Model().of(best).normalised(0.0) == pytest.approx(-6.0)
+    assert Model().of(best).normalized(1.0) == pytest.approx(-2.0)
+    assert Model().of(best).normalized(0.0) == pytest.approx(-6.0)
     assert OWN["length"]().of(best) == Figure(3)
-    assert Coverage().of(best).normalised(2.0) == pytest.approx(math.log(0.5), abs=1e-4)
+    assert Coverage().of(best).normalized(2.0) == pytest.approx(math.log(0.5), abs=1e-4)
     assert LengthModel(1.5, 2.0).of(best).value == pytest.approx(-((5 - 4.5) ** 2) / (2 * 2.0 * 3))
     assert Coverage().of(translation("x", 0.0)).value == pytest.approx(2 * math.log(LEAST))
 
@@ -87,8 +87,8 @@ def test_the_length_model_of_pairs() -> None:
 
 
 def test_what_is_not_finite_ranks_last() -> None:
-    assert Figure(-math.inf, 3).normalised(1.0) == pytest.approx(-1e5 / 3, abs=1e-4)
-    assert str(Figure(-0.00001).normalised(0.0)) == "0.0"
+    assert Figure(-math.inf, 3).normalized(1.0) == pytest.approx(-1e5 / 3, abs=1e-4)
+    assert str(Figure(-0.00001).normalized(0.0)) == "0.0"
 
 
 def scorer(sources: Sequence[tuple[Any, ...]], targets: Sequence[str]) -> list[Scored]:
@@ -152,7 +152,7 @@ def test_terms_come_before_criteria(translator: Translator) -> None:
     assert scores != sorted(scores, reverse=True)
 
 
-def test_terms_that_are_favoured_do_not_come_before_criteria(translator: Translator) -> None:
+def test_terms_that_are_favored_do_not_come_before_criteria(translator: Translator) -> None:
     lexical = LexicalConstraints(Glossary([Term("two", ("cinq",))]), weight=1e-6)
     reranker = Reranker([Model()], {"model": 1.0}, candidates=20)
     translations = translator.translate(["one two three", "two four"], constraints=lexical, n_best=20, rerank=reranker)
@@ -233,7 +233,7 @@ def test_figures_of_a_users_own_may_be_of_any_size(tmp_path: Path) -> None:
     (tmp_path / "lists").write_text("0 ||| a ||| lm= -300000\n0 ||| b ||| lm= -200000\n", encoding="utf-8")
     candidates = Candidates(0, ("x",), [translation(text, -1.0) for text in "ab"])
     ((first, second),) = Listed("lm", Lists(tmp_path / "lists")).figures([candidates])
-    assert (first.normalised(0.0), second.normalised(0.0)) == (-3e5, -2e5)
+    assert (first.normalized(0.0), second.normalized(0.0)) == (-3e5, -2e5)
 
 
 @pytest.mark.parametrize("text", ["a ||| b", "1 ||| a ||| b", "x", "-1 ||| a ||| lm= 2", "1 ||| a ||| lm= 1e400"])
@@ -347,7 +347,7 @@ def test_alpha_begins_with_that_of_the_run(translator: Translator) -> None:
         other = Translator(translator.generator._original, translator.processor, search, translator.device)
         return own_alpha(other)
 
-    specs = [Spec("beam", {"alpha": 0.5}), Spec("beam", {"normalisation": "none"}), Spec("greedy")]
+    specs = [Spec("beam", {"alpha": 0.5}), Spec("beam", {"normalization": "none"}), Spec("greedy")]
     assert [of(spec) for spec in specs] == [0.5, 1.0, 1.0]
 
 

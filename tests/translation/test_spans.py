@@ -1,4 +1,4 @@
-"""Protected spans come through a translation verbatim, each exactly once, whatever the model has learnt."""
+"""Protected spans come through a translation verbatim, each exactly once, whatever the model has learned."""
 
 import random
 import re
@@ -31,7 +31,7 @@ from dragoman.translation.translator import Translator
 from tests import toy
 
 KINDS = ["placeholders", "tags", "urls", "emails", "numbers", {"kind": "pattern", "regex": r"@@\w+@@"}]
-LEARNT = [*KINDS, "whitespace"]  # which is one with other white space beside it
+LEARNED = [*KINDS, "whitespace"]  # which is one with other white space beside it
 INVENTORY = [
     *"%d %s %1$s %2$s %(count)s %-5.2f %% %1 {name} {} {0:.2f} {{x}} ${x} $x #{y} [X12X] <b> </b> <br/> &amp;".split(),
     *('<a href="%s">', "<a href='{url}'>", "{{ x }}", '{"%d"}', "https://example.org/a?b={c}", "www.example.org/(x)"),
@@ -100,7 +100,7 @@ def corpus(folder: Path) -> Path:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Runs with each kind of symbols, trained for three steps; that of words writes in lower case."""
     folder = tmp_path_factory.mktemp("spans")
-    return {name: trained(corpus(folder), name, {"text.protect": LEARNT}) for name in TOKENIZERS}
+    return {name: trained(corpus(folder), name, {"text.protect": LEARNED}) for name in TOKENIZERS}
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def test_a_text_of_spans_alone_has_no_words_that_could_be_copied(runs: dict[str,
 
 @pytest.mark.slow
 def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
-    """Of two spellings it takes the one that is no span; numbers are all it has learnt to spell."""
+    """Of two spellings it takes the one that is no span; numbers are all it has learned to spell."""
     folder = toy.corpus(tmp_path)
     draw = random.Random(5)
     for name, count in (("train", 80), ("dev", 8)):
@@ -277,7 +277,7 @@ def test_what_is_between_spans_and_around_them_is_written_as_the_model_says(runs
     text = 'one (%d) two{name}three "%s" <b>four</b>.%%%d  {x}{x} , 5'
     for translator in runs.values():
         (scored,) = translator.score([text], [text])
-        lower = translator.target.text.normalise.lowercase
+        lower = translator.target.text.normalize.lowercase
         assert scored.text == (text.lower().replace("{name}", "{name}") if lower else text)
         assert "".join(scored.words).replace(" ", "") == scored.text.replace(" ", "").replace("\ufffd", "")
         assert [step.symbol for step in scored.steps if "span" in step.symbol][:3] == ["<span1>", "<span2>", "<span3>"]
@@ -349,7 +349,7 @@ def test_without_marks_spans_come_through_and_no_model_reads_them(free: dict[str
 
 
 @pytest.mark.slow
-def test_marks_that_are_learnt_and_spans_that_are_not_come_through_together(tmp_path: Path) -> None:
+def test_marks_that_are_learned_and_spans_that_are_not_come_through_together(tmp_path: Path) -> None:
     model = dragoman.load(trained(corpus(tmp_path), "bpe", {"text.protect": ["placeholders"]}))
     texts = ["one %d https://example.org {name} two", "{name} a.b@example.org", "one {0:.2f} two", "one two"]
     for text, translation in zip(
@@ -438,7 +438,7 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
 def test_a_term_that_a_span_cuts_is_told_as_not_applied(
     runs: dict[str, Translator], free: dict[str, Translator]
 ) -> None:
-    """Whether spans are learnt or required by constraints; but not a word of a longer span, which is no term there."""
+    """Whether spans are learned or required by constraints; but not a word of a longer span, which is no term there."""
     glossary = Glossary([Term("two 365"), Term("one", ("six",)), Term("name", ("nom",)), Term("5", ("cinq",))])
     text = "<b>one</b> {name} two 365 5"
     numbers = Protection.named(["placeholders", "tags", "numbers"])
@@ -459,7 +459,7 @@ def test_a_term_that_a_span_cuts_is_told_as_not_applied(
 def test_a_term_in_a_protected_span_is_not_said(
     span: str, translator: Translator, runs: dict[str, Translator], free: dict[str, Translator]
 ) -> None:
-    """Whether spans are learnt or detached: the term is searched for, and told where it stands beside them."""
+    """Whether spans are learned or detached: the term is searched for, and told where it stands beside them."""
     lexical = LexicalConstraints(Glossary([Term("two", ("cinq",))]))
     texts = [f"one two three {span}", f"{span} two", f"two {span} one"]
     ways = (runs["word"], None), (runs["bpe"], None), (free["bpe"], FOUND), (translator, FOUND)
@@ -471,11 +471,11 @@ def test_a_term_in_a_protected_span_is_not_said(
             assert place, translation.text
             assert translation.text[slice(*place)].lower() == "cinq"
             assert place[1] <= kept[0] or kept[1] <= place[0]
-    (favoured,) = translator.translate(["two {cinq}"], constraints=LexicalConstraints(lexical.glossary, 1e-6, FOUND))
-    assert (favoured.text, favoured.terms[0].target) == ("deux {cinq}", None)
+    (favored,) = translator.translate(["two {cinq}"], constraints=LexicalConstraints(lexical.glossary, 1e-6, FOUND))
+    assert (favored.text, favored.terms[0].target) == ("deux {cinq}", None)
 
 
-def test_a_favoured_term_is_likelier_and_told_with_its_own_probability(translator: Translator) -> None:
+def test_a_favored_term_is_likelier_and_told_with_its_own_probability(translator: Translator) -> None:
     glossary = Glossary([Term("two", ("cinq",))])
     free, *_ = translator.translate(["one two three"])
     for weight, there in ((0.01, False), (20.0, True)):

@@ -76,7 +76,7 @@ def translator(run: Path) -> Translator:
 
 @pytest.fixture(scope="module")
 def other_translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
-    """Translators that have learnt nothing, of other kinds."""
+    """Translators that have learned nothing, of other kinds."""
     folder = tmp_path_factory.mktemp("others")
     corpus = toy.corpus(folder / "corpus")
     return {
@@ -87,7 +87,7 @@ def other_translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tra
 
 @pytest.fixture(scope="module")
 def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    """One that has learnt nothing, and writes edits of its only source."""
+    """One that has learned nothing, and writes edits of its only source."""
     folder = toy.corpus(tmp_path_factory.mktemp("edits"))
     for part in ("train", "dev"):
         lines = (folder / f"{part}.fr").read_text("utf-8").splitlines()
@@ -311,7 +311,7 @@ def test_a_wider_beam_or_another_search_takes_the_place_of_the_runs_own(translat
     assert translator.search.kind == "beam"
     assert len(translator.translate(["one two"], n_best=8, beam_size=8)[0].n_best) == 8
     greedy = translator.translate(TEXTS, search=Spec("greedy"))
-    plain = Spec("beam", {"normalisation": "none"})
+    plain = Spec("beam", {"normalization": "none"})
     narrow = translator.translate(TEXTS, beam_size=1, search=plain)
     assert [translation.text for translation in greedy] == [translation.text for translation in narrow]
     assert [translation.score for translation in greedy] == pytest.approx(

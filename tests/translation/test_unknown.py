@@ -40,7 +40,7 @@ from tests.golden import Golden
 pytestmark = pytest.mark.slow
 
 FEW = {"kind": "word", "vocab_size": 3}  # half of the French words
-LEARNT: dict[str, Any] = {
+LEARNED: dict[str, Any] = {
     "training.epochs": None,
     "training.steps": 200,
     "training.validate_every": 200,
@@ -130,13 +130,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Path:
-    """A run that knows half of the French words, and has learnt which words are none of them."""
-    return session.train(toy.config(folder, folder / "run", LEARNT), quiet=True).path
+    """A run that knows half of the French words, and has learned which words are none of them."""
+    return session.train(toy.config(folder, folder / "run", LEARNED), quiet=True).path
 
 
 @pytest.fixture(scope="module")
 def other_runs(folder: Path) -> dict[str, Path]:
-    """Runs of other kinds that have learnt nothing; made when they are asked for."""
+    """Runs of other kinds that have learned nothing; made when they are asked for."""
 
     class Runs(dict[str, Path]):
         def __missing__(self, name: str) -> Path:
@@ -214,7 +214,7 @@ def test_a_word_is_copied_as_its_text_has_it_though_it_is_read_in_lower_case(run
 
 @pytest.mark.spec("D2")
 def test_a_run_that_reads_lower_case_copies_words_in_their_own(folder: Path) -> None:
-    options = {**LEARNT, "text.source.lowercase": True}
+    options = {**LEARNED, "text.source.lowercase": True}
     translator = dragoman.load(session.train(toy.config(folder, folder / "lower", options), quiet=True).path)
     sources = [text.title() for text in TEXTS]
     copied = [

@@ -110,7 +110,7 @@ class Saved(_Form):
     version: int
     page: str
     annotator: str = Field(min_length=1)
-    judgements: dict[str, dict[str, Answers]]
+    judgments: dict[str, dict[str, Answers]]
 
 
 Form = TypeVar("Form", Key, Saved)

@@ -10,7 +10,7 @@ from dragoman.evaluation.human.forms import ERRORS, RANK, Answers, Item, Key, Ou
 from dragoman.files.reading import shown
 
 
-class Judgement(NamedTuple):
+class Judgment(NamedTuple):
     """What an annotator said about all translations of a sentence, by the names of the systems."""
 
     annotator: str
@@ -34,16 +34,16 @@ class Unfinished(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """All judgements of a page."""
+    """All judgments of a page."""
 
     annotators: dict[str, int]  # with how many sentences each has judged
-    judgements: list[Judgement]
+    judgments: list[Judgment]
     unfinished: list[Unfinished]
 
     @property
     def sentences(self) -> int:
         """How many different ones were judged."""
-        return len({judgement.item.id for judgement in self.judgements})
+        return len({judgment.item.id for judgment in self.judgments})
 
 
 def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
@@ -53,7 +53,7 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
     files: dict[str, Path] = {}
     gathered = Gathered({}, [], [])
     for path in paths:
-        saved = read(path, Saved, "judgements that a page of dragoman saved")
+        saved = read(path, Saved, "judgments that a page of dragoman saved")
         if saved.page != key.page:
             raise UserError(f"{shown(path)}: judges another page than that of {name}")
         annotator = " ".join(saved.annotator.split())
@@ -62,14 +62,14 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
             raise UserError(f"{shown(path)}: is by {annotator}, and so is {other}; name one of them")
         files[annotator.casefold()] = path
         _check(key, saved, path)
-        judgements = [_judgement(annotator, item, saved) for item in key.items]
-        done = [judgement for judgement in judgements if _is_complete(judgement, key)]
+        judgments = [_judgment(annotator, item, saved) for item in key.items]
+        done = [judgment for judgment in judgments if _is_complete(judgment, key)]
         gathered.annotators[annotator] = len(done)
-        gathered.judgements.extend(done)
+        gathered.judgments.extend(done)
         if len(done) < len(key.items):
-            left = {item.line for item in key.items} - {judgement.item.line for judgement in done}
+            left = {item.line for item in key.items} - {judgment.item.line for judgment in done}
             gathered.unfinished.append(Unfinished(path, list(left), len(key.items)))
-    if not gathered.judgements:
+    if not gathered.judgments:
         raise UserError(f"{', '.join(map(shown, files.values()))}: no sentence is fully judged")
     return gathered
 
@@ -77,8 +77,8 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
 def _check(key: Key, saved: Saved, path: Path) -> None:
     """Raises UserError if answers are about what the key does not have."""
     items = {item.id: {output.id: output for output in item.outputs} for item in key.items}
-    for item, by_output in saved.judgements.items():
-        where = f"{shown(path)}: judgements.{item}"
+    for item, by_output in saved.judgments.items():
+        where = f"{shown(path)}: judgments.{item}"
         if item not in items:
             raise UserError(f"{where}: the page has no such sentence")
         for output, answers in by_output.items():
@@ -100,17 +100,17 @@ def _check_errors(key: Key, output: Output, answers: Answers, where: str) -> Non
             raise UserError(f"{where}.{number}: no words {error.words[0]} to {error.words[1]}, there are {words}")
 
 
-def _judgement(annotator: str, item: Item, saved: Saved) -> Judgement:
-    answers = saved.judgements.get(item.id, {})
+def _judgment(annotator: str, item: Item, saved: Saved) -> Judgment:
+    answers = saved.judgments.get(item.id, {})
     seen = (output for output in item.outputs if output.id in answers)
-    return Judgement(annotator, item, {name: answers[output.id] for output in seen for name in output.systems})
+    return Judgment(annotator, item, {name: answers[output.id] for output in seen for name in output.systems})
 
 
-def _is_complete(judgement: Judgement, key: Key) -> bool:
+def _is_complete(judgment: Judgment, key: Key) -> bool:
     """Whether all is answered. Errors are marked only if there are some, and one translation has no rank."""
-    alone = len(judgement.item.outputs) == 1
+    alone = len(judgment.item.outputs) == 1
     questions = [name for name in key.questions if name != ERRORS and not (name == RANK and alone)]
-    answers = judgement.answers
+    answers = judgment.answers
     return len(answers) == len(key.systems) and all(
         answer.answer(name) is not None for answer in answers.values() for name in questions
     )

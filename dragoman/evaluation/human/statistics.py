@@ -1,4 +1,4 @@
-"""What the judgements of a page say: means with intervals, pairs of systems, errors, agreement."""
+"""What the judgments of a page say: means with intervals, pairs of systems, errors, agreement."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,13 +10,13 @@ from jaxtyping import Float
 
 from dragoman.evaluation.human.blinding import pieces
 from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, Answers, Key, Level, Output
-from dragoman.evaluation.human.gathering import Judgement
+from dragoman.evaluation.human.gathering import Judgment
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.significance import Compared, Counts, judged, sign_test
 
 
 class Mean(NamedTuple):
-    """The mean of a number for each judgement, times `factor`."""
+    """The mean of a number for each judgment, times `factor`."""
 
     name: str
     number: Callable[[Answers], int]
@@ -24,11 +24,11 @@ class Mean(NamedTuple):
     annotators: int = 1
 
     def value(self, sums: Sequence[int | float]) -> float:
-        total, judgements = sums
-        return self.factor * total / max(1, judgements)
+        total, judgments = sums
+        return self.factor * total / max(1, judgments)
 
     def signature(self, references: int) -> str:
-        return f"judgements:{references}|annotators:{self.annotators}"
+        return f"judgments:{references}|annotators:{self.annotators}"
 
 
 class Pair(NamedTuple):
@@ -51,15 +51,15 @@ Errors: TypeAlias = Counter[tuple[str, str, str]]  # by category, severity and s
 Matrix: TypeAlias = Float[np.ndarray, "V V"]  # a row and a column for each value
 
 
-def means(key: Key, judgements: Sequence[Judgement], baseline: str) -> dict[str, list[Cell]]:
+def means(key: Key, judgments: Sequence[Judgment], baseline: str) -> dict[str, list[Cell]]:
     """Return the cells of each system, the baseline first, for each question with a mean: answers, and the penalties
-    of marked errors. A sentence is what is resampled, with all its judgements; of few, there are means alone.
+    of marked errors. A sentence is what is resampled, with all its judgments; of few, there are means alone.
     """
     systems = [baseline, *(name for name in key.systems if name != baseline)]
     cells: dict[str, list[Cell]] = {name: [] for name in systems}
-    for measure in _measures(key, len({judgement.annotator for judgement in judgements})):
-        counts = [_counts(measure, name, judgements) for name in systems]
-        for name, cell in zip(systems, judged(measure, counts, len(judgements)), strict=True):
+    for measure in _measures(key, len({judgment.annotator for judgment in judgments})):
+        counts = [_counts(measure, name, judgments) for name in systems]
+        for name, cell in zip(systems, judged(measure, counts, len(judgments)), strict=True):
             cells[name].append(cell)
     return cells
 
@@ -81,24 +81,24 @@ def _penalty(answers: Answers) -> int:
     return sum(SEVERITIES[error.severity] for error in answers.errors)
 
 
-def _counts(measure: Mean, system: str, judgements: Iterable[Judgement]) -> Counts:
+def _counts(measure: Mean, system: str, judgments: Iterable[Judgment]) -> Counts:
     """A row for each sentence: the sum of its numbers, and how many they are."""
     rows: dict[str, list[int]] = {}
-    for judgement in judgements:
-        row = rows.setdefault(judgement.item.id, [0, 0])
-        row[0] += measure.number(judgement.answers[system])
+    for judgment in judgments:
+        row = rows.setdefault(judgment.item.id, [0, 0])
+        row[0] += measure.number(judgment.answers[system])
         row[1] += 1
     return np.array(list(rows.values()), dtype=np.float64)
 
 
-def pairs(key: Key, judgements: Sequence[Judgement]) -> list[Pair]:
+def pairs(key: Key, judgments: Sequence[Judgment]) -> list[Pair]:
     """Return every pair of systems if ranks were asked for."""
     if RANK not in key.questions:
         return []
     comparisons: list[Pair] = []
     for one, other in combinations(key.systems, 2):
         balance: dict[str, int] = {}
-        for _, item, answers in judgements:
+        for _, item, answers in judgments:
             balance[item.id] = balance.get(item.id, 0) + _preference(answers[one], answers[other])
         signs = Counter(np.sign(list(balance.values())).tolist())
         comparisons.append(Pair((one, other), signs[1], signs[0], signs[-1]))
@@ -111,25 +111,25 @@ def _preference(one: Answers, other: Answers) -> int:
     return (second > first) - (second < first)
 
 
-def errors(judgements: Iterable[Judgement]) -> Errors:
+def errors(judgments: Iterable[Judgment]) -> Errors:
     """Count the marked errors of all annotators."""
     return Counter(
         (error.category, error.severity, system)
-        for judgement in judgements
-        for system, answers in judgement.answers.items()
+        for judgment in judgments
+        for system, answers in judgment.answers.items()
         for error in answers.errors
     )
 
 
-def agreement(key: Key, judgements: Sequence[Judgement]) -> dict[str, float | None]:
+def agreement(key: Key, judgments: Sequence[Judgment]) -> dict[str, float | None]:
     """Return Krippendorff's alpha for each question: of answers about translations, of which of two translations is
     better, and of whether a word is marked. Empty for a single annotator.
     """
-    if len({judgement.annotator for judgement in judgements}) < 2:
+    if len({judgment.annotator for judgment in judgments}) < 2:
         return {}
-    by_item: dict[str, list[Judgement]] = {}
-    for judgement in judgements:
-        by_item.setdefault(judgement.item.id, []).append(judgement)
+    by_item: dict[str, list[Judgment]] = {}
+    for judgment in judgments:
+        by_item.setdefault(judgment.item.id, []).append(judgment)
     several = [answers for answers in by_item.values() if len(answers) > 1]
     coefficients: dict[str, float | None] = {}
     for name in key.questions:
@@ -140,31 +140,31 @@ def agreement(key: Key, judgements: Sequence[Judgement]) -> dict[str, float | No
     return coefficients
 
 
-def _answers(question: str, several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
+def _answers(question: str, several: Iterable[Sequence[Judgment]]) -> Iterator[list[int]]:
     for _, answers in _of_outputs(several):
-        yield [judgement.answer(question) or 0 for judgement in answers]
+        yield [judgment.answer(question) or 0 for judgment in answers]
 
 
-def _ranks(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
-    for judgements in several:
-        for one, other in combinations([output.systems[0] for output in judgements[0].item.outputs], 2):
-            yield [_preference(answers[one], answers[other]) for _, _, answers in judgements]
+def _ranks(several: Iterable[Sequence[Judgment]]) -> Iterator[list[int]]:
+    for judgments in several:
+        for one, other in combinations([output.systems[0] for output in judgments[0].item.outputs], 2):
+            yield [_preference(answers[one], answers[other]) for _, _, answers in judgments]
 
 
-def _words(several: Iterable[Sequence[Judgement]]) -> Iterator[list[int]]:
+def _words(several: Iterable[Sequence[Judgment]]) -> Iterator[list[int]]:
     for output, answers in _of_outputs(several):
         marked = [
-            {word for error in judgement.errors if error.words for word in range(error.words[0], error.words[1] + 1)}
-            for judgement in answers
+            {word for error in judgment.errors if error.words for word in range(error.words[0], error.words[1] + 1)}
+            for judgment in answers
         ]
         yield from ([int(word in words) for words in marked] for word in range(len(pieces(output.text)) // 2))
 
 
-def _of_outputs(several: Iterable[Sequence[Judgement]]) -> Iterator[tuple[Output, list[Answers]]]:
+def _of_outputs(several: Iterable[Sequence[Judgment]]) -> Iterator[tuple[Output, list[Answers]]]:
     """Yield each translation with what every annotator said about it."""
-    for judgements in several:
-        for output in judgements[0].item.outputs:
-            yield output, [answers[output.systems[0]] for _, _, answers in judgements]
+    for judgments in several:
+        for output in judgments[0].item.outputs:
+            yield output, [answers[output.systems[0]] for _, _, answers in judgments]
 
 
 def alpha(units: Iterable[Sequence[int]], level: Level) -> float | None:

@@ -8,7 +8,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from dragoman.errors import UserError, missing_library
 from dragoman.evaluation.metrics.metric import Counts, Metric
-from dragoman.evaluation.metrics.sacre import Tokenise
+from dragoman.evaluation.metrics.sacre import Tokenize
 
 Stemmer: TypeAlias = Literal[
     "porter",
@@ -38,27 +38,27 @@ class Meteor(Metric):
 
     Words match that are equal but for case, or that `stemmer` gives the same stem (`porter` for English, a language
     for its Snowball stemmer, or `none`), or, with `wordnet: true`, that are synonyms in English. WordNet is never
-    looked for unasked, since a score must not depend on what a machine has. `tokenise` is that of `bleu`.
+    looked for unasked, since a score must not depend on what a machine has. `tokenize` is that of `bleu`.
     """
 
     name = "METEOR"
 
-    def __init__(self, *, stemmer: Stemmer = "porter", wordnet: bool = False, tokenise: Tokenise = "13a") -> None:
+    def __init__(self, *, stemmer: Stemmer = "porter", wordnet: bool = False, tokenize: Tokenize = "13a") -> None:
         try:
             from nltk.translate.meteor_score import align_words
         except ModuleNotFoundError as error:
             raise missing_library(error.name, "metrics") from error
         self.stemmer = stemmer
         self.wordnet = wordnet
-        self.tokenise = tokenise
+        self.tokenize = tokenize
         self._align: Any = align_words
         self._stages = {"stemmer": _stemmer(stemmer), "wordnet": _wordnet() if wordnet else _Nothing()}
-        self._tokenizer = BLEU(tokenize=tokenise).tokenizer
+        self._tokenizer = BLEU(tokenize=tokenize).tokenizer
 
     def signature(self, references: int) -> str:
         synonyms = "yes" if self.wordnet else "no"
         parts = super().signature(references)
-        return f"{parts}|case:lc|tok:{self.tokenise}|stem:{self.stemmer}|wordnet:{synonyms}"
+        return f"{parts}|case:lc|tok:{self.tokenize}|stem:{self.stemmer}|wordnet:{synonyms}"
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:
         words = self._words(hypothesis)

@@ -124,7 +124,7 @@ class Metric(ABC):
 
 
 class LineMetric(Metric):
-    """A metric of lines without normalisation, except that `lowercase` ignores letter case."""
+    """A metric of lines without normalization, except that `lowercase` ignores letter case."""
 
     def __init__(self, *, lowercase: bool = False) -> None:
         self.lowercase = lowercase

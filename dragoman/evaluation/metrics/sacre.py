@@ -15,7 +15,7 @@ from dragoman.configuration.values import Count
 from dragoman.evaluation import similarities
 from dragoman.evaluation.metrics.metric import Counts, Metric, Score
 
-Tokenise: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
+Tokenize: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
 Smoothing: TypeAlias = Literal["exp", "floor", "add-k", "none"]
 
 
@@ -49,10 +49,10 @@ def _signature(scorer: Any, references: int) -> str:
 class Bleu(SacreMetric):
     """BLEU (Papineni et al. 2002), 0 to 100: clipped n-gram precisions, geometric mean, brevity penalty.
 
-    The default `tokenise: 13a` scores natural text as WMT does. Older papers scored text that was tokenised, and often
-    lower-cased, beforehand: `tokenise: none, lowercase: true` reproduces this. `intl` splits at all Unicode punctuation
+    The default `tokenize: 13a` scores natural text as WMT does. Older papers scored text that was tokenized, and often
+    lower-cased, beforehand: `tokenize: none, lowercase: true` reproduces this. `intl` splits at all Unicode punctuation
     and symbols; `zh` suits Chinese, `char` Japanese and other text without spaces. `order` is the length of the longest
-    n-grams. Whether the text is already tokenised is not checked.
+    n-grams. Whether the text is already tokenized is not checked.
 
     A sentence is scored with effective order: n-grams longer than the translation are left out of the mean, as
     otherwise the score of a short translation would be determined by smoothing. With `smoothing: none`, a translation
@@ -64,13 +64,13 @@ class Bleu(SacreMetric):
     def __init__(
         self,
         *,
-        tokenise: Tokenise = "13a",
+        tokenize: Tokenize = "13a",
         lowercase: bool = False,
         smoothing: Smoothing = "exp",
         order: Count = 4,
     ) -> None:
         scorer = BLEU(
-            lowercase=lowercase, tokenize=tokenise, smooth_method=smoothing, max_ngram_order=order, force=True
+            lowercase=lowercase, tokenize=tokenize, smooth_method=smoothing, max_ngram_order=order, force=True
         )
         super().__init__("BLEU" if order == 4 else f"BLEU-{order}", scorer)
         self.order = order
@@ -111,8 +111,8 @@ class BleuCS224n(SacreMetric):
     options are those of `bleu`.
     """
 
-    def __init__(self, *, tokenise: Tokenise = "13a", lowercase: bool = False, order: Count = 4) -> None:
-        scorer = BLEU(lowercase=lowercase, tokenize=tokenise, smooth_method="none", max_ngram_order=order, force=True)
+    def __init__(self, *, tokenize: Tokenize = "13a", lowercase: bool = False, order: Count = 4) -> None:
+        scorer = BLEU(lowercase=lowercase, tokenize=tokenize, smooth_method="none", max_ngram_order=order, force=True)
         super().__init__("BLEU-CS224n", scorer)
         self.order = order
 
@@ -150,25 +150,25 @@ class EditRate(SacreMetric):
     Edits are insertions, deletions, substitutions and shifts of word sequences. With several references, the edits to
     the nearest one are divided by the mean length. The rate of long output can exceed 100. sacreBLEU ignores case by
     default; here case counts (`case:mixed` in the signature), since post-editors correct it too. `lowercase: true`
-    gives sacreBLEU's default. `normalise: true` first splits punctuation from words (Tercom), and
+    gives sacreBLEU's default. `normalize: true` first splits punctuation from words (Tercom), and
     `asian_support: true` each character of Chinese and Japanese from the others, too.
     """
 
     higher_is_better = False
 
     def __init__(
-        self, name: str, *, lowercase: bool = False, normalise: bool = False, asian_support: bool = False
+        self, name: str, *, lowercase: bool = False, normalize: bool = False, asian_support: bool = False
     ) -> None:
         super().__init__(
-            name, TER(case_sensitive=not lowercase, normalized=normalise or asian_support, asian_support=asian_support)
+            name, TER(case_sensitive=not lowercase, normalized=normalize or asian_support, asian_support=asian_support)
         )
 
 
 class Ter(EditRate):
     """Translation edit rate (Snover et al. 2006), with options of `EditRate`."""
 
-    def __init__(self, *, lowercase: bool = False, normalise: bool = False, asian_support: bool = False) -> None:
-        super().__init__("TER", lowercase=lowercase, normalise=normalise, asian_support=asian_support)
+    def __init__(self, *, lowercase: bool = False, normalize: bool = False, asian_support: bool = False) -> None:
+        super().__init__("TER", lowercase=lowercase, normalize=normalize, asian_support=asian_support)
 
 
 class Hter(EditRate):
@@ -177,5 +177,5 @@ class Hter(EditRate):
     `ter`, which is higher. Nothing in a text tells the two apart, so that a name of its own says which one was meant.
     """
 
-    def __init__(self, *, lowercase: bool = False, normalise: bool = False, asian_support: bool = False) -> None:
-        super().__init__("HTER", lowercase=lowercase, normalise=normalise, asian_support=asian_support)
+    def __init__(self, *, lowercase: bool = False, normalize: bool = False, asian_support: bool = False) -> None:
+        super().__init__("HTER", lowercase=lowercase, normalize=normalize, asian_support=asian_support)

@@ -1,4 +1,4 @@
-"""Attention is one equation: score, mask, normalise, sum. Variants differ in their choice of parts."""
+"""Attention is one equation: score, mask, normalize, sum. Variants differ in their choice of parts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence

@@ -19,7 +19,7 @@ def log_weights(weights: Float[Tensor, "*_ S"], mask: Bool[Tensor, "*_ S"]) -> F
 class Chain(nn.Module):
     """`p(z_t = j | z_(t-1) = i) ~ alpha_t(j) exp(theta(j - i))` (Wu and Cotterell 2019).
 
-    theta is learnt, starting at 0, for jumps of up to `jump` positions; longer jumps share the theta of the longest.
+    theta is learned, starting at 0, for jumps of up to `jump` positions; longer jumps share the theta of the longest.
     With `monotonic` no jump goes back.
     """
 

@@ -150,8 +150,8 @@ class Hard(AttentionNormalizer):
     """`z_t ~ categorical(alpha_t)`, `c_t = h_(z_t)` with `alpha_t = softmax(e_t)` (Xu et al. 2015).
 
     z_t is drawn in training; in evaluation it is the most probable position. With `order: 1`, z_t depends on z_(t-1)
-    through a learnt score for each jump of up to `jump` (default 5) positions; with `monotonic` no jump goes back (see
-    `chain.py`). Training and evaluation then marginalise over all positions.
+    through a learned score for each jump of up to `jump` (default 5) positions; with `monotonic` no jump goes back (see
+    `chain.py`). Training and evaluation then marginalize over all positions.
     """
 
     everywhere = False
@@ -179,8 +179,8 @@ class LinearChain(AttentionNormalizer):
 
         p(z_1 ... z_S) ~ exp(sum_j e_tj z_j + sum_j theta(z_j, z_(j+1)))
 
-    so that a step may attend to a span of words, or to none. theta is learnt, starting at 0, where
-    `alpha_tj = sigmoid(e_tj)`. A position with energy -inf is left out of the chain: those around it are neighbours.
+    so that a step may attend to a span of words, or to none. theta is learned, starting at 0, where
+    `alpha_tj = sigmoid(e_tj)`. A position with energy -inf is left out of the chain: those around it are neighbors.
     `divide` divides the weights by their sum, which is not 1 in the paper.
     """
 

@@ -214,7 +214,7 @@ class LinearScore(AlignmentScore):
 @final
 class ConvolutionalScore(AlignmentScore):
     """`L1 = relu(conv(H; K1))`, `L2 = conv(L1; K2) * s_t`, each of its vectors scaled to length 1, `e_t = conv(L2; K3)`
-    (Allamanis et al. 2016): the energy of a position depends on its neighbours.
+    (Allamanis et al. 2016): the energy of a position depends on its neighbors.
 
     `widths` are those of the three kernels, in positions; `size` is that of the vectors of L1, by default of the
     decoder state. With a window, the third kernel sees only the positions in the window.
@@ -245,7 +245,7 @@ class ConvolutionalScore(AlignmentScore):
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         gated = functional.normalize(keys.unsqueeze(1) * query.unsqueeze(2), dim=-1)  # (B, T, S, Q)
         width, places = self.third.out_features, keys.size(1)
-        shares = functional.pad(self.third(gated), (0, 0, *reach(width)))  # contributions to the energies of neighbours
+        shares = functional.pad(self.third(gated), (0, 0, *reach(width)))  # contributions to the energies of neighbors
         return torch.stack([shares[:, :, k : k + places, k] for k in range(width)]).sum(0)
 
 

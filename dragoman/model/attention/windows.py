@@ -41,7 +41,7 @@ class Window(nn.Module, Reach, ABC):
     """`centre, carried = window(query, mask, carried)`: the centre p_t of the window p_t - D ... p_t + D.
 
     `width` is D; here p_t is rounded, and at most the last position. With a `deviation`, weights are multiplied by
-    `exp(-(j - p_t)^2 / (2 deviation^2))`, with p_t not rounded, and not normalised again.
+    `exp(-(j - p_t)^2 / (2 deviation^2))`, with p_t not rounded, and not normalized again.
     """
 
     deviation: float | None = None
@@ -136,7 +136,7 @@ class LocalAttention(Attention):
             return values.gather(2, index).flatten(0, 1).unsqueeze(1)
 
         mask = by_row(inside)
-        keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may read neighbours
+        keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may read neighbors
         window = PreparedSource(keys, gathered(attended.values, rows), mask)
         words = TermOutput((), cut(terms.features), cut(terms.prior))
         weights = self.inner.weights(by_row(queries).unsqueeze(1), window, words)  # (B T, 1, W)

@@ -30,7 +30,7 @@ class ExternalMemory(nn.Module):
         M_0(i) = sigmoid(W_0 mean_j h_j + b_0) + o_i,  w_0(i) = 1 / K
 
     Reading and writing share their weights. The paper has no tanh, without which the state would cancel in the softmax.
-    Its o_i is noise; here it is learnt, so that decoding is deterministic.
+    Its o_i is noise; here it is learned, so that decoding is deterministic.
     """
 
     def __init__(self, size: int, memory_size: int, cells: int) -> None:

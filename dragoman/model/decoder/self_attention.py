@@ -97,7 +97,7 @@ class _DecoderLayer(nn.Module):
 class SelfAttentionDecoder(Decoder):
     """Layers in which each symbol attends to the symbols so far and to the source (Vaswani et al. 2017).
 
-    Normalisation and options are as in `SelfAttentionEncoder`. Each layer attends to the source with the configured
+    Normalization and options are as in `SelfAttentionEncoder`. Each layer attends to the source with the configured
     score and normalizer; `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so
     attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
     heads of the last layer. `readout_size` is by default the size of the embeddings.

@@ -21,7 +21,7 @@ from dragoman.model.shapes import Bool, Float
 class ConvolutionalEncoder(Encoder):
     """`h^0 = W [E x_j + p_j] + b`, `h^l = (h^(l-1) + GLU(conv(h^(l-1)))) sqrt(1/2)` (Gehring et al. 2017).
 
-    `GLU([a; b]) = a * sigm(b)`. The vectors p_j are learnt for the first `longest` positions; later ones share the
+    `GLU([a; b]) = a * sigm(b)`. The vectors p_j are learned for the first `longest` positions; later ones share the
     last. With `positions: none` there are none. `width` is that of the kernels, in positions. A state sees
     `layers (width - 1) / 2` symbols to each side, so there is no final state: bridges are `mean` and `zero`.
 

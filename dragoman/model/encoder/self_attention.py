@@ -36,8 +36,8 @@ class _EncoderLayer(nn.Module):
 class SelfAttentionEncoder(Encoder):
     """Layers in which every symbol attends to all symbols of its sentence (SL, AN; Vaswani et al. 2017).
 
-    Each sublayer reads normalised states and adds its output to the unnormalised ones, and the last states are
-    normalised (pre-norm: Xiong et al. 2020), so that training needs no warm-up. `heads` share the `size` of a state,
+    Each sublayer reads normalized states and adds its output to the unnormalized ones, and the last states are
+    normalized (pre-norm: Xiong et al. 2020), so that training needs no warm-up. `heads` share the `size` of a state,
     `hidden` is the size inside the feed-forward sublayers. `positions`: `rotary`, `learned` for the first `longest`
     symbols (default 1000), or `none`. `dropout` acts on the output of each sublayer. There is no final state.
     """

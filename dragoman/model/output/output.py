@@ -113,7 +113,7 @@ class Output(nn.Module, ABC):
         return candidates
 
     def restrict_to(self, symbols: Int[Tensor, "_"]) -> "Output | None":
-        """An output for these symbols only, in this order, normalised over them; None if that is no faster. Later
+        """An output for these symbols only, in this order, normalized over them; None if that is no faster. Later
         changes of this output do not affect it.
         """
         return None

@@ -28,7 +28,7 @@ class NoiseContrastive(LogLinearOutput):
     training makes it so: the gradient approaches that of `- log p(y)` as k grows. The model begins as the unigram
     distribution, b = log q(1), for which that is true.
 
-    In evaluation and search probabilities are `normalised`, exactly, by a softmax over the vocabulary; otherwise they
+    In evaluation and search probabilities are `normalized`, exactly, by a softmax over the vocabulary; otherwise they
     are u as it is, at most 1, and no sum is computed: faster, but they sum to 1 only roughly.
     """
 
@@ -42,12 +42,12 @@ class NoiseContrastive(LogLinearOutput):
         *,
         samples: Count = 500,
         power: Annotated[float, Field(ge=0, le=1)] = 0.75,
-        normalised: bool = True,
+        normalized: bool = True,
     ) -> None:
         frequent = unigram(symbols.counts)
         super().__init__(output_weight(features_size, symbols, table), nn.Parameter(frequent))
         self.samples = samples
-        self.normalised = normalised
+        self.normalized = normalized
         q = (power * frequent).exp()
         self.q: Tensor
         self.register_buffer("q", q / q.sum(), persistent=False)
@@ -66,7 +66,7 @@ class NoiseContrastive(LogLinearOutput):
         return Loss(functional.softplus(-log_odds).sum() + functional.softplus(of_noise).sum(), n)
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
-        if self.normalised:
+        if self.normalized:
             return super().log_probs(readout)
         logits = self.logits(readout.features)
         # A search bounds what follows by probabilities of at most 1, which u may exceed.

@@ -266,7 +266,7 @@ function legend() {
   if (sentences.some((sentence) => sentence.rejected_correction)) return "A saved correction is not used because of the glossary.";
   const every = sentences.flatMap(({ text, translation }) => words(text, translation));
   if (!every.some((word) => word.unsure)) return "";
-  return every.some((word) => word.sure !== undefined) ? "The stronger the colour, the less sure." : "Underlined: the model is unsure.";
+  return every.some((word) => word.sure !== undefined) ? "The stronger the color, the less sure." : "Underlined: the model is unsure.";
 }
 
 function say(line) {

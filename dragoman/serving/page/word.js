@@ -39,7 +39,7 @@ function looked(sentence, word) {
       for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => point(sentence));
       return button;
     });
-    return labelled(line, source, sentence.translation);
+    return labeled(line, source, sentence.translation);
   });
 }
 
@@ -55,7 +55,7 @@ function point(sentence, source, read) {
   if (source) one("pointed").textContent = `${quoted(source.words[read])} was looked at by ${found.join(", ") || "no word"}`;
 }
 
-// A text whose words are made by a function and shaded by their values; those against are shaded in another colour.
+// A text whose words are made by a function and shaded by their values; those against are shaded in another color.
 function shaded(source, values, most, made) {
   const line = element("p", "", { dir: "auto" });
   const [text, places] = placed(source);
@@ -92,7 +92,7 @@ function placed({ text, words: read }) {
 }
 
 // The line of one of several sources, with its name.
-function labelled(line, { name }, { sources }) {
+function labeled(line, { name }, { sources }) {
   if (sources.length > 1) line.prepend(element("span", `${name} `, { class: "muted", dir: "ltr" }));
   return line;
 }
@@ -195,7 +195,7 @@ function reasons([found, instead], word, other) {
       (value, read) => value - (instead ? its(instead, source)[read] : 0)));
     const every = maps.flatMap((values, source) => values.map((value, read) => [value, found.sources[source].words[read]]));
     const [most, strongest] = every.reduce((best, each) => (Math.abs(each[0]) > Math.abs(best[0]) ? each : best), [0, ""]);
-    const lines = found.sources.map((source, which) => labelled(
+    const lines = found.sources.map((source, which) => labeled(
       shaded(source, maps[which], Math.abs(most) || 1, weighed), source, found));
     return [element("h3", title), ...lines, element("p", told(method, most, strongest, word.word, other), { class: "muted" })];
   });

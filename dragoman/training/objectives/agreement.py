@@ -10,7 +10,7 @@ from dragoman.data.batch import Batch
 from dragoman.model.output.output import Loss
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_normalised
+from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_normalized
 from dragoman.training.objectives.penalties import both
 from dragoman.training.objectives.teacher_forcing import force
 
@@ -36,7 +36,7 @@ class Agreement(Objective):
         """It needs attention in both directions, and sides that can change places."""
         yield from super().problems(config)
         yield from check_learnable(config)
-        yield from check_normalised(config, "agreement")
+        yield from check_normalized(config, "agreement")
         if OUTPUTS[config.model.output.kind].partitions:
             yield f"'agreement' has two targets, and model.output: {config.model.output.kind} partitions one of them"
         table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(ENDINGS)), None)

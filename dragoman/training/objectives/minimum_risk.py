@@ -63,8 +63,8 @@ class MinimumRisk(Objective):
         surfaces = build.surfaces(config.model)
         if surfaces.extended or surfaces.target:
             yield f"minimum_risk draws symbols of the vocabulary; '{config.model.output.kind}' says other words, too"
-        if config.model.output.options.get("normalised") is False:
-            yield "minimum_risk needs probabilities, and model.output with normalised: false has none"
+        if config.model.output.options.get("normalized") is False:
+            yield "minimum_risk needs probabilities, and model.output with normalized: false has none"
         if config.data.edits is not None:
             yield "minimum_risk draws any symbols; not all are edits that fit (data.edits)"
 

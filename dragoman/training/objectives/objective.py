@@ -1,4 +1,4 @@
-"""The interface of all objectives: what training minimises."""
+"""The interface of all objectives: what training minimizes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,7 @@ class ObjectiveContext(NamedTuple):
     sources: tuple[Source, ...]
     target: Language
     metrics: Mapping[str, Metric]  # those of the configuration, by kind
-    penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalised`
+    penalties: Mapping[str, Penalty]  # the same; none unless the objective is `penalized`
     consistency: Consistency = NoConsistency()  # the same; one pass unless the objective is `consistent`
     forward_passes: MakePasses = Consistency.forward_passes  # or what replays it (`CudaGraphs`)
 
@@ -48,7 +48,7 @@ class Objective(nn.Module, ABC):
 
     parts: tuple[str, ...] = ()
 
-    penalised: ClassVar[bool] = False  # takes penalties on attention
+    penalized: ClassVar[bool] = False  # takes penalties on attention
     consistent: ClassVar[bool] = False  # takes several passes over a batch that are compared
     any_attention: ClassVar[bool] = False  # works with any attention: several sources, a sentinel, a cursor
     replays: ClassVar[bool] = False  # makes forward passes that may be replayed (`CudaGraphs`)
@@ -83,7 +83,7 @@ class Objective(nn.Module, ABC):
 
 
 def check_learnable(config: Config) -> Iterator[str]:
-    """A problem if no part of the attention can be learnt."""
+    """A problem if no part of the attention can be learned."""
     attention = config.model.attention
     if not attention.attends:
         yield "there is no attention (model.attention.score: none)"
@@ -91,7 +91,7 @@ def check_learnable(config: Config) -> Iterator[str]:
         yield f"all weights that attention can see are alike (model.attention.score: {attention.score.kind})"
 
 
-def check_normalised(config: Config, kind: str) -> Iterator[str]:
+def check_normalized(config: Config, kind: str) -> Iterator[str]:
     """A problem if every weight of a symbol could be 1."""
     normalizer = config.model.attention.normalizer
     if not competes(normalizer):

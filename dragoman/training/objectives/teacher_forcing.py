@@ -52,7 +52,7 @@ class ForcedObjective(Objective):
     The symbols of each pass are counted, so that the mean loss is that of a pass.
     """
 
-    penalised = True
+    penalized = True
     consistent = True
     any_attention = True
 

@@ -27,7 +27,7 @@ class TrainingPairs:
     def __call__(self, texts: Sequence[str], count: int) -> list[list[Match]]:
         rows = chain.from_iterable(read_texts(where, names) for where, names in self.corpora)
         pairs = (Pair(row[0], row[-1]) for row in rows)
-        return most_similar(islice(pairs, COMPARED), texts, count, self.text.normalise, self.text.tokenise)
+        return most_similar(islice(pairs, COMPARED), texts, count, self.text.normalize, self.text.tokenize)
 
 
 def similar(run: Run) -> Similar | None:

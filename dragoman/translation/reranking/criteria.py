@@ -36,7 +36,7 @@ class Figure(NamedTuple):
     length: int = 1
     least: float = LOWEST
 
-    def normalised(self, alpha: float) -> float:
+    def normalized(self, alpha: float) -> float:
         return round(max(self.least, self.value) / math.pow(self.length, alpha), PLACES) + 0.0  # 0.0, never -0.0
 
 
@@ -63,7 +63,7 @@ class Own(Criterion, ABC):
 
 @final
 class Model(Own):
-    """`log P(y | x) / |y|^alpha`, as beam search with `normalisation: length` ranks: |y| counts the end symbol."""
+    """`log P(y | x) / |y|^alpha`, as beam search with `normalization: length` ranks: |y| counts the end symbol."""
 
     name = MODEL
 

@@ -35,7 +35,7 @@ class Reranker(NamedTuple):
         sentences_and_figures = zip(sentences, figures(self.criteria, sentences), strict=True)
         scored = (
             [
-                self._rescore(one, {name: figure.normalised(self.alpha) for name, figure in criteria.items()})
+                self._rescore(one, {name: figure.normalized(self.alpha) for name, figure in criteria.items()})
                 for one, criteria in zip(item.translations, of_each, strict=True)
             ]
             for item, of_each in sentences_and_figures

@@ -90,8 +90,8 @@ def _overlaps(word: Span, spans: Sequence[Span]) -> bool:
 
 def _log_prob(language: Language, word: str, *, first: bool) -> float:
     """The log-probability of a word at the beginning of a text or within it, by the frequencies of its symbols."""
-    unit, normalised = language.text.tokenizer, language.text.normalise(word)
-    symbols = unit.encode(normalised) if first else unit.segments(f" {normalised}")
+    unit, normalized = language.text.tokenizer, language.text.normalize(word)
+    symbols = unit.encode(normalized) if first else unit.segments(f" {normalized}")
     counts = [0 if number == UNK else language.counts[number] for number in language.vocabulary.ids(symbols)]
     return sum(math.log((count + 1) / language.symbol_count) for count in counts)
 

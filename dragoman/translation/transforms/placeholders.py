@@ -144,7 +144,7 @@ def insert_placeholders(
 
 
 class Placeholders(TextTransform):
-    """Protected spans of a run's `protection` (`text.protect`), for which its model has learnt marks: the model reads a
+    """Protected spans of a run's `protection` (`text.protect`), for which its model has marks: the model reads a
     mark in the place of a span, each mark comes back, and then the span in its place.
     """
 

@@ -1,4 +1,4 @@
-"""Protected spans for which a model has learnt no marks: they are taken out of what it reads, and put back into its
+"""Protected spans for which a model has learned no marks: they are taken out of what it reads, and put back into its
 translation where attention says, as markup is (detag and project: Hanneman and Dinu 2020).
 """
 
@@ -26,7 +26,7 @@ from dragoman.translation.translation import KeptSpan, Translation
 class Detached:
     """The `inputs` of all sources, and the texts without their protected spans, which the model reads instead.
 
-    Spans that `model_protection` finds stay in these texts: the model has learnt marks for them. The spans of the
+    Spans that `model_protection` finds stay in these texts: the model has learned marks for them. The spans of the
     source with this `number` and `name` are inserted into its translation, each once. Spans in the given `beginning`
     of the translation stay there. Of white space on both sides of a span, one space is left.
     """
@@ -220,7 +220,7 @@ class TagProjection(TextTransform):
     """Removes the spans of `protection` from what the model reads, and inserts them into its translation where
     attention points to, as markup is projected (detag and project: Hanneman and Dinu 2020).
 
-    Spans that `model_protection` finds are not removed: the model has learnt marks for them.
+    Spans that `model_protection` finds are not removed: the model has learned marks for them.
     """
 
     inserts = True

@@ -52,7 +52,7 @@ def read(source: Language, text: str, terms: Sequence[FoundTerm]) -> list[range]
     here, there, word_ranges = Wholes(text[:LONGEST_TEXT].lower()), Wholes(written), list[range]()
     same: dict[str, Iterator[tuple[Span, Span]]] = {}  # places of a word in the text and as it is read, terms or not
     for term in terms:
-        wanted = source.text.normalise(term.text).lower()
+        wanted = source.text.normalize(term.text).lower()
         if wanted not in same:
             same[wanted] = zip(here.occurrences([term.text.lower()]), there.occurrences([wanted]), strict=False)
         place = next((read for text_span, read in same[wanted] if text_span[0] >= term.begin), None)

@@ -34,7 +34,7 @@ OPEN, CLINGING = range(CLASSES)  # what may stand before a phrase
 
 
 class LexicalConstraints(NamedTuple):
-    """The terms and protected spans that hold for all texts. With a `weight`, terms are favoured, not required. Spans
+    """The terms and protected spans that hold for all texts. With a `weight`, terms are favored, not required. Spans
     for which the model knows marks (`text.protect`) are protected in any case.
     """
 
@@ -127,7 +127,7 @@ class SentenceConstraints:
         _check_cost(original.text, list(term_forms))
         hard = [forms for forms in term_forms if not constraints.weight and (searched is None or forms in searched)]
         self.required = self._phrases(hard)
-        self.favoured = self._phrases(list(term_forms) if constraints.weight else [])
+        self.favored = self._phrases(list(term_forms) if constraints.weight else [])
 
     def _phrases(self, forms: Sequence[Forms]) -> SentencePhrases:
         """Those of these forms that the model can say."""
@@ -136,9 +136,9 @@ class SentenceConstraints:
 
     def _find_terms(self, text: str) -> list[FoundTerm]:
         """The terms of a text, with forms as the model writes them."""
-        normalise = self._target.text.normalise
+        normalize = self._target.text.normalize
         terms = self._constraints.glossary.find(text)
-        return [term._replace(forms=tuple(dict.fromkeys(map(normalise, term.forms)))) for term in terms]
+        return [term._replace(forms=tuple(dict.fromkeys(map(normalize, term.forms)))) for term in terms]
 
     def lacking(self, translation: Translation) -> frozenset[Forms]:
         """The forms of the terms that a translation does not have at all."""
@@ -197,7 +197,7 @@ class SentenceConstraints:
     @property
     def symbols(self) -> list[int]:
         """All symbols of the phrases."""
-        phrases_by_term = (*self.required.wanted, *self.favoured.wanted)
+        phrases_by_term = (*self.required.wanted, *self.favored.wanted)
         return sorted({number for wanted in phrases_by_term for phrase in wanted for number in phrase})
 
     def met(self, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
@@ -212,9 +212,9 @@ class SentenceConstraints:
     def without_bonus(self, translation: Translation) -> Translation:
         """The translation with the model's own log-probabilities."""
         weight = self._constraints.weight
-        if not weight or not self.favoured.wanted or not translation.steps:
+        if not weight or not self.favored.wanted or not translation.steps:
             return translation
-        added = bonuses(self.favoured, tuple(self._sayable.numbering.ids(translation.output_symbols)), weight)
+        added = bonuses(self.favored, tuple(self._sayable.numbering.ids(translation.output_symbols)), weight)
         steps = tuple(
             step._replace(log_prob=step.log_prob - bonus) for step, bonus in zip(translation.steps, added, strict=True)
         )
@@ -237,7 +237,7 @@ class SentenceConstraints:
 
 
 class Terms(TextTransform):
-    """Terms of a glossary in translations: required by constraints on the search, or favoured by a bonus."""
+    """Terms of a glossary in translations: required by constraints on the search, or favored by a bonus."""
 
     def __init__(self, constraints: LexicalConstraints, pieces: Pieces, *, attends: bool) -> None:
         self._constraints = constraints
@@ -266,10 +266,10 @@ class Terms(TextTransform):
         return self.of(sentence).symbols
 
     def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
-        favoured = [self.of(sentence).favoured for sentence in batch]
-        if not any(phrases.wanted for phrases in favoured):
+        favored = [self.of(sentence).favored for sentence in batch]
+        if not any(phrases.wanted for phrases in favored):
             return predictor
-        return PhraseBonus(predictor, Phrases(favoured, device), self._constraints.weight or 0.0)
+        return PhraseBonus(predictor, Phrases(favored, device), self._constraints.weight or 0.0)
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         return self.of(sentence).met(ids, surfaces)

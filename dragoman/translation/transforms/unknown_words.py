@@ -27,7 +27,7 @@ from dragoman.translation.transforms.tag_placement import places
 from dragoman.translation.translation import Replacement, Translation
 
 _APART: Final = re.compile(f"({MARK.pattern})")
-_normalise = Normalizer(lowercase=False)
+_normalize = Normalizer(lowercase=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class UnknownWords(TextTransform):
         entry = dictionary.translation(copied) if dictionary else None
         if entry and protection and protection.find(entry):
             entry = None
-        text = self.target.text.normalise(copied if entry is None else entry)
+        text = self.target.text.normalize(copied if entry is None else entry)
         return text, Replacement(word, source.name, place, dictionary=entry is not None)
 
 
@@ -165,7 +165,7 @@ def replaces(word: str, protection: Protection | None) -> bool:
 
 def as_written(text: str, words: Sequence[str], place: int) -> str:
     """A word of a text as it stands there, if it was read in lower case."""
-    written, begin, end = _normalise(text), 0, 0
+    written, begin, end = _normalize(text), 0, 0
     read = written.lower()
     for word in words[: place + 1]:
         begin = read.find(word, end)

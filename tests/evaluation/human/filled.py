@@ -10,11 +10,11 @@ from dragoman.evaluation.human.forms import Item, Key, Output
 
 def fill(key: Key, annotator: str, answer: Callable[[Item, Output], dict[str, Any]], count: int | None = None) -> Any:
     """What a page saves when `answer` is given for each translation of the first `count` sentences."""
-    judgements = {
+    judgments = {
         item.id: {output.id: {"errors": [], **answer(item, output)} for output in item.outputs}
         for item in key.items[:count]
     }
-    return {"version": 1, "page": key.page, "annotator": annotator, "judgements": judgements}
+    return {"version": 1, "page": key.page, "annotator": annotator, "judgments": judgments}
 
 
 def save(path: Path, value: Any) -> Path:

@@ -1,4 +1,4 @@
-"""Judgements are read back as they were given, and impossible ones are reported in a line."""
+"""Judgments are read back as they were given, and impossible ones are reported in a line."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,19 +33,19 @@ def test_answers_come_back_for_each_system(key: Key, tmp_path: Path) -> None:
     gathered = gather(key, "key", [save(tmp_path / "a.json", fill(key, " Anna  B ", answers))])
     assert gathered.annotators == {"Anna B": 4}
     assert gathered.unfinished == []
-    for judgement in gathered.judgements:
-        assert {name: answer.adequacy for name, answer in judgement.answers.items()} == {"x": 2, "y": 4, "z": 2}
-        assert {name: answer.rank for name, answer in judgement.answers.items()} == {"x": 2, "y": 1, "z": 2}
-        assert [error.words for error in judgement.answers["x"].errors] == [(1, 2), None]
+    for judgment in gathered.judgments:
+        assert {name: answer.adequacy for name, answer in judgment.answers.items()} == {"x": 2, "y": 4, "z": 2}
+        assert {name: answer.rank for name, answer in judgment.answers.items()} == {"x": 2, "y": 1, "z": 2}
+        assert [error.words for error in judgment.answers["x"].errors] == [(1, 2), None]
 
 
 def test_sentences_that_are_not_fully_judged_are_left_out_and_told(key: Key, tmp_path: Path, golden: Golden) -> None:
     saved = fill(key, "Ben", answers, 3)
     first, second, third = (item.id for item in key.items[:3])
-    next(iter(saved["judgements"][first].values()))["fluency"] = None
-    saved["judgements"][second].popitem()
+    next(iter(saved["judgments"][first].values()))["fluency"] = None
+    saved["judgments"][second].popitem()
     gathered = gather(key, "key", [save(tmp_path / "ben.json", saved)])
-    assert [judgement.item.id for judgement in gathered.judgements] == [third]
+    assert [judgment.item.id for judgment in gathered.judgments] == [third]
     (unfinished,) = gathered.unfinished
     assert sorted(unfinished.lines) == sorted(item.line for item in key.items if item.id != third)
     golden(str(unfinished))
@@ -57,7 +57,7 @@ def test_sentences_that_are_not_fully_judged_are_left_out_and_told(key: Key, tmp
 def test_a_sentence_with_one_translation_needs_no_rank(tmp_path: Path) -> None:
     key = blind(["a"], {"x": ["b"], "y": ["b"]}, [RANK, "fluency"], [], sentences=None, seed=1)
     saved = fill(key, "Anna", lambda item, output: {"fluency": 5})
-    assert len(gather(key, "key", [save(tmp_path / "a.json", saved)]).judgements) == 1
+    assert len(gather(key, "key", [save(tmp_path / "a.json", saved)]).judgments) == 1
 
 
 def changed(**values: Any) -> Callable[[Any, Key], Any]:
@@ -68,7 +68,7 @@ def one(**values: Any) -> Callable[[Any, Key], Any]:
     """With other answers to the first translation of the first sentence."""
 
     def change(saved: Any, key: Key) -> Any:
-        saved["judgements"][key.items[0].id][key.items[0].outputs[0].id] |= values
+        saved["judgments"][key.items[0].id][key.items[0].outputs[0].id] |= values
         return saved
 
     return change
@@ -77,8 +77,8 @@ def one(**values: Any) -> Callable[[Any, Key], Any]:
 ERROR = {"category": "other", "severity": "major", "words": [0, 1]}
 FAULTS: dict[str, Callable[[Any, Key], Any]] = {
     "another page": changed(page="0"),
-    "no such sentence": changed(judgements={"0": {}}),
-    "no such translation": lambda saved, key: {**saved, "judgements": {key.items[0].id: {"0": {}}}},
+    "no such sentence": changed(judgments={"0": {}}),
+    "no such translation": lambda saved, key: {**saved, "judgments": {key.items[0].id: {"0": {}}}},
     "a later version": changed(version=2),
     "nobody's": changed(annotator=""),
     "no such answer": one(adequacy=6),
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_told(fault: str, key: Key, tmp_path: Path, golden: Go
 @pytest.mark.parametrize("text", ["", "{", '{"version": 1, "version": 1}', "[" * 100_000, '{"a": NaN}', "nul\x00"])
 def test_what_is_no_json_is_told(text: str, key: Key, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text, "utf-8")
-    with pytest.raises(UserError, match=r"a\.json: expected judgements that a page of dragoman saved") as raised:
+    with pytest.raises(UserError, match=r"a\.json: expected judgments that a page of dragoman saved") as raised:
         gather(key, "key", [tmp_path / "a.json"])
     assert "\n" not in str(raised.value)
 

@@ -49,14 +49,14 @@ def gathered(key: Key, folder: Path, *annotators: Any) -> Gathered:
     names = [f"annotator {number}" for number in range(len(annotators))]
     saved = [fill(key, name, answer) for name, answer in zip(names, annotators, strict=True)]
     return gather(
-        key, "key", [save(folder / f"{name}.json", judgements) for name, judgements in zip(names, saved, strict=True)]
+        key, "key", [save(folder / f"{name}.json", judgments) for name, judgments in zip(names, saved, strict=True)]
     )
 
 
 def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Path) -> None:
     key = page(["old", "new", "same", "reference"], 60)
     gathered_all = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(2)))
-    means = statistics.means(key, gathered_all.judgements, "old")
+    means = statistics.means(key, gathered_all.judgments, "old")
     assert list(means) == ["old", "new", "same", "reference"]
     names = ["adequacy", "fluency", "correct %", "human %", "penalty"]
     for number, name in enumerate(names):
@@ -74,7 +74,7 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
         values = [cell.score.value for cell in (old, new, reference)]
         assert values == sorted(values, reverse=name == "penalty")
         assert old.low < old.score.value < old.high
-    pairs = {pair.systems: pair for pair in statistics.pairs(key, gathered_all.judgements)}
+    pairs = {pair.systems: pair for pair in statistics.pairs(key, gathered_all.judgments)}
     assert len(pairs) == 6
     assert pairs["old", "new"].worse > pairs["old", "new"].better
     assert pairs["old", "new"].p < 0.01
@@ -85,7 +85,7 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
 def test_the_baseline_comes_first(tmp_path: Path) -> None:
     key = page(["old", "new"], 30)
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
-    means = statistics.means(key, gathered_all.judgements, "new")
+    means = statistics.means(key, gathered_all.judgments, "new")
     assert list(means) == ["new", "old"]
     assert [isinstance(cells[0], Compared) and cells[0].p is None for cells in means.values()] == [True, False]
 
@@ -106,22 +106,22 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
         return {**ratings, "rank": 2 - (item.line == 1 and output.systems == ["old"]), "errors": [minor]}
 
     gathered_all = gathered(key, tmp_path, first, second)
-    means = statistics.means(key, gathered_all.judgements, "old")
+    means = statistics.means(key, gathered_all.judgments, "old")
     assert [(str(cell)) for cell in means["old"]] == [
-        "adequacy = 2.75 (judgements:4|annotators:2)",  # 1, 2, 4, 4
-        "fluency = 3.00 (judgements:4|annotators:2)",
-        "correct % = 50.00 (judgements:4|annotators:2)",
-        "human % = 25.00 (judgements:4|annotators:2)",
-        "penalty = 13.50 (judgements:4|annotators:2)",  # 26, 26, 1, 1
+        "adequacy = 2.75 (judgments:4|annotators:2)",  # 1, 2, 4, 4
+        "fluency = 3.00 (judgments:4|annotators:2)",
+        "correct % = 50.00 (judgments:4|annotators:2)",
+        "human % = 25.00 (judgments:4|annotators:2)",
+        "penalty = 13.50 (judgments:4|annotators:2)",  # 26, 26, 1, 1
     ]
     # In the first sentence the annotators contradict each other; in the second one prefers the new system.
-    assert statistics.pairs(key, gathered_all.judgements) == [Pair(("old", "new"), 0, 1, 1)]
-    assert statistics.errors(gathered_all.judgements) == {
+    assert statistics.pairs(key, gathered_all.judgments) == [Pair(("old", "new"), 0, 1, 1)]
+    assert statistics.errors(gathered_all.judgments) == {
         ("other", "critical", "old"): 2,
         ("grammar", "minor", "old"): 4,
         ("grammar", "minor", "new"): 2,
     }
-    agreement = statistics.agreement(key, gathered_all.judgements)
+    agreement = statistics.agreement(key, gathered_all.judgments)
     assert agreement["fluency"] is None  # nothing but 3
     assert agreement["correct"] == pytest.approx(1 - 7 * 4 / (2 * 6 * 2))  # 0 1, 1 1, 0 1, 1 1
     # Of two: 1 against -1, and 1 against 0.
@@ -133,20 +133,20 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
 def test_annotators_agree_as_far_as_they_see_the_same(tmp_path: Path) -> None:
     key = page(["old", "new"], 40)
     same = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(1)))
-    assert set(statistics.agreement(key, same.judgements).values()) == {1}
+    assert set(statistics.agreement(key, same.judgments).values()) == {1}
     by_chance = gathered(page(["old", "same"], 40), tmp_path, opinions(Random(1)), opinions(Random(2)))
-    gathered_all = statistics.agreement(page(["old", "same"], 40), by_chance.judgements)
+    gathered_all = statistics.agreement(page(["old", "same"], 40), by_chance.judgments)
     del gathered_all[ERRORS]  # both mark the same words, if they mark any
     assert all(value is not None and abs(value) < 0.25 for value in gathered_all.values())
     alone = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.agreement(key, alone.judgements) == {}
+    assert statistics.agreement(key, alone.judgments) == {}
 
 
 def test_only_what_was_asked_is_told(tmp_path: Path) -> None:
     key = page(["old", "new"], 25, [RANK])
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.means(key, gathered_all.judgements, "old") == {"old": [], "new": []}
+    assert statistics.means(key, gathered_all.judgments, "old") == {"old": [], "new": []}
     key = page(["old", "new"], 25, ["fluency"])
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.pairs(key, gathered_all.judgements) == []
-    assert [len(cells) for cells in statistics.means(key, gathered_all.judgements, "old").values()] == [1, 1]
+    assert statistics.pairs(key, gathered_all.judgments) == []
+    assert [len(cells) for cells in statistics.means(key, gathered_all.judgments, "old").values()] == [1, 1]

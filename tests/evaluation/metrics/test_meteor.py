@@ -39,7 +39,7 @@ def test_words_match_by_their_stems() -> None:
 
 def test_a_corpus_has_the_sums_of_its_sentences() -> None:
     """3 matches in 2 chunks, of 4 words for 5; the mean of the sentences' scores would be another."""
-    score = metric(tokenise="none").corpus(["a b", "c x"], [["a b", "c d e"]])
+    score = metric(tokenize="none").corpus(["a b", "c x"], [["a b", "c d e"]])
     precision, recall = 3 / 4, 3 / 5
     mean = 10 * precision * recall / (recall + 9 * precision)
     assert score.value == pytest.approx(100 * mean * (1 - 0.5 * (2 / 3) ** 3))
@@ -87,7 +87,7 @@ def test_what_is_missing_is_told(golden: Golden, monkeypatch: pytest.MonkeyPatch
 def test_meteor_is_that_of_nltk(options: dict[str, str], segments: Segments, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sentence by sentence, synonyms among them."""
     monkeypatch.setattr(meteor, "_wordnet", Synonyms)
-    tested = metric(tokenise="none", wordnet=True, **options)
+    tested = metric(tokenize="none", wordnet=True, **options)
     score: Any = pytest.importorskip("nltk.translate.meteor_score").meteor_score
     for hypothesis, *references in zip(segments[0], *segments[1], strict=True):
         words = [line.split() for line in references]

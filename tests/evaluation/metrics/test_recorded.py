@@ -83,12 +83,12 @@ def test_intervals_and_paired_bootstrap_are_those_of_a_loop(
 
 @pytest.mark.spec("H13")
 @on_each_kind
-def test_approximate_randomisation_is_that_of_a_loop(
+def test_approximate_randomization_is_that_of_a_loop(
     metric: Metric, written: Callable[[int], list[str]], value: Any
 ) -> None:
     systems = written(1), written(2)
     counts = [metric.counts(lines, [GOLD]) for lines in systems]
-    p_value = compare(metric, counts, 1, samples=200, seed=3, test="randomisation")[1].p
+    p_value = compare(metric, counts, 1, samples=200, seed=3, test="randomization")[1].p
     numbers, as_large = range(SENTENCES), 0
     observed = abs(value(systems[1], numbers) - value(systems[0], numbers))
     for coins in np.random.default_rng(3).integers(2, size=(200, SENTENCES), dtype=bool):

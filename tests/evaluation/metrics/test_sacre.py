@@ -49,10 +49,10 @@ def ngrams(words: list[str], n: int) -> "Counter[tuple[str, ...]]":
 
 @pytest.mark.spec("H1")
 def test_bleu_is_the_equation_over_the_whole_corpus() -> None:
-    score = Bleu(tokenise="none").corpus(HYPOTHESES, [REFERENCES])
+    score = Bleu(tokenize="none").corpus(HYPOTHESES, [REFERENCES])
     assert score.value == pytest.approx(bleu_by_hand(HYPOTHESES, [REFERENCES]), abs=1e-9)
     sentences = [
-        Bleu(tokenise="none").corpus([hypothesis], [[reference]]).value
+        Bleu(tokenize="none").corpus([hypothesis], [[reference]]).value
         for hypothesis, reference in zip(HYPOTHESES, REFERENCES, strict=True)
     ]
     assert abs(score.value - sum(sentences) / 3) > 1  # the mean of sentence scores is something else
@@ -64,9 +64,9 @@ def test_bleu_is_the_equation_over_the_whole_corpus() -> None:
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_bleu_of_several_references_takes_the_best_count_and_the_nearest_length(order: int) -> None:
     second = ["there sat a cat on the mat", "a dog runs through the small park", "he reads in the garden"]
-    score = Bleu(tokenise="none", order=order).corpus(HYPOTHESES, [REFERENCES, second])
+    score = Bleu(tokenize="none", order=order).corpus(HYPOTHESES, [REFERENCES, second])
     assert score.value == pytest.approx(bleu_by_hand(HYPOTHESES, [REFERENCES, second], order), abs=1e-9)
-    assert score.value > Bleu(tokenise="none", order=order).corpus(HYPOTHESES, [REFERENCES]).value
+    assert score.value > Bleu(tokenize="none", order=order).corpus(HYPOTHESES, [REFERENCES]).value
     assert "nrefs:2" in score.signature
     assert f"order:{order}" in score.signature
     assert score.name == f"BLEU-{order}"
@@ -74,7 +74,7 @@ def test_bleu_of_several_references_takes_the_best_count_and_the_nearest_length(
 
 @pytest.mark.spec("H1")
 def test_counts_are_clipped_by_hypothesis_and_reference() -> None:
-    unigrams = Bleu(tokenise="none", order=1, smoothing="none")
+    unigrams = Bleu(tokenize="none", order=1, smoothing="none")
     # Every word of "a b" is right once (precision 1, not 2); only its brevity costs: exp(1 - 4/2).
     assert unigrams.corpus(["a b"], [["a a b b"]]).value == pytest.approx(100 * math.exp(-1))
     # And a word repeated too often counts as often as in the reference.
@@ -95,7 +95,7 @@ def test_bleu_of_unigrams_is_the_clipped_precision_of_words_times_brevity() -> N
 
 @pytest.mark.spec("H3")
 def test_a_word_counts_as_often_as_the_reference_that_has_it_most_often() -> None:
-    unigrams = Bleu(tokenise="none", order=1, smoothing="none")
+    unigrams = Bleu(tokenize="none", order=1, smoothing="none")
     references = [["a b c"], ["a a d"]]
     assert unigrams.corpus(["a a b"], references).value == pytest.approx(100)  # b of the first, both a of the second
     assert unigrams.corpus(["a a a"], references).value == pytest.approx(100 * 2 / 3)  # not 3, the sum of both
@@ -117,10 +117,10 @@ def test_signature_and_value_are_printed() -> None:
     assert str(score) == f"BLEU = {score.value:.2f} ({score.signature})"
 
 
-def test_tokenised_lower_cased_scores_of_the_literature() -> None:
+def test_tokenized_lower_cased_scores_of_the_literature() -> None:
     hypothesis, reference = ["The man -- it 's me -- said ."], ["the man -- it 's me -- said ."]
-    assert Bleu(tokenise="none", lowercase=True).corpus(hypothesis, [reference]).value == 100.0
-    plain = Bleu(tokenise="none").corpus(hypothesis, [reference])
+    assert Bleu(tokenize="none", lowercase=True).corpus(hypothesis, [reference]).value == 100.0
+    plain = Bleu(tokenize="none").corpus(hypothesis, [reference])
     assert plain.value < 100
     assert "tok:none" in plain.signature
     assert "case:lc" in Bleu(lowercase=True).corpus(hypothesis, [reference]).signature
@@ -141,7 +141,7 @@ def test_ter_respects_case_unless_told_otherwise() -> None:
     assert "case:mixed" in strict.signature
     assert Ter(lowercase=True).corpus(["the cat"], [["The cat"]]).value == 0
     assert Ter().corpus(["the cat."], [["the cat ."]]).value > 0
-    assert Ter(normalise=True).corpus(["the cat."], [["the cat ."]]).value == 0
+    assert Ter(normalize=True).corpus(["the cat."], [["the cat ."]]).value == 0
     for metric in (Ter(asian_support=True), Hter(asian_support=True)):
         score = metric.corpus(["他吃苹果"], [["我吃苹果"]])
         assert score.value == pytest.approx(25)
@@ -169,18 +169,18 @@ def test_chrf_by_hand() -> None:
 @pytest.mark.spec("H1")
 def test_bleu_of_a_sentence_has_the_order_that_the_translation_has() -> None:
     """Two words have unigrams and bigrams, and no more is asked of them."""
-    metric = Bleu(tokenise="none", smoothing="none")
+    metric = Bleu(tokenize="none", smoothing="none")
     assert metric.sentence("the cat", ["the cat"]).value == 100.0
     assert metric.corpus(["the cat"], [["the cat"]]).value == 0.0
     assert metric.sentence("the cat", ["the cat sat"]).value == pytest.approx(100 * math.exp(1 - 3 / 2))
     assert metric.sentence("a cat", ["the cat"]).value == 0.0  # no bigram
-    assert Bleu(tokenise="none").sentence("a cat", ["the cat"]).value == pytest.approx(100 * math.sqrt(0.5 * 0.5))
+    assert Bleu(tokenize="none").sentence("a cat", ["the cat"]).value == pytest.approx(100 * math.sqrt(0.5 * 0.5))
     assert "eff:yes" in metric.sentence("the cat", ["the cat"]).signature
-    short = Bleu(tokenise="none", order=2).sentence("the cat", ["the cat"])
+    short = Bleu(tokenize="none", order=2).sentence("the cat", ["the cat"])
     assert (short.name, short.value, short.signature[-8:]) == ("BLEU-2", 100.0, "|order:2")
 
 
-def test_no_warning_is_written_for_text_that_looks_tokenised(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_warning_is_written_for_text_that_looks_tokenized(caplog: pytest.LogCaptureFixture) -> None:
     Bleu().corpus(["it is so ."] * 200, [["it is so ."] * 200])
     assert not caplog.records
 
@@ -193,13 +193,13 @@ def test_no_warning_is_written_for_text_that_looks_tokenised(caplog: pytest.LogC
     [
         (Bleu(), BLEU()),
         (
-            Bleu(tokenise="intl", order=2, smoothing="add-k"),
+            Bleu(tokenize="intl", order=2, smoothing="add-k"),
             BLEU(tokenize="intl", max_ngram_order=2, smooth_method="add-k"),
         ),
         (Chrf(), CHRF()),
         (Chrf(word_order=2, lowercase=True), CHRF(word_order=2, lowercase=True)),
         pytest.param(Ter(), TER(case_sensitive=True), marks=pytest.mark.slow),
-        pytest.param(Ter(lowercase=True, normalise=True), TER(normalized=True), marks=pytest.mark.slow),
+        pytest.param(Ter(lowercase=True, normalize=True), TER(normalized=True), marks=pytest.mark.slow),
     ],
     ids=["bleu", "bleu-2", "chrf", "chrf++", "ter", "ter-lc"],
 )
@@ -242,7 +242,7 @@ def test_the_worked_examples_of_papineni_et_al() -> None:
     assert unigrams.sentence("the the the the the the the.", second_references).value == pytest.approx(
         100 * 3 / 8
     )  # and the dot
-    assert Bleu(order=1, lowercase=True, tokenise="none").sentence(
+    assert Bleu(order=1, lowercase=True, tokenize="none").sentence(
         "the the the the the the the", [line.rstrip(".") for line in second_references]
     ).value == pytest.approx(100 * 2 / 7)
 
@@ -250,7 +250,7 @@ def test_the_worked_examples_of_papineni_et_al() -> None:
 @pytest.mark.spec("H2")
 def test_bleu_of_cs224n_is_the_printed_equation() -> None:
     """The words: 5 of 6, 3 of 5, 2 of 4 and 1 of 3 n-grams, in 6 words for 7."""
-    metric = BleuCS224n(tokenise="none")
+    metric = BleuCS224n(tokenize="none")
     score = metric.corpus(["the cat sat on a mat"], [["yes the cat sat on the mat"]])
     precisions = (5 / 6) ** 0.5 * (3 / 5) ** 0.25 * (2 / 4) ** 0.125 * (1 / 3) ** 0.0625
     assert score.value == pytest.approx(100 * math.exp(1 - 7 / 6) * precisions)
@@ -276,7 +276,7 @@ def test_bleu_of_cs224n_is_nltks_with_these_weights(segments: Segments) -> None:
     weights = [1 / 2, 1 / 4, 1 / 8, 1 / 16]
     wanted = bleu_score.corpus_bleu(words, [line.split() for line in hypotheses], weights)
     assert len(hypotheses) > 800
-    assert BleuCS224n(tokenise="none").corpus(hypotheses, references).value == pytest.approx(100 * wanted)
+    assert BleuCS224n(tokenize="none").corpus(hypotheses, references).value == pytest.approx(100 * wanted)
 
 
 @pytest.mark.spec("H7")

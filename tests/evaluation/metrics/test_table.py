@@ -129,9 +129,9 @@ def test_what_is_measured_without_translating_has_a_name_of_its_own() -> None:
 
 
 def test_options_come_from_a_configuration() -> None:
-    metric = build(METRICS, Spec("bleu", {"tokenise": "none", "lowercase": True}))
+    metric = build(METRICS, Spec("bleu", {"tokenize": "none", "lowercase": True}))
     assert metric.corpus(["A b c d"], [["a b c d"]]).value == 100
-    assert "13a" in str(problems(METRICS, Spec("bleu", {"tokenise": "13b"}), ())[0])
+    assert "13a" in str(problems(METRICS, Spec("bleu", {"tokenize": "13b"}), ())[0])
     assert problems(METRICS, Spec("bleu", {"order": 0}), ())
 
 

@@ -134,7 +134,7 @@ def test_weights_of_a_chain_are_its_marginals(divide: bool) -> None:
 
 
 @pytest.mark.spec("A10")
-def test_a_chain_that_has_learnt_nothing_is_a_logistic_function_of_each_energy() -> None:
+def test_a_chain_that_has_learned_nothing_is_a_logistic_function_of_each_energy() -> None:
     torch.testing.assert_close(make("linear_chain").double()(energies()), torch.sigmoid(energies()))
 
 

@@ -131,7 +131,7 @@ def test_linear() -> None:
 
 @pytest.mark.spec("B5")
 def test_the_decoders_share_of_a_linear_score_cancels() -> None:
-    """The weights do not depend on the decoder's state, whatever it is; those of every other learnt score do."""
+    """The weights do not depend on the decoder's state, whatever it is; those of every other learned score do."""
     for kind in ("linear", "additive", "bilinear"):
         score, query, states = parts(kind)
         one, other = (torch.softmax(energies(score, q, states), -1) for q in (query, 5 * query + 1))
@@ -160,7 +160,7 @@ def test_uniform() -> None:
 
 
 @pytest.mark.spec("B22")
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "convolutional"])  # which sees neighbours
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "convolutional"])  # which sees neighbors
 def test_many_queries_and_positions_at_once_are_one_at_a_time(kind: str) -> None:
     score, query, states = parts(kind)
     values = energies(score, query, states)

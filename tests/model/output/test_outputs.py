@@ -131,7 +131,7 @@ def test_under_bfloat16_losses_and_probabilities_are_float32_and_rough(spec: Spe
 
 
 @for_variants
-def test_narrowed_outputs_are_normalised_over_their_symbols(spec: Spec) -> None:
+def test_narrowed_outputs_are_normalized_over_their_symbols(spec: Spec) -> None:
     output, (readout, _) = make_output(spec).eval(), data()
     symbols = torch.tensor([9, 3, 4])
     narrow = output.restrict_to(symbols)

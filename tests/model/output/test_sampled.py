@@ -58,7 +58,7 @@ def of_bias(output: Output, readout: Readout, target: Tensor) -> Tensor:
 @pytest.mark.spec("D6")
 def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
     """By a logit of a single row, which is that by its bias. In expectation it differs from `u - [w = y]` by
-    `- u^2 / (u + k q)`, and at the reference y by `u / (u + k q)` more: where u is normalised, by O(1 / k).
+    `- u^2 / (u + k q)`, and at the reference y by `u / (u + k q)` more: where u is normalized, by O(1 / k).
     """
     readout, target, errors = data(1)[0], torch.tensor([3]), []
     full = make_output(Spec("softmax"))
@@ -87,7 +87,7 @@ def test_the_gradient_approaches_that_of_the_softmax_as_noise_grows() -> None:
 def test_it_learns_the_distribution_and_its_normalizer() -> None:
     """Three contexts with distributions of their own: probabilities are nearly right as they are, without a sum."""
     torch.manual_seed(0)
-    output, contexts = NoiseContrastive(3, SYMBOLS, samples=100, normalised=False).double().train(), torch.eye(3)
+    output, contexts = NoiseContrastive(3, SYMBOLS, samples=100, normalized=False).double().train(), torch.eye(3)
     wanted = torch.softmax(2 * torch.randn(3, len(SYMBOLS), dtype=torch.float64), 1)
     optimizer = torch.optim.Adam(output.parameters(), lr=0.05)
     rate = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 400)
@@ -104,13 +104,13 @@ def test_it_learns_the_distribution_and_its_normalizer() -> None:
     torch.testing.assert_close(probabilities.sum(1), torch.ones(3, dtype=torch.float64), rtol=0, atol=0.08)
 
 
-def test_unnormalised_probabilities_begin_with_the_sum_of_one() -> None:
-    output = NoiseContrastive(FEATURES, SYMBOLS, normalised=False).eval()
+def test_unnormalized_probabilities_begin_with_the_sum_of_one() -> None:
+    output = NoiseContrastive(FEATURES, SYMBOLS, normalized=False).eval()
     assert output.log_probs(Readout(torch.zeros(1, FEATURES))).exp().sum().item() == pytest.approx(1.0)
 
 
-def test_probabilities_that_are_not_normalised_are_those_of_the_logits_and_at_most_one() -> None:
-    output, (readout, _) = nce(normalised=False).eval(), data()
+def test_probabilities_that_are_not_normalized_are_those_of_the_logits_and_at_most_one() -> None:
+    output, (readout, _) = nce(normalized=False).eval(), data()
     logits = readout.features @ output.weight.T + output.bias
     assert (logits > 0).any()
     torch.testing.assert_close(output.log_probs(readout), logits.clamp(max=0))

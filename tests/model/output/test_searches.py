@@ -23,7 +23,7 @@ BATCH = copied(PLAIN)
 ROWS = ([4, 5, 6], [7], [8, 4])  # its sources
 
 
-def modelled(kind: str, **options: Any) -> Seq2Seq:
+def modeled(kind: str, **options: Any) -> Seq2Seq:
     return build_model(output={"kind": kind, **options}, seed=3, spread=1.0)
 
 
@@ -33,7 +33,7 @@ def modelled(kind: str, **options: Any) -> Seq2Seq:
 )
 def test_searches_find_what_they_then_score(kind: str, search: Search, together: bool) -> None:
     """Alone, and with a model that has the full softmax."""
-    model = Ensemble([modelled(kind), build_model(seed=4)], [1, 1]) if together else modelled(kind)
+    model = Ensemble([modeled(kind), build_model(seed=4)], [1, 1]) if together else modeled(kind)
     sources = BATCH.sources * (2 if together else 1)
     for row, hypotheses in enumerate(search(model, sources, search.width)):
         for best in hypotheses:
@@ -44,7 +44,7 @@ def test_searches_find_what_they_then_score(kind: str, search: Search, together:
 
 @for_kinds
 def test_candidates_are_as_probable_among_each_other_as_they_are(kind: str) -> None:
-    model = modelled(kind)
+    model = modeled(kind)
     lexicon = Lexicon(np.array([7, 4, 5, 6, 8]), np.full((SYMBOLS, 1), 8), np.ones((SYMBOLS, 1), np.float32))
     predictor = ShortlistPredictor(model, Shortlist([lexicon], 1, 1, torch.device("cpu")).allowed(BATCH.sources))
     start = torch.full((3,), model.start_id)
@@ -60,11 +60,11 @@ def test_candidates_are_as_probable_among_each_other_as_they_are(kind: str) -> N
 @for_kinds
 def test_graphs_know_outputs_of_one_matrix(kind: str) -> None:
     expected = "" if OUTPUTS[kind].portable else f"the output {OUTPUTS[kind].__name__}"
-    assert unknown_part(modelled(kind)) == expected
+    assert unknown_part(modeled(kind)) == expected
 
 
-def test_what_is_not_normalised_is_searched_as_it_is() -> None:
-    model = modelled("nce", normalised=False)
+def test_what_is_not_normalized_is_searched_as_it_is() -> None:
+    model = modeled("nce", normalized=False)
     ((best,), *_) = Greedy()(model, BATCH.sources)
     step = model.predict(torch.full((3,), model.start_id), model.begin(BATCH.sources))
     assert best.log_probs[0] == pytest.approx(step.log_probs[0, best.symbols[0] if best.symbols else 3].item())

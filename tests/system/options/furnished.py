@@ -98,7 +98,7 @@ def _texts(folder: Path) -> None:
     toy.write(folder, "solo", [("one two three four", "quatre trois deux un")])
     toy.write(folder, "punctuated", [(one.replace(" ", ", "), two.replace(" ", ", ")) for one, two in toy.pairs(80, 8)])
     (folder / "tags.tsv").write_text("tag\n" + "a\nb\n" * 40, "utf-8")
-    (folder / "labelled.tsv").write_text("un deux\ta\ntrois\tb\n" * 10, "utf-8")
+    (folder / "labeled.tsv").write_text("un deux\ta\ntrois\tb\n" * 10, "utf-8")
     (folder / "labels").write_text("a\nb\n" * 40, "utf-8")
     (folder / "others").write_text("b\nb\na\n" * 26 + "a\na\n", "utf-8")
     (folder / "turned.tsv").write_text("un\tb\ndeux trois\ta\n" * 10, "utf-8")
@@ -115,20 +115,20 @@ def _texts(folder: Path) -> None:
     for name in ("a.png", "b.png"):
         (folder / "pictures" / name).write_bytes(b"")
     (folder / "listed").write_text("b.png\n", "utf-8")
-    _judgements(folder)
+    _judgments(folder)
 
 
-def _judgements(folder: Path) -> None:
+def _judgments(folder: Path) -> None:
     """The key of a page with two systems, and what an annotator saved on it."""
     sources = [str(number) for number in range(30)]
     systems = {name: [f"{name} {number}" for number in sources] for name in ("old", "new")}
     key = blinding.blind(sources, systems, ["fluency"], [], sentences=None, seed=1)
     (folder / "page.key.json").write_text(key.model_dump_json(), "utf-8")
-    judgements = {
+    judgments = {
         item.id: {output.id: {"fluency": 1 + (number + len(output.systems[0])) % 5} for output in item.outputs}
         for number, item in enumerate(key.items)
     }
-    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgements": judgements}
+    saved = {"version": 1, "page": key.page, "annotator": "Anna", "judgments": judgments}
     (folder / "anna.json").write_text(json.dumps(saved), "utf-8")
 
 

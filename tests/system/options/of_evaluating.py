@@ -9,7 +9,7 @@ TWO = f"{EVALUATE} -i train.ht"
 RUN = "evaluate test.fr --run runs/toy --source test.en"
 MANY = "evaluate lang/test.de --run runs/many --source lang/test.en"
 EDITS = "evaluate train.fr -i train.mt --by edits"
-TASK = "evaluate train.fr -i train.mt --downstream labelled.tsv"
+TASK = "evaluate train.fr -i train.mt --downstream labeled.tsv"
 TUNE = "tune runs/toy --source dev.en --reference dev.fr --n-best 4"
 CALIBRATE = "calibrate runs/toy --source train.en --reference train.fr"
 GATE = "gate runs/toy --against runs/first --source train.en --reference train.fr"
@@ -37,18 +37,18 @@ TABLE: dict[str, Effects] = {
         "--run": Effect("evaluate test.fr --source test.en", "--run runs/first", "out", "--run runs/toy"),
         "--source": Effect("evaluate test.fr --run runs/toy", "--source test.mt", "out", "--source test.en"),
         "--metrics": Effect(EVALUATE, "--metrics chrf"),
-        "--tokenise": Effect(f"{EVALUATE} --metrics bleu", "--tokenise char", "out", "", "tok:char"),
+        "--tokenize": Effect(f"{EVALUATE} --metrics bleu", "--tokenize char", "out", "", "tok:char"),
         "--unit": Effect(f"{EVALUATE} --metrics token_error_rate", "--unit character"),
         "--lowercase": Effect("evaluate train.fr -i train.ht --metrics bleu", "--lowercase"),
         "--confidence": Effect(f"{EVALUATE} --metrics bleu", "--confidence", "out", "", "±"),
-        "--test": Effect(f"{TWO} --metrics bleu", "--test randomisation", "out", "", "ar:"),
+        "--test": Effect(f"{TWO} --metrics bleu", "--test randomization", "out", "", "ar:"),
         "--samples": Effect(INTERVALS, "--samples 100", "out", "", "bs:100|"),
         "--seed": Effect(INTERVALS, "--seed 0", "out", "", "seed:0"),
         "--by": Effect(f"{EVALUATE} --metrics bleu", "--by tags.tsv", "out", "", "tag"),
         "--corpus": Effect(f"{EVALUATE} --by frequency", "--corpus train.mt", "out", "--corpus test.fr"),
         "--edited": Effect(EDITS, "--edited train.ht"),
         "--downstream": Effect(
-            f"{EVALUATE} --labels labels", "--downstream labelled.tsv", "out", "--downstream turned.tsv"
+            f"{EVALUATE} --labels labels", "--downstream labeled.tsv", "out", "--downstream turned.tsv"
         ),
         "--labels": Effect(TASK, "--labels others", "out", "--labels labels"),
         "--json": Effect(EVALUATE, "--json", "out", "", '"score"'),

@@ -86,7 +86,7 @@ def _by_counting(words: str) -> dict[str, Effect]:
     """The effects of options that align and dictionary have for aligning without a run."""
     return {
         "--method": Effect(words, "--method ibm1"),
-        "--symmetrise": Effect(f"{words} --method ibm1", "--symmetrise forward"),
+        "--symmetrize": Effect(f"{words} --method ibm1", "--symmetrize forward"),
         "--also": Effect(words.replace("train", "solo"), "--also more", ended),
         "--columns": Effect(f"{words.split()[0]} three.tsv", "--columns en,de", "out", "--columns en,fr"),
         "--pretokenizer": Effect(words.replace("train", "punctuated"), "--pretokenizer whitespace"),

@@ -115,7 +115,7 @@ def test_scores_and_search_sum_over_the_chain_as_training_does(name: str) -> Non
             likelihoods = [likelihood(model, TWO, row, until) for until in range(1, length + 1)]
             expected = [math.log(now / before) for before, now in zip([1.0, *likelihoods], likelihoods, strict=False)]
             assert scored.log_probs[row, :length].tolist() == pytest.approx(expected, abs=1e-10)
-        ((best, *_),) = Beam(size=7, normalisation="none")(model, pairs([[4, 5]], [[6]]).sources)
+        ((best, *_),) = Beam(size=7, normalization="none")(model, pairs([[4, 5]], [[6]]).sources)
         batch = pairs([[4, 5]], [list(best.symbols)])
         assert sum(best.log_probs) == pytest.approx(math.log(likelihood(model, batch, 0)), abs=1e-6)
         batches = [pairs([[4, 5]], [list(words)]) for words in itertools.product(range(3, 8), repeat=2)]

@@ -144,7 +144,7 @@ def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
             {"model.output": "pointer_generator"},
             "draws symbols of the vocabulary; 'pointer_generator' says other words",
         ),
-        ({"model.output": {"kind": "nce", "normalised": False}}, "needs probabilities"),
+        ({"model.output": {"kind": "nce", "normalized": False}}, "needs probabilities"),
         ({"metrics": ["chrf"], "training.metric": "chrf"}, "has errors by 'bleu', which metrics does not have"),
     ],
 )

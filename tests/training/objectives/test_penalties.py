@@ -164,21 +164,21 @@ def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None
     memories = model.encode(ALIGNED.sources)
     unrolled = model.unroll(model.start(memories), ALIGNED.target.ids)
     other = Coverage(SIZE, weight=2.0)
-    plain, penalised = (
+    plain, penalized = (
         TeacherForcing(context())(model, ALIGNED),
         TeacherForcing(context(penalties={"one": penalty, "other": other}))(model, ALIGNED),
     )
     expected = [plain.total, *(term(unrolled.weights, memories[0], ALIGNED) for term in (penalty, other))]
-    torch.testing.assert_close(torch.stack(penalised.parts), torch.stack(expected), rtol=0, atol=1e-9)
-    torch.testing.assert_close(penalised.total, torch.stack(expected).sum(), rtol=0, atol=1e-9)
+    torch.testing.assert_close(torch.stack(penalized.parts), torch.stack(expected), rtol=0, atol=1e-9)
+    torch.testing.assert_close(penalized.total, torch.stack(expected).sum(), rtol=0, atol=1e-9)
     alone = TeacherForcing(context(penalties={"one": penalty}))
     assert (alone.parts, TeacherForcing(context()).parts, plain.parts) == (
         ("cross_entropy", "one"),
         (),
         (),
     )
-    assert penalised.symbols == plain.symbols
-    penalised.total.backward()
+    assert penalized.symbols == plain.symbols
+    penalized.total.backward()
     for parameter in [*model.parameters(), *penalty.parameters()]:
         assert parameter.grad is not None
         assert parameter.grad.any()

@@ -49,8 +49,8 @@ class Combination(nn.Module, ABC):
 
 
 def begin_as_sum(projections: Sequence[Linear]) -> None:
-    """Initialise U_c of (7) and (10): orthogonal, times the number of inputs combined. Their weights are nearly equal
-    at first, so that the context starts as the sum of the inputs, at their scale; with torch's default initialisation
+    """Initialize U_c of (7) and (10): orthogonal, times the number of inputs combined. Their weights are nearly equal
+    at first, so that the context starts as the sum of the inputs, at their scale; with torch's default initialization
     it would be so small that the decoder learns late to attend.
     """
     for projection in projections:

@@ -128,7 +128,7 @@ class Flat(Combination):
             keys = self.sentinel_score.keys(alone, torch.ones_like(alone[..., 0], dtype=torch.bool))
             energy = self.sentinel_score(decoder_query.query.unsqueeze(1), keys) + self.bias[-1]
             energies.append(energy.view(sentences, -1, 1))
-        weights = self._normalised(torch.cat(energies, -1))  # (B, T, S)
+        weights = self._normalized(torch.cat(energies, -1))  # (B, T, S)
         values = attended.values
         # The sentinel differs from row to row, unlike the values of a sentence, so it is added apart.
         context = by_row(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
@@ -139,8 +139,8 @@ class Flat(Combination):
         histories = tuple(AttentionHistory(part, state) for part, state in zip(parts, carried, strict=False))
         return AttentionOutput(context, AttentionHistory(flat, histories))
 
-    def _normalised(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
-        """The normalised weights; 0 if a sentence has none of the sources."""
+    def _normalized(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        """The normalized weights; 0 if a sentence has none of the sources."""
         nothing = energies.isneginf().all(-1, keepdim=True) & (self.sentinel is None)
         weights: Tensor = self.attentions[0].normalizer(energies.masked_fill(nothing, 0.0))
         return weights.masked_fill(nothing, 0.0)

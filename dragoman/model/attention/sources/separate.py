@@ -126,7 +126,7 @@ class Hierarchical(Separate):
 
     `share_projections` sets U_c = U_b. A `sentinel` is one more source, with the context `psi_t * s_t`. `size` is
     that of the context and of v_b, by default that of the decoder state. The weight of a position is the product of its
-    weight in the source and that of the source. v_b starts at 0: with the usual initialisation, what all energies of a
+    weight in the source and that of the source. v_b starts at 0: with the usual initialization, what all energies of a
     source have in common soon dominates, and one source gets all the weight permanently.
     """
 

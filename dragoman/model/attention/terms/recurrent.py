@@ -80,7 +80,7 @@ class NeuralCoverage(RecurrentTerm):
 
 @final
 class CoverageEmbedding(RecurrentTerm):
-    """`C_tj = GRU(C_(t-1),j; [y_t, alpha_tj])`, C_0j learnt for each source symbol (Mi et al. 2016)."""
+    """`C_tj = GRU(C_(t-1),j; [y_t, alpha_tj])`, C_0j learned for each source symbol (Mi et al. 2016)."""
 
     reads_symbols = True
     by_symbol = ("embedding.table",)

@@ -44,7 +44,7 @@ class ShiftTerm(AttentionTerm):
 
     `e_ti = v^T tanh(W s_t + U h_i + b)`, `p(emit at i) = sigmoid(e_ti)`; symbol t is written at the first
     position from `a_(t-1)` on where this is above 1/2, at the latest at the last source position. All others are
-    hidden. Trained by the objective `segment`, which marginalises over all positions.
+    hidden. Trained by the objective `segment`, which marginalizes over all positions.
     """
 
     hides = True

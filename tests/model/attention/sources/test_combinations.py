@@ -391,7 +391,7 @@ def test_the_context_begins_as_the_sum_of_what_is_seen(name: str) -> None:
 @pytest.mark.spec("C4")
 @pytest.mark.parametrize("sentinel", [False, True])
 def test_hierarchical_begins_with_all_sources_alike(sentinel: bool) -> None:
-    """A start that prefers some has been seen to end at one source alone, before any had been learnt to be read."""
+    """A start that prefers some has been seen to end at one source alone, before any had been learned to be read."""
     attentions = [GlobalAttention(AdditiveScore(QUERY, size), Softmax(), []) for size in SIZES[:2]]
     combination = components.build(
         COMBINATIONS, Spec("hierarchical", {"sentinel": sentinel}), attentions, QUERY, EMBEDDING
