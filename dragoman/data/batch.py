@@ -1,7 +1,6 @@
 """Model input: padded batches of ids."""
 
-from collections.abc import Iterable
-from collections.abc import Sequence as Rows
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
@@ -161,7 +160,7 @@ def _pad_source(source: SourceBatch, rows: int) -> SourceBatch:
     return padded
 
 
-def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
+def pad(rows: Sequence[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
     """Pad sentences to the length of the longest."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     # At least one position, even if all sentences are empty: a maximum over none is an error.
@@ -174,7 +173,7 @@ def pad(rows: Rows[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
     return TokenBatch(torch.from_numpy(ids), torch.from_numpy(mask))
 
 
-def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]) -> TokenBatch:
+def numbered(rows: Iterable[Sequence[Sequence[Symbol]]], numberings: Iterable[Numbering]) -> TokenBatch:
     """Rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its EOS."""
     numbered_rows = zip(rows, numberings, strict=False)
     return pad(
@@ -182,14 +181,14 @@ def numbered(rows: Iterable[Rows[Rows[Symbol]]], numberings: Iterable[Numbering]
     )
 
 
-def spelled(rows: Rows[Rows[Rows[Symbol]]], language: Language) -> Spelled:
+def spelled(rows: Sequence[Sequence[Sequence[Symbol]]], language: Language) -> Spelled:
     """Rows of texts, as `numbered` takes them, with the characters of words that the language does not have."""
     # Each word of the batch once, whichever sentence has it: its vector is computed once.
     words = ExtendedVocabulary(language.vocabulary, chain.from_iterable(rows))
     return Spelled(numbered(rows, repeat(words)).ids, language.alphabet.words(words.own))
 
 
-def pad_regions(rows: Rows[npt.NDArray[Any]], size: int) -> FeatureBatch:
+def pad_regions(rows: Sequence[npt.NDArray[Any]], size: int) -> FeatureBatch:
     """Pad arrays (regions, size) to the largest number of regions."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     mask = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]  # (B, R)

@@ -16,8 +16,7 @@ from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example, read_development
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
 from dragoman.corpus.filters import Report
-from dragoman.data.batch import Batch, SourceBatch, numbered, pad, pad_regions, spelled
-from dragoman.data.batch import TokenBatch as Symbols
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch, numbered, pad, pad_regions, spelled
 from dragoman.data.denoising import MASK, Infilling, noise
 from dragoman.data.language import Language, Source
 from dragoman.data.learning import open_sources
@@ -204,7 +203,7 @@ class Dataset:
             return pad_regions([np.asarray(row) for row in rows], source.size)
         return self._symbols(side, source, rows)
 
-    def _symbols(self, side: Side, language: Language, rows: Rows) -> Symbols:
+    def _symbols(self, side: Side, language: Language, rows: Rows) -> TokenBatch:
         """UserError if the store has a symbol that the language does not have."""
         padded = pad(rows)
         # An id beyond a table would be an error of CUDA, or another row, far from its cause.
@@ -228,15 +227,15 @@ class Dataset:
         extended, of_sources, of_target = self._surfaces
 
         def add_surfaces(
-            symbols: Symbols, texts: Sequence[Sequence[Sequence[Symbol]]], spelling: Language | None
-        ) -> Symbols:
+            symbols: TokenBatch, texts: Sequence[Sequence[Sequence[Symbol]]], spelling: Language | None
+        ) -> TokenBatch:
             return symbols._replace(
                 extended=numbered(texts, words).ids if extended else None,
                 spelled=spelled(texts, spelling) if spelling else None,
             )
 
         def add_source_surfaces(source_batch: SourceBatch) -> SourceBatch:
-            if not isinstance(source_batch, Symbols):
+            if not isinstance(source_batch, TokenBatch):
                 return source_batch
             texts, language = next(rest)
             return add_surfaces(source_batch, texts, language if of_sources else None)

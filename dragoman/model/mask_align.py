@@ -1,7 +1,7 @@
 """A model that predicts each target word from one source word, which the words around it choose: it aligns them."""
 
 import math
-from collections.abc import Sequence as Rows
+from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
 import torch
@@ -34,7 +34,7 @@ class NgramEmbedding(nn.Module):
     standing at its ends (Bojanowski et al. 2017). So rare forms share what is known of others.
     """
 
-    def __init__(self, words: Rows[str], size: int) -> None:
+    def __init__(self, words: Sequence[str], size: int) -> None:
         super().__init__()
         pieces: dict[str, int] = {}
         parts = [
@@ -78,7 +78,7 @@ class MaskAlign(nn.Module):
     whose strength is learned, and the constant p_0 are those of Dyer et al. (2013).
     """
 
-    def __init__(self, source: Rows[str], target: Rows[str], *, size: int = 128, dropout: float = 0.2) -> None:
+    def __init__(self, source: Sequence[str], target: Sequence[str], *, size: int = 128, dropout: float = 0.2) -> None:
         super().__init__()
         self.source, self.target = NgramEmbedding(source, size), NgramEmbedding(target, size)
         self.ends = nn.Parameter(torch.randn(2, size) / math.sqrt(size))  # before and behind a target

@@ -1,8 +1,7 @@
 """Beam search over any number of sentences at once."""
 
 from bisect import insort
-from collections.abc import Iterable
-from collections.abc import Sequence as List
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, final
 
@@ -70,14 +69,14 @@ class BestFinished(Strategy):
     ranking: Ranking
     n_best: int
     most: int
-    covered: List[int]
+    covered: Sequence[int]
 
     @property
     def considered(self) -> int:
         """At least `width` of these go on, even if as many end."""
         return 2 * self.width
 
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: List[Sentence]) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
         columns = log_probs.size(2)
         totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])  # (B, W)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)

@@ -1,7 +1,6 @@
 """Several models used as one."""
 
-from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Sequence as List
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
@@ -33,7 +32,7 @@ class Ensemble(Predictor[Members]):
     that of its model, divided by the number of votes; the attention to sentinels is summed.
     """
 
-    def __init__(self, models: List[Predictor[Any]], reads: List[int]) -> None:
+    def __init__(self, models: Sequence[Predictor[Any]], reads: Sequence[int]) -> None:
         if len({model.start_id for model in models}) > 1:
             raise ValueError("the models begin with different symbols (model.start_symbol)")
         self.start_id = models[0].start_id
@@ -106,7 +105,7 @@ class Ensemble(Predictor[Members]):
         return (*sources, torch.stack(sentinels).sum(0)) if sentinels else tuple(sources)
 
 
-def _all_symbols(steps: List[Prediction[Any]]) -> Int[Tensor, "C"] | None:
+def _all_symbols(steps: Sequence[Prediction[Any]]) -> Int[Tensor, "C"] | None:
     """The ids that any of these predicts; None if all have a column for every symbol of the vocabulary."""
     if all(step.ids is None for step in steps) and len({step.log_probs.size(1) for step in steps}) == 1:
         return None
@@ -114,7 +113,7 @@ def _all_symbols(steps: List[Prediction[Any]]) -> Int[Tensor, "C"] | None:
     return symbols
 
 
-def _figures(all_figures: List[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
+def _figures(all_figures: Sequence[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
     """The mean of each figure over the models that report it."""
     means: dict[str, Tensor] = {}
     for name in dict.fromkeys(name for figures in all_figures for name in figures):

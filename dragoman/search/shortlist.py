@@ -1,7 +1,6 @@
 """Candidate lists: the search is restricted to the few target symbols that the source makes likely."""
 
-from collections.abc import Iterable
-from collections.abc import Sequence as List
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -40,7 +39,7 @@ class Shortlist:
     a lexicon keeps fewer translations of a symbol.
     """
 
-    def __init__(self, lexicons: List[Lexicon], frequent: int, translations: int, device: torch.device) -> None:
+    def __init__(self, lexicons: Sequence[Lexicon], frequent: int, translations: int, device: torch.device) -> None:
         kept = min(lexicon.translations.shape[1] for lexicon in lexicons)
         if not (frequent >= 0 and 0 <= translations <= kept and frequent + translations > 0):
             raise UserError(

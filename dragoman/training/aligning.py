@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.corpus.aligners import REPORTS, Places, Task
-from dragoman.data.batch import TokenBatch as Sentences
-from dragoman.data.batch import pad
+from dragoman.data.batch import TokenBatch, pad
 from dragoman.model.mask_align import Choices, MaskAlign
 
 Pair: TypeAlias = tuple[list[int], list[int]]  # the numbers of the words of source and target
@@ -76,13 +75,13 @@ def context_scale(share: float) -> float:
     return min(1.0, max(0.0, (share - ALONE) / (GROWN - ALONE)))
 
 
-def loss(model: MaskAlign, source: Sentences, target: Sentences, scale: float = 1.0) -> Tensor:
+def loss(model: MaskAlign, source: TokenBatch, target: TokenBatch, scale: float = 1.0) -> Tensor:
     """`- log p(y_t | y_<t, y_>t, x)`, the mean over the words of the targets, in nats."""
     choices: Choices = model(source, target, scale)
     return -choices.joint.logsumexp(2)[target.mask].mean()
 
 
-def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[Sentences, Sentences]]:
+def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[TokenBatch, TokenBatch]]:
     """Pairs of similar length in random order, epoch after epoch."""
     generator = random.Random(SEED)
     while True:
@@ -92,7 +91,7 @@ def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[Sentences, Sentences]]:
         yield from (_padded([pairs[number] for number in batch]) for batch in batches)
 
 
-def _padded(pairs: Sequence[Pair]) -> tuple[Sentences, Sentences]:
+def _padded(pairs: Sequence[Pair]) -> tuple[TokenBatch, TokenBatch]:
     source, target = zip(*pairs, strict=True)
     return pad(source), pad(target)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dragoman.corpus.features import FeatureSource, Given
 from dragoman.corpus.memory import Match
 from dragoman.data import batch as batches
-from dragoman.data.batch import SourceBatch, numbered, pad_regions
+from dragoman.data.batch import SourceBatch, TokenBatch, numbered, pad_regions
 from dragoman.data.language import Language, Source
 from dragoman.data.recall import Recall, Recalled
 from dragoman.data.surfaces import ExtendedVocabulary
@@ -223,7 +223,7 @@ def _encoded(source: Source, source_input: Given, mark: Sequence[Mark]) -> Encod
     return [*mark, *(source.text.encode(text) if source.text.normalize(text).strip() else [])]
 
 
-def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: Words, spells: bool) -> Symbols:
+def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: Words, spells: bool) -> TokenBatch:
     """Rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for them. If
     it `spells`, with the characters of unknown words.
     """

@@ -1,6 +1,6 @@
 """Words that a vocabulary does not have keep their spelling: from the texts through the store to the ids of a batch."""
 
-from collections.abc import Sequence as List
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +22,7 @@ from dragoman.text.edits import KEEP, OPERATIONS, operations
 from dragoman.text.mark import Mark, Symbol
 from tests.golden import Golden
 
-Lines = List[tuple[str, ...]]  # the texts of each example, that of the target last
+Lines = Sequence[tuple[str, ...]]  # the texts of each example, that of the target last
 LINES = [
     ("ann eats", "ann isst"),
     ("bob eats", "bob isst"),
@@ -58,7 +58,7 @@ def real(side: Any, part: str) -> list[list[int]]:
     return [row[mask].tolist() for row, mask in zip(getattr(side, part), side.mask, strict=True)]
 
 
-def directly(target: Vocabulary, sources: List[List[Symbol]], labels: List[Symbol]) -> list[list[int]]:
+def directly(target: Vocabulary, sources: Sequence[Sequence[Symbol]], labels: Sequence[Symbol]) -> list[list[int]]:
     """The ids of an example's texts, the target's last: `V + n` for the n-th new word of its sources."""
     vocabulary = {
         known_symbol: number for number, known_symbol in enumerate(target.marked(range(len(target)))) if number > EOS
@@ -96,7 +96,7 @@ def test_batches_have_the_ids_that_follow_from_the_texts(sides: str, data: Any, 
     for row, (*given_texts, target) in enumerate(lines):
         read = [dataset.target.text.encode(text) for text in given_texts]
         words = dataset.target.text.encode(target)
-        labels: List[Symbol] = operations(read[0], words) if sides == "edits" else words
+        labels: Sequence[Symbol] = operations(read[0], words) if sides == "edits" else words
         *sources, label = directly(dataset.target.vocabulary, read, labels)
         assert real(batch.target, "extended")[row] == [*label, EOS]
         ended = [[*ids, EOS] if text or not several else [] for ids, text in zip(sources, given_texts, strict=True)]
