@@ -38,27 +38,27 @@ class Alphabet:
         return self.first + len(self.characters)
 
     def number(self, character: str) -> int:
-        """The number of a character; UNK if it is unknown."""
+        """Return the number of a character; UNK if it is unknown."""
         return self._numbers.get(character, UNK)
 
     def numbers(self, word: Symbol) -> list[int]:
-        """The numbers of a word; those of the unknown word for a mark."""
+        """Return the numbers of a word; those of the unknown word for a mark."""
         if not isinstance(word, str):
             return [UNK]
         # Cut behind the end: a longest word has none, and is told apart from one that ends there.
         return [BOS, *[*map(self.number, word[:LONGEST_WORD]), EOS][:LONGEST_WORD]]
 
     def word(self, numbers: Iterable[int]) -> str:
-        """The word that these numbers spell up to its end, without what is no character."""
+        """Return the word that these numbers spell up to its end, without what is no character."""
         spelled = takewhile(lambda number: number != EOS, numbers)
         return "".join(self.characters[number - self.first] for number in spelled if number >= self.first)
 
     def words(self, words: Sequence[Symbol]) -> Int64[Tensor, "W L"]:
-        """Words as rows, padded to the length of the longest."""
+        """Return words as rows, padded to the length of the longest."""
         return _stack([self.numbers(word) for word in words])
 
     def vocabulary(self, symbols: SymbolTable) -> Int64[Tensor, "V L"]:
-        """All symbols of a table as rows."""
+        """Return all symbols of a table as rows."""
         own = [[number] if number != PAD else [] for number in range(min(self.first, len(symbols)))]
         return _stack([*own, *map(self.numbers, symbols.spellings[self.first :])])
 

@@ -29,7 +29,7 @@ class Spelled(NamedTuple):
     characters: Int64[Tensor, "W L"]
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Spelled":
-        """The same sentences on another device."""
+        """Return the same sentences on another device."""
         return Spelled(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
@@ -57,7 +57,7 @@ class TokenBatch(NamedTuple):
         return self.ids if self.extended is None else self.extended
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "TokenBatch":
-        """The same sentences on another device."""
+        """Return the same sentences on another device."""
         moved = (None if part is None else part.to(device, non_blocking=non_blocking) for part in self)
         return TokenBatch(*moved)  # type: ignore[arg-type]
 
@@ -69,7 +69,7 @@ class FeatureBatch(NamedTuple):
     mask: Bool[Tensor, "B R"]
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "FeatureBatch":
-        """The same regions on another device."""
+        """Return the same regions on another device."""
         return FeatureBatch(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
@@ -89,19 +89,19 @@ class Batch(NamedTuple):
     links: Bool[Tensor, "B T S"] | None = None
 
     def to(self, device: torch.device, *, non_blocking: bool = False) -> "Batch":
-        """The same pairs on another device."""
+        """Return the same pairs on another device."""
         sources = tuple(source.to(device, non_blocking=non_blocking) for source in self.sources)
         links = None if self.links is None else self.links.to(device, non_blocking=non_blocking)
         return Batch(sources, self.target.to(device, non_blocking=non_blocking), self.rows, links)
 
     def within(self, portion: npt.NDArray[np.int64] | None) -> "Batch":
-        """The same pairs, of a portion of the corpus with these target symbols."""
+        """Return the same pairs, of a portion of the corpus with these target symbols."""
         symbols = None if portion is None else torch.from_numpy(portion)
         return self._replace(target=self.target._replace(portion=symbols))
 
     def rounded(self) -> "Batch":
-        """The same pairs, padded so that rows and widths are few numbers (`round_up`). Further rows have a source of
-        one symbol and no target; a batch without pairs stays as it is.
+        """Return the same pairs, padded so that rows and widths are few numbers (`round_up`). Further rows have a
+        source of one symbol and no target; a batch without pairs stays as it is.
         """
         if not len(self.rows):
             return self
@@ -112,7 +112,7 @@ class Batch(NamedTuple):
         return Batch(sources, target, self.rows, None if self.links is None else _extend(self.links, *shape))
 
     def reversed(self) -> "Batch":
-        """The same pairs from target to source."""
+        """Return the same pairs from target to source."""
         (source,) = self.sources
         assert isinstance(source, TokenBatch)
         # Links are (B, T, S): their axes change places as well.
@@ -120,21 +120,21 @@ class Batch(NamedTuple):
 
 
 def round_up(number: int, step: int) -> int:
-    """The next multiple of `step`; of four numbers between two powers of two, where these are further apart."""
+    """Return the next multiple of `step`; of four numbers between two powers of two, where these are further apart."""
     # A quarter of the power of two below: at most a fifth is padding, with four shapes for each doubling.
     step = max(step, 1 << max(0, number.bit_length() - 3))
     return -(-number // step) * step
 
 
 def _extend(tensor: Tensor, *sizes: int, value: int = 0) -> Tensor:
-    """A tensor with this value behind its first dimensions, up to these sizes."""
+    """Return a tensor with this value behind its first dimensions, up to these sizes."""
     extended = tensor.new_full((*sizes, *tensor.shape[len(sizes) :]), value)
     extended[tuple(map(slice, tensor.shape))] = tensor
     return extended
 
 
 def _padded(sentences: TokenBatch, rows: int, width: int) -> TokenBatch:
-    """Sentences with padding up to so many rows and positions."""
+    """Return sentences with padding up to so many rows and positions."""
 
     def padded(ids: Int64[Tensor, "B S"]) -> Int64[Tensor, "..."]:
         return _extend(ids, rows, width, value=PAD)
@@ -150,7 +150,7 @@ def _padded(sentences: TokenBatch, rows: int, width: int) -> TokenBatch:
 
 
 def _pad_source(source: SourceBatch, rows: int) -> SourceBatch:
-    """The same of a source, with a real first position in further rows: attention to nothing is not a number."""
+    """Return the same of a source, with a real first position in further rows: attention to nothing is not a number."""
     width = round_up(source.mask.size(1), 1 if isinstance(source, FeatureBatch) else STEP)
     if isinstance(source, FeatureBatch):
         padded: SourceBatch = FeatureBatch(_extend(source.values, rows, width), _extend(source.mask, rows, width))
@@ -174,7 +174,9 @@ def pad(rows: Sequence[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
 
 
 def numbered(rows: Iterable[Sequence[Sequence[Symbol]]], numberings: Iterable[Numbering]) -> TokenBatch:
-    """Rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its EOS."""
+    """Return rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its
+    EOS.
+    """
     numbered_rows = zip(rows, numberings, strict=False)
     return pad(
         [[*chain.from_iterable([*numbering.ids(text), EOS] for text in row)] for row, numbering in numbered_rows]
@@ -182,7 +184,7 @@ def numbered(rows: Iterable[Sequence[Sequence[Symbol]]], numberings: Iterable[Nu
 
 
 def spelled(rows: Sequence[Sequence[Sequence[Symbol]]], language: Language) -> Spelled:
-    """Rows of texts, as `numbered` takes them, with the characters of words that the language does not have."""
+    """Return rows of texts, as `numbered` takes them, with the characters of words that the language does not have."""
     # Each word of the batch once, whichever sentence has it: its vector is computed once.
     words = ExtendedVocabulary(language.vocabulary, chain.from_iterable(rows))
     return Spelled(numbered(rows, repeat(words)).ids, language.alphabet.words(words.own))

@@ -32,8 +32,8 @@ class Mixture:
 
     @classmethod
     def tempered(cls, sizes: tuple[int, ...], temperature: float) -> "Mixture":
-        """A part of n rows is drawn in proportion to `n^(1/T)` (Arivazhagan et al. 2019, "Massively multilingual neural
-        machine translation in the wild").
+        """Return a part of n rows is drawn in proportion to `n^(1/T)` (Arivazhagan et al. 2019, "Massively multilingual
+        neural machine translation in the wild").
         """
         counts = np.array(sizes, np.float64)
         return cls(sizes, tuple(((counts / counts.max()) ** (1 / temperature)).tolist()))
@@ -48,7 +48,7 @@ class Mixture:
         return quotas
 
     def rows(self, places: Numbers, seed: int, epoch: int) -> Numbers:
-        """The rows at these places of an epoch, in which the rows of each part are consecutive."""
+        """Return the rows at these places of an epoch, in which the rows of each part are consecutive."""
         ends = np.cumsum(self.quotas)
         parts = np.searchsorted(ends, places, "right")
         rows = np.empty_like(places)
@@ -89,7 +89,7 @@ class Plan:
     mixture: Mixture | None = None
 
     def batches(self, begin: int = 0) -> Iterator[Numbers]:
-        """The batches from number `begin` on."""
+        """Yield the batches from number `begin` on."""
         for pool in range(self._pools):
             # All pools but the last have so many batches: a resumed epoch skips them without making them.
             if self.type == "sentences" and begin >= POOL_BATCHES and pool + 1 < self._pools:
@@ -102,7 +102,7 @@ class Plan:
             begin = max(0, begin - len(batches))
 
     def count(self) -> int:
-        """The number of batches; for batches of symbols, an estimate from the first pool."""
+        """Return the number of batches; for batches of symbols, an estimate from the first pool."""
         if self.type == "sentences":
             return -(-self._rows // self.size)  # rounded up: the last batch has fewer
         first = self._pool(0) if self._rows else []
@@ -126,7 +126,7 @@ class Plan:
         return max(1, self._rows // self._pool_rows) if self._rows else 0
 
     def _pool(self, pool: int) -> list[Numbers]:
-        """The batches of a pool by length."""
+        """Return the batches of a pool by length."""
         begin = pool * self._pool_rows
         end = begin + self._pool_rows if pool + 1 < self._pools else self._rows
         # The permutation of the whole corpus, computed at these places alone.
@@ -145,8 +145,8 @@ class Plan:
 def portions(
     batches: Iterable[Numbers], symbols: Callable[[Numbers], Numbers], most: int
 ) -> Iterator[tuple[Numbers, Numbers]]:
-    """Each batch with the distinct symbols of its portion: as many adjacent batches as have `most` symbols together,
-    but at least one (Jean et al. 2015). `symbols` has those of a batch.
+    """Yield each batch with the distinct symbols of its portion: as many adjacent batches as have `most` symbols
+    together, but at least one (Jean et al. 2015). `symbols` has those of a batch.
     """
     portion: list[Numbers] = []
     portion_symbols = np.empty(0, np.int64)
@@ -163,7 +163,7 @@ def portions(
 
 
 def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
-    """The images of these places under a permutation of range(`count`), without a table of all.
+    """Return the images of these places under a permutation of range(`count`), without a table of all.
 
     A Feistel network permutes the numbers below a power of four; results of `count` or more are permuted again (Black &
     Rogaway 2002, "Ciphers with arbitrary finite domains", cycle walking).
@@ -193,8 +193,8 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _by_length(source: Numbers, target: Numbers) -> Numbers:
-    """The order that sorts by the longer side, then by the shorter side alternately up and down, so that neighbors
-    differ little.
+    """Return the order that sorts by the longer side, then by the shorter side alternately up and down, so that
+    neighbors differ little.
     """
     first = np.minimum(np.maximum(source, target), MOST_SYMBOLS - 1)
     second = np.minimum(np.minimum(source, target), MOST_SYMBOLS - 1)
@@ -203,7 +203,7 @@ def _by_length(source: Numbers, target: Numbers) -> Numbers:
 
 
 def _by_symbols(rows: Numbers, lengths: Numbers, size: int) -> list[Numbers]:
-    """Batches of rows that are sorted by these lengths, ascending."""
+    """Return batches of rows that are sorted by these lengths, ascending."""
     batches = []
     begin = 0
     while begin < len(rows):

@@ -68,8 +68,8 @@ class Binarizer:
         return columns
 
     def blocks(self, pair: LanguagePair, filters: Filters) -> Iterator[tuple[int, dict[str, Rows]]]:
-        """The rows of the examples of a pair that pass the filters, by column, in blocks, each with the number of its
-        corpus among those of the pair.
+        """Yield the rows of the examples of a pair that pass the filters, by column, in blocks, each with the number of
+        its corpus among those of the pair.
         """
         gold: list[Gold] = []
         for corpus, block in self._read(pair, gold):
@@ -79,13 +79,13 @@ class Binarizer:
             yield corpus, {name: column.chosen(kept) for name, column in rows.items()}
 
     def _read(self, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[int, tuple[list[str], ...]]]:
-        """Blocks of the training texts of a pair, each from one corpus, whose number comes with it."""
+        """Yield blocks of the training texts of a pair, each from one corpus, whose number comes with it."""
         for number, place in enumerate(pair.train):
             for block in sides(self._examples(pair._replace(train=(place,)), gold), BLOCK):
                 yield number, block
 
     def _examples(self, pair: LanguagePair, gold: list[Gold]) -> Iterator[tuple[str, ...]]:
-        """The training texts of a pair; its links, if wanted, are appended to `gold`."""
+        """Yield the training texts of a pair; its links, if wanted, are appended to `gold`."""
         if not self.data.alignments:
             yield from texts_of(self.data, pair)
             return
@@ -96,7 +96,7 @@ class Binarizer:
     def _rows(
         self, block: tuple[list[str], ...], pair: LanguagePair, filters: Filters, gold: list[Gold]
     ) -> tuple[dict[str, Rows], npt.NDArray[np.bool_]]:
-        """The rows of a block of texts, one side after the other, and a mask of those that pass the filters."""
+        """Return the rows of a block of texts, one side after the other, and a mask of those that pass the filters."""
         data, languages = self.data, self.languages
         # Looked up by the raw text, before marks and normalization, as a user's text will be.
         filled = self._add_matches(block, self.memory) if self.memory else block
@@ -143,27 +143,29 @@ class Binarizer:
         return rows, kept
 
     def _add_matches(self, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
-        """The sides of a block with those that the memory fills before the target. A pair is no answer to itself."""
+        """Return the sides of a block with those that the memory fills before the target. A pair is no answer to
+        itself.
+        """
         queries = block[texts_in(self.data, self.data.trained[0]).index(memory.queried_source)]
         matches = (memory.texts(source, target) for source, target in zip(queries, block[-1], strict=True))
         return (*block[:-1], *map(list, zip(*matches, strict=True)), block[-1])
 
 
 def _mask_spans(block: tuple[list[str], ...], protection: Protection) -> tuple[list[str], ...]:
-    """The sides of a block, the target last, with marks for the spans that come through."""
+    """Return the sides of a block, the target last, with marks for the spans that come through."""
     pairs = [protection.masked_pair(sources, target).texts for *sources, target in zip(*block, strict=True)]
     return tuple(map(list, zip(*pairs, strict=True)))
 
 
 def _unknown(language: Language, texts: list[str], rows: Rows) -> Iterator[list[Symbol]]:
-    """The out-of-vocabulary symbols of each normalized text, whose ids are `rows`."""
+    """Yield the out-of-vocabulary symbols of each normalized text, whose ids are `rows`."""
     for text, here in zip(texts, rows.holding(UNK), strict=True):
         yield language.vocabulary.unknown(language.text.tokenizer.encode(text)) if here else []
 
 
 def _edits(target: Language, before: list[str], after: list[str], longest: int) -> list[Sequence[Symbol]]:
-    """The operations that turn each text `before` into `after`. If a side is too long, so are they; the longer side
-    then stands in for them until the filters remove the pair.
+    """Return the operations that turn each text `before` into `after`. If a side is too long, so are they; the longer
+    side then stands in for them until the filters remove the pair.
     """
     edits: list[Sequence[Symbol]] = []
     for texts in zip(before, after, strict=True):
@@ -174,18 +176,20 @@ def _edits(target: Language, before: list[str], after: list[str], longest: int) 
 
 
 def _with_neighbors(sources: list[Numbers]) -> list[Numbers]:
-    """Lengths of several sources; a missing source counts as long as the sentence's longest."""
+    """Return lengths of several sources; a missing source counts as long as the sentence's longest."""
     longest = np.maximum.reduce(sources)
     return [np.where(lengths > 0, lengths, longest) for lengths in sources]
 
 
 def _words(language: Language, texts: list[str]) -> list[int]:
-    """The number of words of each normalized text, as `TextPipeline.words` counts them undivided."""
+    """Return the number of words of each normalized text, as `TextPipeline.words` counts them undivided."""
     return [len(language.text.tokenize(text)) or bool(text) for text in texts]
 
 
 def _links(gold: list[Gold], sources: list[int], targets: list[int]) -> Rows:
-    """Source word and target word of every link, sure or possible. UserError if one is beyond its pair's words."""
+    """Return source word and target word of every link, sure or possible. UserError if one is beyond its pair's
+    words.
+    """
     for alignment, source, target in zip(gold, sources, targets, strict=True):
         alignment.check(source, target)
     values, lengths = flat([[word for link in sorted(alignment.possible) for word in link] for alignment in gold])

@@ -163,13 +163,14 @@ class Dataset:
         return ((np.sum(sources, 0),) if self._join else tuple(sources)), target
 
     def reversed(self) -> "Dataset":
-        """The same pairs from target to source, without links."""
+        """Return the same pairs from target to source, without links."""
         dev = [Example((target,), str(source)) for (source,), target in self.dev]
         (source,) = self.sources
         return Dataset(self.train.renamed(EXCHANGED), [dev], {"source": self.target, "target": source}, seed=self._seed)
 
     def batch(self, rows: npt.NDArray[np.int64], epoch: int) -> Batch:
-        """The pairs in these rows of the store, with this epoch's dropout of subwords and sources, and its noise.
+        """Return the pairs in these rows of the store, with this epoch's dropout of subwords and sources, and its
+        noise.
 
         A function of its arguments alone: a sentence's dropout and noise are seeded by the run's seed, the epoch, the
         side and the row.
@@ -193,7 +194,7 @@ class Dataset:
         return self._add_surfaces(batch, [*sources, targets]) if any(self._surfaces) else batch
 
     def target_symbols(self, rows: npt.NDArray[np.int64], epoch: int) -> npt.NDArray[np.int64]:
-        """The distinct target symbols of the pairs in these rows, in ascending order."""
+        """Return the distinct target symbols of the pairs in these rows, in ascending order."""
         # With this epoch's subword dropout, since these are the symbols that the batch will have.
         targets = [np.asarray(self._row("target", self.target, int(row), epoch), np.int64) for row in rows]
         return np.unique(np.concatenate(targets))
@@ -204,7 +205,7 @@ class Dataset:
         return self._symbols(side, source, rows)
 
     def _symbols(self, side: Side, language: Language, rows: Rows) -> TokenBatch:
-        """UserError if the store has a symbol that the language does not have."""
+        """Raise UserError if the store has a symbol that the language does not have."""
         padded = pad(rows)
         # An id beyond a table would be an error of CUDA, or another row, far from its cause.
         if padded.ids.numel() and int(padded.ids.max()) >= len(language.vocabulary):
@@ -212,7 +213,7 @@ class Dataset:
         return padded
 
     def _add_surfaces(self, batch: Batch, sides: Sequence[Rows]) -> Batch:
-        """The same batch with what the model asks for of words outside the vocabularies."""
+        """Return the same batch with what the model asks for of words outside the vocabularies."""
         spelled_sides = [
             [self._spell(side, int(row), ids) for row, ids in zip(batch.rows, rows, strict=True)]
             for side, rows in zip(self._sides, sides, strict=True)
@@ -244,7 +245,7 @@ class Dataset:
         return batch._replace(sources=tuple(map(add_source_surfaces, batch.sources)), target=target)
 
     def _spell(self, side: Side, row: int, sentence: list[int] | Array) -> list[list[Symbol]]:
-        """The symbols of a sentence as its text spells them, without the end; empty if it is missing."""
+        """Return the symbols of a sentence as its text spells them, without the end; empty if it is missing."""
         if not len(sentence):
             return []
         source, ids = self._sides[side], np.asarray(sentence).tolist()[:-1]
@@ -262,7 +263,7 @@ class Dataset:
         return [symbols]
 
     def _drop_sources(self, sources: Sequence[Rows], rows: npt.NDArray[np.int64], epoch: int) -> Sequence[Rows]:
-        """The sources that each example has (a lone end symbol counts as none) and that dropout keeps."""
+        """Return the sources that each example has (a lone end symbol counts as none) and that dropout keeps."""
         ends = [isinstance(source, Language) for source in self.sources]
         present = np.array(
             [[len(sentence) > end for sentence in source] for source, end in zip(sources, ends, strict=True)]
@@ -276,7 +277,7 @@ class Dataset:
         return [[sentence if kept else sentence[:0] for sentence, kept in pair] for pair in pairs]
 
     def _links(self, rows: npt.NDArray[np.int64], sources: Ids, targets: Ids) -> Bool[Tensor, "B T S"]:
-        """The links between words as links between the symbols that spell them; the end symbols have none."""
+        """Return the links between words as links between the symbols that spell them; the end symbols have none."""
         (language,) = self.sources
         assert isinstance(language, Language)
         links = np.zeros((len(rows), max(map(len, targets), default=0), max(map(len, sources), default=0)), np.bool_)
@@ -314,7 +315,7 @@ class Dataset:
     def _add_noise(
         self, noise: Infilling, language: Language, ids: list[int] | npt.NDArray[np.integer], row: int, epoch: int
     ) -> list[int] | npt.NDArray[np.integer]:
-        """A source with noise between the mark of its language and its end, if its target is the same text."""
+        """Return a source with noise between the mark of its language and its end, if its target is the same text."""
         # The part of the corpus that the row belongs to: the store has parts one after the other.
         if not self._copied[int(np.searchsorted(np.cumsum(self.train.notes["parts"]), row, "right"))]:
             return ids
@@ -324,21 +325,21 @@ class Dataset:
         return [*map(int, ids[:begin]), *hidden, int(ids[-1])]
 
     def _mark(self, side: Side, row: int) -> list[int]:
-        """The mark before a source that can be translated to several languages, as in the store."""
+        """Return the mark before a source that can be translated to several languages, as in the store."""
         return [int(self.train.columns[side][row][0])] if self._marked and side == "source" else []
 
 
 def _recalled(example: Example, texts: tuple[str, ...]) -> Example:
-    """The example with further sources."""
+    """Return the example with further sources."""
     return example._replace(sources=(*example.sources, *texts))
 
 
 def _concatenate(sources: Sequence[Rows]) -> list[list[int]]:
-    """The ids of several sources of each example, concatenated."""
+    """Return the ids of several sources of each example, concatenated."""
     return [[int(number) for ids in example for number in ids] for example in zip(*sources, strict=True)]
 
 
 def _words(language: Language, ids: list[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """The number of the word of each symbol of a sentence, without the end symbol."""
+    """Return the number of the word of each symbol of a sentence, without the end symbol."""
     symbols = language.vocabulary.symbols([int(number) for number in ids[:-1]])
     return np.array(language.text.words(symbols, divided=False).word_of, np.int64)

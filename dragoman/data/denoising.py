@@ -39,7 +39,7 @@ class Infilling:
         self.length = length
 
     def __call__(self, count: int, seed: str) -> list[int | None]:
-        """What a text of `count` symbols becomes: the places of symbols that are left, and None for each mask. A
+        """Return what a text of `count` symbols becomes: the places of symbols that are left, and None for each mask. A
         function of the arguments alone.
         """
         hidden = min(max(1, round(self.share * count)), count - 1)
@@ -63,13 +63,13 @@ NOISES = {"none": NoNoise, "infilling": Infilling}
 
 
 def noise(data: DataConfig) -> Infilling | None:
-    """What hides parts of the texts that are their own translations; None if nothing does."""
+    """Return what hides parts of the texts that are their own translations; None if nothing does."""
     noise_model: NoNoise | Infilling = components.build(NOISES, data.noise)
     return noise_model if isinstance(noise_model, Infilling) else None
 
 
 def masked(noise: Infilling, encoded: Sequence[Symbol], seed: str) -> list[Symbol]:
-    """A text of a development corpus with masks, behind the mark of its language if there is one."""
+    """Return a text of a development corpus with masks, behind the mark of its language if there is one."""
     begin = next((place for place, symbol in enumerate(encoded) if isinstance(symbol, str)), len(encoded))
     places = noise(len(encoded) - begin, seed)
     return [*encoded[:begin], *(MASK if place is None else encoded[begin + place] for place in places)]

@@ -54,11 +54,11 @@ class Language:
         return sum(self.counts)
 
     def ids(self, text: str, sample: int | None = None) -> list[int]:
-        """The ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
+        """Return the ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
         return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]
 
     def rows(self, texts: Sequence[str]) -> Rows:
-        """The ids of normalized texts with EOS, all at once and without dropout."""
+        """Return the ids of normalized texts with EOS, all at once and without dropout."""
         # All texts in one call, for units that work on many at once (sentencepiece, in several threads).
         places, lengths = self.text.tokenizer.numbers(texts)
         # A unit numbers its symbols from 1, with 0 for unknown; a vocabulary has specials and marks before them.
@@ -66,7 +66,7 @@ class Language:
         return Rows(np.insert(ids, np.cumsum(lengths), EOS), lengths + 1)
 
     def mark(self, text: str | None) -> int | None:
-        """The id of the sentence separator `text`. UserError unless it is always one known symbol."""
+        """Return the id of the sentence separator `text`. UserError unless it is always one known symbol."""
         if text is None:
             return None
         key, symbols = "model.attention.sentences", self.text.encode(text)
@@ -125,7 +125,7 @@ Source: TypeAlias = Language | FeatureSource
 
 
 def the_text(sources: tuple[Source, ...]) -> Language:
-    """The only source, which is a text. UserError if there are several, or it is numeric."""
+    """Return the only source, which is a text. UserError if there are several, or it is numeric."""
     if not only_text(sources):
         named = ", ".join(source.name for source in sources)
         raise UserError(f"this needs a run that reads one text alone, and this one reads {named}")
@@ -135,5 +135,5 @@ def the_text(sources: tuple[Source, ...]) -> Language:
 
 
 def only_text(sources: tuple[Source, ...]) -> bool:
-    """Whether there is one source, and it is a text."""
+    """Return whether there is one source, and it is a text."""
     return len(sources) == 1 and isinstance(sources[0], Language)

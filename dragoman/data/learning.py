@@ -19,12 +19,12 @@ from dragoman.text.tokenizer import MARKS, InsufficientCorpusError
 
 
 def open_sources(data: DataConfig, where: str | Sequence[str]) -> dict[Side, FeatureFiles]:
-    """The arrays of a corpus for each numeric source. UserError if they are not sound."""
+    """Return the arrays of a corpus for each numeric source. UserError if they are not sound."""
     return {side: open_features(where, name) for side, name in names(data).items() if name in data.features}
 
 
 def names(data: DataConfig) -> dict[Side, str]:
-    """The name of each side."""
+    """Return the name of each side."""
     return dict(zip((*data.sides, "target"), data.names, strict=True))
 
 
@@ -55,7 +55,7 @@ class Lines:
 
 
 def _texts(data: DataConfig) -> Iterator[tuple[tuple[str, ...], tuple[bool, ...]]]:
-    """The training texts, and which of them are new: files that several language pairs share count once."""
+    """Yield the training texts, and which of them are new: files that several language pairs share count once."""
     seen: set[tuple[str, str]] = set()
     for pair in data.trained:
         names = texts_in(data, pair)
@@ -72,12 +72,12 @@ def texts_of(data: DataConfig, pair: LanguagePair) -> Iterator[tuple[str, ...]]:
 
 
 def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
-    """The sources of a pair that are texts, and its target."""
+    """Return the sources of a pair that are texts, and its target."""
     return (*(name for name in pair.sources if name not in data.features), pair.target)
 
 
 def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
-    """The sources by side, target last; their symbols are learned, or those of `text.vocabulary_from`."""
+    """Return the sources by side, target last; their symbols are learned, or those of `text.vocabulary_from`."""
     if text.vocabulary_from:
         return taken(data, text, text.vocabulary_from)
     if not any(line.strip() for texts, _ in _texts(data) for line in texts):
@@ -113,7 +113,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
 
 
 def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
-    """The sources with the symbols of another run. UserError unless that run has them under the same options."""
+    """Return the sources with the symbols of another run. UserError unless that run has them under the same options."""
     inventories: set[tuple[str, ...]] = set()
     arrays = open_sources(data, data.train)
     languages: dict[Side, Source] = {}
@@ -146,9 +146,9 @@ def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
 
 
 def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
-    """The side of another run that has the symbols of a side of this one, whose language is called `name`: either may
-    have several sources. If that run has a single source and no translation memory, the memory's symbols are those
-    of the target.
+    """Return the side of another run that has the symbols of a side of this one, whose language is called `name`:
+    either may have several sources. If that run has a single source and no translation memory, the memory's symbols are
+    those of the target.
     """
     # A run with one source calls it `source`, one with several by their languages.
     for there in (side, f"source.{name}"):
@@ -158,7 +158,7 @@ def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
 
 
 def same(one: Source, other: Source) -> bool:
-    """Whether two sources have the same symbols."""
+    """Return whether two sources have the same symbols."""
     if isinstance(one, Language) and isinstance(other, Language):
         return one.vocabulary == other.vocabulary and one.text.tokenizer.learned() == other.text.tokenizer.learned()
     return one == other
@@ -176,5 +176,5 @@ def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
 
 
 def new_pipeline(text: LanguageConfig) -> TextPipeline:
-    """The pipeline with these options, before its tokenizer has learned anything."""
+    """Return the pipeline with these options, before its tokenizer has learned anything."""
     return TextPipeline(lowercase=text.lowercase, pretokenizer=text.pretokenizer, tokenizer=text.tokenizer)

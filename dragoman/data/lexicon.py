@@ -49,8 +49,8 @@ def columns(
     filters: Filters,
     protection: Protection | None = None,
 ) -> tuple[Column, Column]:
-    """The ids of the pairs in two text files that pass the filters, with marks for protected spans. UserError if there
-    are none.
+    """Return the ids of the pairs in two text files that pass the filters, with marks for protected spans. UserError if
+    there are none.
     """
     parts: list[tuple[Rows, Rows]] = []
     read = parallel(source, target)
@@ -65,7 +65,7 @@ def columns(
 
 
 def _rows(language: Language, lines: list[str]) -> tuple[Rows, npt.NDArray[np.bool_]]:
-    """The ids of these lines, and a mask of the lines that are not blank."""
+    """Return the ids of these lines, and a mask of the lines that are not blank."""
     texts = list(map(language.text.normalize, lines))
     return language.rows(texts), np.array([bool(text.strip()) for text in texts])
 
@@ -76,7 +76,7 @@ def _column(parts: Sequence[Rows]) -> Column:
 
 
 def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexicon:
-    """The lexicon of a corpus whose sentences end with EOS on both sides; `symbols` are the vocabulary sizes.
+    """Return the lexicon of a corpus whose sentences end with EOS on both sides; `symbols` are the vocabulary sizes.
 
     Memory is bounded by LINKS and CELLS; time grows with the number of pairs of positions.
     """
@@ -95,7 +95,7 @@ def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexico
 
 
 def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
-    """`t(y | x)` by EM from uniform probabilities (IBM model 1, Brown et al. 1993).
+    """Estimate `t(y | x)` by EM from uniform probabilities (IBM model 1, Brown et al. 1993).
 
         P(x_i | y_j) = t(y_j | x_i) / sum_k t(y_j | x_k);   t(y | x) = count(x, y) / sum_y' count(x, y')
 
@@ -111,7 +111,7 @@ def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
 
 
 def _counts(source: Column, target: Column, target_symbols: int, table: Table | None) -> Table:
-    """Expected counts of links between each pair of symbols, under a table or uniform probabilities."""
+    """Return expected counts of links between each pair of symbols, under a table or uniform probabilities."""
     total = table._replace(values=np.zeros_like(table.values)) if table else None
     waiting: list[Table] = []
     for keys, lengths in _links(source, target, target_symbols):
@@ -134,12 +134,12 @@ def _counts(source: Column, target: Column, target_symbols: int, table: Table | 
 
 
 def _sums(places: Ids, values: Numbers, count: int) -> Numbers:
-    """The sum of the values at each of `count` places."""
+    """Return the sum of the values at each of `count` places."""
     return np.bincount(places, values, count).astype(np.float64, copy=False)
 
 
 def _merge(tables: list[Table]) -> Table:
-    """The sum of tables, without the smallest values if there are more than CELLS."""
+    """Return the sum of tables, without the smallest values if there are more than CELLS."""
     keys, places = np.unique(np.concatenate([table.keys for table in tables]), return_inverse=True)
     values = _sums(places, np.concatenate([table.values for table in tables]), len(keys))
     if len(keys) > CELLS:
@@ -149,7 +149,7 @@ def _merge(tables: list[Table]) -> Table:
 
 
 def _links(source: Column, target: Column, target_symbols: int) -> Iterator[tuple[npt.NDArray[np.int64], Ids]]:
-    """All pairs of source and target positions within sentence pairs, some sentences at a time.
+    """Yield all pairs of source and target positions within sentence pairs, some sentences at a time.
 
     Yields their keys, grouped by target position, and the number of keys of each target position.
     """

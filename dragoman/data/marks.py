@@ -19,13 +19,15 @@ SPOKEN = "target.languages"  # in a run folder
 
 
 def marks(data: DataConfig) -> tuple[Mark, ...]:
-    """The marks that every vocabulary of a run has."""
+    """Return the marks that every vocabulary of a run has."""
     hidden = (MASK,) if data.denoises else ()
     return OPERATIONS if data.edits else (*target_marks(data).values(), *hidden)
 
 
 def target_marks(data: DataConfig) -> dict[str, Mark]:
-    """The first symbol of a source for each target language, if there are several pairs (Johnson et al. 2016)."""
+    """Return the first symbol of a source for each target language, if there are several pairs (Johnson et al.
+    2016).
+    """
     return {pair.target: Mark(f"<2{pair.target}>") for pair in data.trained} if data.pairs else {}
 
 
@@ -37,9 +39,10 @@ def write_spoken(seen: Mapping[str, npt.NDArray[np.bool_]], first: int, folder: 
 
 
 def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
-    """Symbol ids forbidden for each target language, by its mark: all marks, and with data.filter_target_vocabulary
-    those seen in targets of other languages alone (target dictionary filtering: Ha et al. 2017, "Effective strategies
-    in zero-resource neural machine translation"). UserError if the run's file of languages is missing or damaged.
+    """Return symbol ids forbidden for each target language, by its mark: all marks, and with
+    data.filter_target_vocabulary those seen in targets of other languages alone (target dictionary filtering: Ha et al.
+    2017, "Effective strategies in zero-resource neural machine translation"). UserError if the run's file of languages
+    is missing or damaged.
     """
     marks_by_language = target_marks(data)
     first = len(SPECIALS) + len(marks(data))

@@ -59,12 +59,14 @@ def prepare(
 
 
 def is_current(data: DataConfig, text: TextConfig, seed: int, folder: Path, *, surfaces: bool = False) -> bool:
-    """Whether the store in `folder` was made from the files as they are now. UserError if one of them is missing."""
+    """Return whether the store in `folder` was made from the files as they are now. UserError if one of them is
+    missing.
+    """
     return _fingerprint_of(folder / STORE) == _fingerprint(data, text, seed, surfaces)
 
 
 def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
-    """The sources of a run by side, target last. UserError if a file is missing or damaged."""
+    """Return the sources of a run by side, target last. UserError if a file is missing or damaged."""
     return {
         side: FeatureSource.load(folder, side, name)
         if name in data.features
@@ -74,8 +76,8 @@ def load(data: DataConfig, folder: Path) -> dict[Side, Source]:
 
 
 def _is_readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
-    """Whether tokenizers and vocabularies exist and are those of `text.vocabulary_from`, which may have changed; a
-    process killed while removing them may have left some out.
+    """Return whether tokenizers and vocabularies exist and are those of `text.vocabulary_from`, which may have changed;
+    a process killed while removing them may have left some out.
     """
     try:
         sources = load(data, folder)
@@ -87,7 +89,7 @@ def _is_readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) -> str:
-    """A hash of everything that the store depends on."""
+    """Return a hash of everything that the store depends on."""
     files = []
     for path in _files(data):
         status = path.stat()
@@ -102,7 +104,7 @@ def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) 
 
 
 def _files(data: DataConfig) -> list[Path]:
-    """The files that the store is made from."""
+    """Return the files that the store is made from."""
     files = [path for pair in data.trained for path in corpus_files(pair.train, *texts_in(data, pair))]
     files += [path for name in data.features for path in feature_files(data.train, name)]
     return files + (alignment_files(data.train, data.source[0], data.target) if data.alignments else [])
@@ -196,7 +198,9 @@ class _Tally:
                 self._characters.setdefault(side, set()).update(words.values.tobytes().decode())
 
     def counted(self, side: Side, language: Language) -> Language:
-        """The language with these counts and characters. Languages with one vocabulary have all their characters."""
+        """Return the language with these counts and characters. Languages with one vocabulary have all their
+        characters.
+        """
         alphabet: set[str] = set()
         if self._characters:
             same_words = [name for name, other in self._languages.items() if other.vocabulary == language.vocabulary]

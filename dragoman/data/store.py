@@ -36,15 +36,15 @@ class Rows(NamedTuple):
     lengths: npt.NDArray[np.int64]
 
     def chosen(self, rows: npt.NDArray[np.bool_]) -> "Rows":
-        """Only the rows for which `rows` (N,) is True."""
+        """Return only the rows for which `rows` (N,) is True."""
         return Rows(self.values[np.repeat(rows, self.lengths)], self.lengths[rows])
 
     def holding(self, value: int) -> npt.NDArray[np.bool_]:
-        """A mask (N,) of the rows that contain this value; no row may be empty."""
+        """Return a mask (N,) of the rows that contain this value; no row may be empty."""
         return np.logical_or.reduceat(self.values == value, np.cumsum(self.lengths) - self.lengths)
 
     def behind(self, values: Sequence[int]) -> "Rows":
-        """The same rows, each preceded by these values."""
+        """Return the same rows, each preceded by these values."""
         begins = np.repeat(np.cumsum(self.lengths) - self.lengths, len(values))
         return Rows(np.insert(self.values, begins, np.tile(values, len(self.lengths))), self.lengths + len(values))
 
@@ -89,7 +89,7 @@ class Store:
         return self.rows
 
     def renamed(self, names: Mapping[str, str]) -> "Store":
-        """The same store with only these columns, as far as they exist, under new names."""
+        """Return the same store with only these columns, as far as they exist, under new names."""
         store = copy.copy(self)
         store.columns = {names[name]: column for name, column in self.columns.items() if name in names}
         return store
@@ -103,18 +103,18 @@ class Store:
         return Column(values, offsets)
 
     def damaged(self, name: str) -> UserError:
-        """The error to raise if a file of the store has unexpected content."""
+        """Return the error to raise if a file of the store has unexpected content."""
         return UserError(f"{self.folder / name}: damaged; delete {self.folder} to prepare it again")
 
 
 def _rising(offsets: npt.NDArray[np.int64]) -> bool:
-    """Whether offsets never decrease, checked in blocks to bound memory."""
+    """Return whether offsets never decrease, checked in blocks to bound memory."""
     parts = (offsets[begin : begin + CHECKED + 1] for begin in range(0, len(offsets) - 1, CHECKED))
     return all(bool((part[:-1] <= part[1:]).all()) for part in parts)
 
 
 def read_header(folder: Path) -> dict[str, Any]:
-    """The header of a store. UserError if it is missing, damaged or of another version."""
+    """Return the header of a store. UserError if it is missing, damaged or of another version."""
     header = _header(folder)
     if header["version"] != VERSION:
         reason = written_by(header["version"], VERSION)
@@ -123,7 +123,7 @@ def read_header(folder: Path) -> dict[str, Any]:
 
 
 def _header(folder: Path) -> dict[str, Any]:
-    """The header of a store of any version."""
+    """Return the header of a store of any version."""
     path = folder / HEADER
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def discard(folder: Path) -> None:
 
 
 def check_free(folder: Path) -> None:
-    """UserError if the folder is not a store, or contains anything that its header does not name."""
+    """Raise UserError if the folder is not a store, or contains anything that its header does not name."""
     if not folder.exists() and not folder.is_symlink():
         return
     if folder.is_symlink() or not (folder / HEADER).is_file():
@@ -169,7 +169,7 @@ def sweep(folder: Path) -> None:
 
 
 def _part(folder: Path) -> Path:
-    """A hidden path beside the folder for an incomplete store."""
+    """Return a hidden path beside the folder for an incomplete store."""
     return folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
 
 
@@ -238,7 +238,7 @@ class StoreWriter:
         self.rows += count
 
     def header(self) -> dict[str, Any]:
-        """The header that a reader needs; complete once the columns are closed."""
+        """Return the header that a reader needs; complete once the columns are closed."""
         columns = {column.name: (column.dtype.str, column.size) for column in self._columns}
         return {"version": VERSION, "rows": self.rows, "columns": columns, "notes": self.notes}
 

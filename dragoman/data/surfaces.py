@@ -27,12 +27,12 @@ NOTHING = Surfaces()
 
 
 def joined(words: Iterable[Symbol]) -> str:
-    """Words as they are kept in a store."""
+    """Return words as they are kept in a store."""
     return BETWEEN.join(map(str, words))
 
 
 def separated(row: npt.NDArray[np.integer]) -> list[str]:
-    """The words in the UTF-8 bytes of a `joined` text. UnicodeDecodeError if these are not UTF-8."""
+    """Return the words in the UTF-8 bytes of a `joined` text. UnicodeDecodeError if these are not UTF-8."""
     text = row.tobytes().decode()
     return text.split(BETWEEN) if text else []
 
@@ -61,7 +61,7 @@ class ExtendedVocabulary:
         return list(self._own)
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
-        """The number of each symbol; UNK for those that are neither in the vocabulary nor in the sources."""
+        """Return the number of each symbol; UNK for those that are neither in the vocabulary nor in the sources."""
         numbers = self._vocabulary.ids(symbols)
         # The usual sentence has no unknown word.
         if not self._ids:
@@ -69,7 +69,7 @@ class ExtendedVocabulary:
         return [self._ids.get(symbol, number) for symbol, number in zip(symbols, numbers, strict=True)]
 
     def marked(self, ids: Sequence[int]) -> list[Symbol]:
-        """The symbol of each number, marks as `Mark`; `<unk>` for a number of another example."""
+        """Return the symbol of each number, marks as `Mark`; `<unk>` for a number of another example."""
         size = len(self._vocabulary)
         symbols = self._vocabulary.marked([number if number < size else UNK for number in ids])
         own = dict(enumerate(self._own, start=size))

@@ -37,7 +37,7 @@ class SymbolTable:
 
     @classmethod
     def sized(cls, size: int) -> "SymbolTable":
-        """A placeholder table before there is a corpus: `size` symbols spelled as numbers, each with count 1."""
+        """Return a placeholder table before there is a corpus: `size` symbols spelled as numbers, each with count 1."""
         spellings = (*SPECIALS, *map(str, range(len(SPECIALS), size)))[:size]
         return cls(spellings, (1,) * size, characters=(*"0123456789",))
 
@@ -71,20 +71,20 @@ class Vocabulary:
         return f"Vocabulary of {len(self):,} symbols"
 
     def ids(self, symbols: Sequence[Symbol]) -> list[int]:
-        """The number of each symbol; UNK for unknown ones."""
+        """Return the number of each symbol; UNK for unknown ones."""
         look_up = self._ids.get  # bound once: this is called for every sentence
         return [look_up(symbol, UNK) for symbol in symbols]
 
     def unknown(self, symbols: Iterable[Symbol]) -> list[Symbol]:
-        """The symbols that are not in the vocabulary."""
+        """Return the symbols that are not in the vocabulary."""
         return [symbol for symbol in symbols if symbol not in self._ids]
 
     def symbols(self, ids: Sequence[int]) -> list[str]:
-        """The symbol of each number, specials and marks by name."""
+        """Return the symbol of each number, specials and marks by name."""
         return [str(self._symbols[number]) for number in ids]
 
     def marked(self, ids: Sequence[int]) -> list[Symbol]:
-        """The symbol of each number, marks as `Mark`."""
+        """Return the symbol of each number, marks as `Mark`."""
         return [self._symbols[number] for number in ids]
 
     def save(self, path: Path) -> None:

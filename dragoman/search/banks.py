@@ -26,9 +26,9 @@ def by_progress(
     state: Any,
     width: int,
 ) -> list[list[Candidate]]:
-    """The candidates of each sentence, or of each group of a diverse beam. Where something is missing, those that
-    advance the constraint are added, the `width` best of each row and bank, and all stand in the order in which a beam
-    of `width` takes them; others are unchanged. `state` is the constraint's state before these candidates.
+    """Return the candidates of each sentence, or of each group of a diverse beam. Where something is missing, those
+    that advance the constraint are added, the `width` best of each row and bank, and all stand in the order in which a
+    beam of `width` takes them; others are unchanged. `state` is the constraint's state before these candidates.
     """
     candidate_groups = [list(candidates) for candidates in groups]
     flat = [candidate for candidates in candidate_groups for candidate in candidates]
@@ -65,7 +65,9 @@ class Contenders(NamedTuple):
 def contenders(
     prediction: Prediction[Any], progress: Progress, constraint: Constraint, state: Any, width: int
 ) -> Contenders:
-    """The continuations that advance the constraint, of each row and bank the `width` best: no others can be kept."""
+    """Return the continuations that advance the constraint, of each row and bank the `width` best: no others can be
+    kept.
+    """
     log_probs = prediction.of_rows(progress.following)
     rows, places = ((progress.following != PAD) & (log_probs > float("-inf"))).nonzero(as_tuple=True)
     symbols, log_probs = progress.following[rows, places], log_probs[rows, places]
@@ -81,8 +83,8 @@ def contenders(
 def _best_of_banks(
     parents: Int[Tensor, "N"], missing: Int[Tensor, "N"], log_probs: Float[Tensor, "N"], width: int
 ) -> Int[Tensor, "_"]:
-    """Which of these continuations, in their order, are among the `width` best of their row and bank: as many as could
-    be kept.
+    """Return which of these continuations, in their order, are among the `width` best of their row and bank: as many as
+    could be kept.
     """
     order = log_probs.argsort(descending=True, stable=True)
     # Stable sorts, the least important key first: by row, then by bank, then by log P.
@@ -98,9 +100,9 @@ def _best_of_banks(
 
 
 def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
-    """The candidates that end and are among the `width` best with nothing missing; then `width` that go on, shared
-    equally among the banks (one for each number of missing symbols), with places left over given to the best. Both
-    best first. Where all end, those with the fewest missing symbols are what there is.
+    """Return the candidates that end and are among the `width` best with nothing missing; then `width` that go on,
+    shared equally among the banks (one for each number of missing symbols), with places left over given to the best.
+    Both best first. Where all end, those with the fewest missing symbols are what there is.
     """
     possible = [pair for pair in candidates if pair[1].total > float("-inf")]
     ranked = sorted(possible, key=lambda pair: -pair[1].total)

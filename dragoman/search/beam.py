@@ -102,7 +102,7 @@ class BestFinished(Strategy):
         sentence.beam = beam
 
     def done(self, sentence: Sentence, limit: int) -> bool:
-        """Whether no open hypothesis can still enter the `n_best` finished ones."""
+        """Return whether no open hypothesis can still enter the `n_best` finished ones."""
         if len(sentence.finished) < self.n_best:
             return False
         # The first of the beam has the highest log P; |y| counts the end symbol, hence one more than the limit.

@@ -49,32 +49,34 @@ class Constraint(ABC):
 
     @abstractmethod
     def start(self) -> State:
-        """The state before the first symbol, one row per sentence."""
+        """Return the state before the first symbol, one row per sentence."""
 
     @abstractmethod
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "_ C"]:
-        """Which of these symbols may follow each row; a single row if it is the same for all."""
+        """Return which of these symbols may follow each row; a single row if it is the same for all."""
 
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
-        """The state after each row is continued by its symbol."""
+        """Return the state after each row is continued by its symbol."""
         return state
 
     def progress(self, state: State) -> Progress | None:
-        """What is still missing; None if nothing is required. A translation ends only when nothing is missing."""
+        """Return what is still missing; None if nothing is required. A translation ends only when nothing is
+        missing.
+        """
         return None
 
     def missing(self, state: State) -> Int[Tensor, "R"] | None:
-        """How many required symbols are missing, as `progress` says; None if nothing is required."""
+        """Return how many required symbols are missing, as `progress` says; None if nothing is required."""
         progress = self.progress(state)
         return progress and progress.missing
 
     def missing_after(self, symbols: Int[Tensor, "R"], state: State) -> Int[Tensor, "R"] | None:
-        """How many required symbols are missing after each row is continued by its symbol."""
+        """Return how many required symbols are missing after each row is continued by its symbol."""
         return self.missing(self.advance(symbols, state))
 
     def refused(self, state: State, rows: Sequence[int], symbols: Sequence[int]) -> list[bool]:
-        """Which of these continuations, a row with a symbol each, are not allowed after all. A search asks it of the
-        few that it is about to consider, so that the answer may take time.
+        """Return which of these continuations, a row with a symbol each, are not allowed after all. A search asks it of
+        the few that it is about to consider, so that the answer may take time.
         """
         return [False] * len(rows)
 
@@ -118,7 +120,7 @@ class All(Constraint):
         return Progress(missing, following, losing)
 
     def _advancing(self, following: Int[Tensor, "R K"], state: State) -> Int[Tensor, "R K"]:
-        """Those that advance one and lose nothing of another, or all where there are none."""
+        """Return those that advance one and lose nothing of another, or all where there are none."""
 
         before = self.missing(state)
         count = following.size(1)
@@ -150,7 +152,7 @@ class All(Constraint):
 
 
 def _sum(demands: Iterable[Int[Tensor, "R"] | None]) -> Int[Tensor, "R"] | None:
-    """The sum of those that are there; None if none is."""
+    """Return the sum of those that are there; None if none is."""
     missing = [demand for demand in demands if demand is not None]
     return torch.stack(missing).sum(0) if missing else None
 
@@ -291,7 +293,7 @@ CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
 
 
 def among(following: Int[Tensor, "R K"], symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
-    """Which of these symbols, in ascending order, follow in each row."""
+    """Return which of these symbols, in ascending order, follow in each row."""
     columns = torch.searchsorted(symbols, following.contiguous()).clamp(max=len(symbols) - 1)
     places = columns.where(symbols[columns] == following, len(symbols))  # a further column for those that are not there
     marked = torch.zeros(len(following), len(symbols) + 1, dtype=torch.bool, device=symbols.device)
@@ -299,7 +301,9 @@ def among(following: Int[Tensor, "R K"], symbols: Int[Tensor, "C"]) -> Bool[Tens
 
 
 def first_forbidden(prefixes: Int[Tensor, "B P"], constraint: Constraint) -> int | None:
-    """The first of these prefixes, padded with PAD, in which the constraint forbids a symbol; None if there is none."""
+    """Return the first of these prefixes, padded with PAD, in which the constraint forbids a symbol; None if there is
+    none.
+    """
     state = constraint.start()
     for symbols in prefixes.unbind(1):
         ids, columns = torch.unique(symbols, return_inverse=True)

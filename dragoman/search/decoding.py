@@ -39,7 +39,7 @@ class Deadline:
         return time.monotonic() >= self._end
 
     def check(self) -> None:
-        """UserError if it has passed."""
+        """Raise UserError if it has passed."""
         if self.passed:
             cancelled = self._end == float("-inf")
             raise UserError("cancelled" if cancelled else f"not translated within {self._seconds:g} seconds")
@@ -65,12 +65,12 @@ class Proposals(NamedTuple):
     rows: Int[Tensor, "B P"] | None = None
 
     def of(self, places: Int[Tensor, "_"]) -> "Proposals":
-        """Those of some sentences."""
+        """Return those of some sentences."""
         rows = None if self.rows is None else self.rows[places]
         return Proposals(self.columns[places], self.log_probs[places], rows)
 
     def replaced(self, places: Int[Tensor, "_"], replacements: "Proposals") -> "Proposals":
-        """The same with others for some sentences."""
+        """Return the same with others for some sentences."""
         columns, log_probs = (
             own.index_copy(0, places, other) for own, other in zip(self[:2], replacements[:2], strict=True)
         )
@@ -106,12 +106,12 @@ class Strategy(ABC):
         return None
 
     def begin(self, start: Node) -> list[Node]:
-        """The open hypotheses of a sentence before the first step, given the empty one."""
+        """Return the open hypotheses of a sentence before the first step, given the empty one."""
         return [start]
 
     @abstractmethod
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
-        """Continuations of the sentences' beams by one symbol, given log P of each symbol."""
+        """Return continuations of the sentences' beams by one symbol, given log P of each symbol."""
 
     @abstractmethod
     def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
@@ -121,7 +121,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def done(self, sentence: Sentence, limit: int) -> bool:
-        """Whether nothing better can follow, if the end is forced at the step `limit`."""
+        """Return whether nothing better can follow, if the end is forced at the step `limit`."""
 
 
 class Decoding:
@@ -161,7 +161,7 @@ class Decoding:
         ]
 
     def find(self, sources: tuple[SourceBatch, ...], trace: Trace | None = None) -> list[list[Hypothesis]]:
-        """The finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
+        """Return the finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
         paths = Paths(sources, self.strategy.covered)
         for _ in self.steps(sources, paths):
             pass
@@ -237,7 +237,7 @@ class Decoding:
     def _continued(
         self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]
     ) -> Sequence[Iterable[Candidate]]:
-        """The candidates of every sentence, best first."""
+        """Return the candidates of every sentence, best first."""
         width = len(rows) // len(sentences)
         progress = self.constraint.progress(constraint) if self.constraint else None
         missing = progress if progress and progress.missing.any() else None
@@ -247,7 +247,7 @@ class Decoding:
 
         # A generator: `keep` stops when its beam is full, so that most candidates are never made.
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
-            """The candidates of the sentence whose first row is `first`."""
+            """Yield the candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
                 yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
 
@@ -268,7 +268,7 @@ class Decoding:
     def _proposed(
         self, prediction: Prediction[Any], state: Any, missing: Progress | None, sentences: list[Sentence]
     ) -> Proposals:
-        """What the strategy proposes, once what the constraint refuses of it has been ruled out."""
+        """Return what the strategy proposes, once what the constraint refuses of it has been ruled out."""
         log_probs = prediction.log_probs
         by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))  # (B, W, C)
         if not (self.constraint and self.constraint.refuses):
@@ -307,7 +307,7 @@ def level(sentences: Sequence[Sentence]) -> None:
 
 
 def grouped(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
-    """The candidates of a sentence that has `width` rows, apart for each `competing` of them."""
+    """Return the candidates of a sentence that has `width` rows, apart for each `competing` of them."""
     groups: list[list[Candidate]] = [[] for _ in range(width // competing)]
     for candidate in candidates:
         groups[candidate.row % width // competing].append(candidate)

@@ -107,7 +107,9 @@ class BesideOthers(Strategy):
         sentence.finished = self._chosen([group.finished for group in groups])
 
     def _chosen(self, finished: Sequence[Sequence[End]]) -> list[End]:
-        """The best of each group, then the second of each, each time best first: those asked for, and spare ones."""
+        """Return the best of each group, then the second of each, each time best first: those asked for, and spare
+        ones.
+        """
         turns: list[End] = []
         for turn in zip_longest(*finished):
             turns += _ranked(end for end in turn if end is not None)

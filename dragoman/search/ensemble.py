@@ -40,11 +40,11 @@ class Ensemble(Predictor[Members]):
         self._reads = reads
 
     def mapped(self, function: Callable[[Predictor[Any]], Predictor[Any]]) -> "Ensemble":
-        """The ensemble of `function(model)` for each model."""
+        """Return the ensemble of `function(model)` for each model."""
         return Ensemble([function(model) for model in self.models], self._reads)
 
     def _split_sources(self, sources: tuple[SourceBatch, ...]) -> Iterator[tuple[SourceBatch, ...]]:
-        """The sources of each model."""
+        """Yield the sources of each model."""
         rest = iter(sources)
         for count in self._reads:
             yield tuple(islice(rest, count))
@@ -77,7 +77,7 @@ class Ensemble(Predictor[Members]):
         return Members(states, select(state.votes, rows))
 
     def expand(self, candidates: Continuations, step: Prediction[Members]) -> Continuations:
-        """By each model in turn, so that the first one that spells a candidate decides how."""
+        """Expand by each model in turn, so that the first one that spells a candidate decides how."""
         for model, state in zip(self.models, step.state.states, strict=True):
             candidates = model.expand(candidates, step.followed_by(state))
         return candidates
@@ -96,7 +96,7 @@ class Ensemble(Predictor[Members]):
         return voting.logsumexp(1) - votes.sum(1, keepdim=True).to(exact.dtype).log()
 
     def _together(self, attention: list[tuple[Tensor, ...]], shares: Float[Tensor, "R M"]) -> tuple[Tensor, ...]:
-        """The weights on all sources, and on all sentinels if there are any."""
+        """Return the weights on all sources, and on all sentinels if there are any."""
         model_weights = zip(attention, torch.split(shares, 1, 1), strict=True)
         parts = [tuple(weight * share.to(weight.dtype) for weight in weights) for weights, share in model_weights]
         # Each model gives the weights of its sources in their order, and then that of its sentinel, if it has one.
@@ -106,7 +106,7 @@ class Ensemble(Predictor[Members]):
 
 
 def _all_symbols(steps: Sequence[Prediction[Any]]) -> Int[Tensor, "C"] | None:
-    """The ids that any of these predicts; None if all have a column for every symbol of the vocabulary."""
+    """Return the ids that any of these predicts; None if all have a column for every symbol of the vocabulary."""
     if all(step.ids is None for step in steps) and len({step.log_probs.size(1) for step in steps}) == 1:
         return None
     symbols: Tensor = torch.unique(torch.cat([step.symbols for step in steps]))
@@ -114,7 +114,7 @@ def _all_symbols(steps: Sequence[Prediction[Any]]) -> Int[Tensor, "C"] | None:
 
 
 def _figures(all_figures: Sequence[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
-    """The mean of each figure over the models that report it."""
+    """Return the mean of each figure over the models that report it."""
     means: dict[str, Tensor] = {}
     for name in dict.fromkeys(name for figures in all_figures for name in figures):
         reporting = [number for number, figures in enumerate(all_figures) if name in figures]
@@ -128,5 +128,5 @@ def _figures(all_figures: Sequence[Mapping[str, Tensor]], shares: Float[Tensor, 
 
 
 def _there(source: SourceBatch) -> Bool[Tensor, "B"]:
-    """Which sentences have this source. A missing one is empty, a lone end symbol, or all zeros."""
+    """Return which sentences have this source. A missing one is empty, a lone end symbol, or all zeros."""
     return source.values.flatten(1).any(1) if isinstance(source, FeatureBatch) else source.mask.sum(1) > 1

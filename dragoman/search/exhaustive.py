@@ -78,7 +78,7 @@ class Exhaustive(Search):
         deadline: Deadline | None = None,
         trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
-        """As any search; `trace` sees the beam that comes first."""
+        """Search like any other; `trace` sees the beam that comes first."""
         # What a beam finds is the first bound: the higher it is, the more is cut off from the start.
         beam_hypotheses = super().__call__(
             model, sources, n_best, spare, constraint=constraint, deadline=deadline, trace=trace
@@ -90,7 +90,7 @@ class Exhaustive(Search):
         longest = map(max, self.limit.steps(sources), demanded)
 
         def best(number: int, bounds: tuple[int, int]) -> list[Hypothesis]:
-            """Those of one sentence, whose paths are forgotten before the next one is searched."""
+            """Return those of one sentence, whose paths are forgotten before the next one is searched."""
             here = torch.tensor([number], device=sources[0].mask.device)
             searched = Searched(model, constraint, Paths(sources), here.device)
             root = Family([nothing(model.start_id)], model.reorder(begun, here, here), select(states, here), 0, 0)
@@ -146,7 +146,7 @@ class Branches:
         return -self._costs[self._n_best - 1] if len(self._costs) >= self._n_best else float("-inf")
 
     def ranked(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """All translations, best first, with the hypotheses that `ends` became."""
+        """Return all translations, best first, with the hypotheses that `ends` became."""
         translations = sorted([*self._by_symbols.values(), *hypotheses], key=lambda translation: -translation.score)
         best = [replace(translation, proved=self.proved) for translation in translations[: self._n_best]]
         return [*best, *(replace(translation, proved=False) for translation in translations[self._n_best :])]
@@ -209,7 +209,7 @@ class Branches:
             withhold(log_probs, symbols, list(range(len(log_probs))))
 
     def _candidates(self, nodes: Sequence[Node], prediction: Prediction[Any], constraint: Any) -> Iterator[Candidate]:
-        """What follows these hypotheses and is more probable than the bound, best first."""
+        """Yield what follows these hypotheses and is more probable than the bound, best first."""
         totals = prediction.log_probs.new_tensor([node.total for node in nodes]).unsqueeze(1) + prediction.log_probs
         rows, columns = (totals > self.bound).nonzero(as_tuple=True)
         symbols, log_probs = prediction.at(columns).tolist(), prediction.log_probs[rows, columns].tolist()

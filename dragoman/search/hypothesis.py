@@ -56,7 +56,7 @@ class Node(NamedTuple):
 
 
 def nothing(symbol: int) -> Node:
-    """The node before the first step: the start symbol, with probability 1."""
+    """Return the node before the first step: the start symbol, with probability 1."""
     return Node(ROOT, symbol, 0.0, 0.0)
 
 
@@ -152,7 +152,7 @@ class Paths:
         return first
 
     def path(self, node: int) -> list[int]:
-        """The nodes from the first step to this one."""
+        """Return the nodes from the first step to this one."""
         path = []
         while node != ROOT:
             path.append(node)
@@ -160,15 +160,15 @@ class Paths:
         return path[::-1]
 
     def symbol_nodes(self, node: int) -> list[Node]:
-        """The nodes of the symbols of this hypothesis."""
+        """Return the nodes of the symbols of this hypothesis."""
         return [self.nodes[ancestor] for ancestor in self.path(node)[1:]]
 
     def coverage(self, node: int) -> float:
-        """The coverage of a node of the last step; 0 if no source is covered."""
+        """Return the coverage of a node of the last step; 0 if no source is covered."""
         return self._coverage.of(node) if self._coverage else 0.0
 
     def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
-        """The finished hypotheses of each sentence, read off from their ends."""
+        """Return the finished hypotheses of each sentence, read off from their ends."""
         # All steps come to the processor at once, for all hypotheses.
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
         lengths = self._lengths + [[1] * len(ends)] * (len(self._attention) - len(self._lengths))

@@ -32,16 +32,16 @@ class Limit(NamedTuple):
     min_margin: int = 0
 
     def steps(self, sources: tuple[SourceBatch, ...]) -> list[int]:
-        """The step (counted from 0) at which the end symbol is forced, for each sentence."""
+        """Return the step (counted from 0) at which the end symbol is forced, for each sentence."""
         return [int(length * self.ratio + EXACT) + self.margin for length in _lengths(sources)]
 
     def shortest(self, sources: tuple[SourceBatch, ...]) -> list[int]:
-        """The first step at which the end symbol may come, for each sentence."""
+        """Return the first step at which the end symbol may come, for each sentence."""
         return [ceil(length * self.min_ratio - EXACT) + self.min_margin for length in _lengths(sources)]
 
 
 def _lengths(sources: tuple[SourceBatch, ...]) -> list[int]:
-    """The length of the longest source of each sentence."""
+    """Return the length of the longest source of each sentence."""
     lengths: list[int] = torch.stack([_length(source) for source in sources]).amax(0).tolist()
     return lengths
 
@@ -70,7 +70,9 @@ def withhold(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows: l
 
 
 def number(log_prob: float) -> float:
-    """`log_prob` itself; UserError if it is NaN. One NaN makes a whole softmax NaN, so checking the best suffices."""
+    """Return `log_prob` itself; UserError if it is NaN. One NaN makes a whole softmax NaN, so checking the best
+    suffices.
+    """
     if isnan(log_prob):
         raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
     return log_prob

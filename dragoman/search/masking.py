@@ -17,8 +17,8 @@ def constrained(
     state: State,
     left: Int[Tensor, "R"] | None = None,
 ) -> Float[Tensor, "R C"]:
-    """The log-probabilities of these symbols under the constraint, changed in place: -inf for symbols that are not
-    allowed and, while something is missing, for the end, and for all but required symbols in rows that have no more
+    """Return the log-probabilities of these symbols under the constraint, changed in place: -inf for symbols that are
+    not allowed and, while something is missing, for the end, and for all but required symbols in rows that have no more
     symbols `left` than would be missing then or whose most probable symbol is the end. If the model rules out all that
     is allowed, it gets NEVER; if nothing is allowed, the end does.
     """

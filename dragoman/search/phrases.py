@@ -108,7 +108,7 @@ class SentencePhrases:
         node.ends.append((number, phrase))
 
     def after(self, readings: Readings, symbol: int) -> Readings:
-        """The readings of one more symbol."""
+        """Return the readings of one more symbol."""
         if (readings, symbol) not in self._after:
             continued = {reading for before in readings for reading, _ in self._followed(before, symbol)}
             self._after[readings, symbol] = self._best(continued)
@@ -136,14 +136,16 @@ class SentencePhrases:
             yield Reading(missing, child, before, length), None
 
     def _saved(self, missing: int, node: Node, before: int) -> int | None:
-        """How many symbols fewer are missing since a phrase has come to this node; None if none that is missing has."""
+        """Return how many symbols fewer are missing since a phrase has come to this node; None if none that is missing
+        has.
+        """
         for number, shorter, phrase in node.longer:
             if missing >> number & 1 and self._fits(phrase, before):
                 return shorter + node.depth
         return None
 
     def _best(self, readings: set[Reading]) -> Readings:
-        """The readings that lack least, without those that another is as good as, whatever follows."""
+        """Return the readings that lack least, without those that another is as good as, whatever follows."""
         if len(readings) == 1:  # where no phrase has begun, as nearly always
             return tuple(readings)
         # The reading itself comes last in the key: the order of a set differs between processes.
@@ -161,18 +163,20 @@ class SentencePhrases:
         return self._lacking[reading]
 
     def lacking(self, readings: Readings) -> int:
-        """How many symbols are missing at most, by the longest spellings unless another has begun."""
+        """Return how many symbols are missing at most, by the longest spellings unless another has begun."""
         return self._lacks(readings[0])
 
     def progress(self, readings: Readings) -> tuple[int, list[int], int]:
-        """How many symbols are missing, which would advance, and how many more would be missing after another one."""
+        """Return how many symbols are missing, which would advance, and how many more would be missing after another
+        one.
+        """
         lacking = self.lacking(readings)
         after, rest = self.lacking_after(readings)
         return lacking, sorted(symbol for symbol, missing in after.items() if missing < lacking), rest - lacking
 
     def lacking_after(self, readings: Readings) -> tuple[dict[int, int], int]:
-        """How many symbols are missing, as `lacking` says, after those with which a phrase begins or goes on, and after
-        any other one.
+        """Return how many symbols are missing, as `lacking` says, after those with which a phrase begins or goes on,
+        and after any other one.
         """
         if readings not in self._lacking_after:
             # Any symbol that goes on with no phrase loses what has begun.
@@ -192,15 +196,15 @@ class SentencePhrases:
                         yield symbol, reading
 
     def gained(self, readings: Readings) -> int:
-        """How many symbols of phrases have been said, and of one that has begun."""
+        """Return how many symbols of phrases have been said, and of one that has begun."""
         return max(map(self._gained, readings))
 
     def _gained(self, reading: Reading) -> int:
         return reading.length + self._nodes[reading.node].depth
 
     def gains(self, readings: Readings) -> tuple[int, dict[int, int]]:
-        """How many more symbols will have been said after the next one: any symbol, by which what has begun breaks off,
-        and the end, or one of those with which a phrase begins or goes on.
+        """Return how many more symbols will have been said after the next one: any symbol, by which what has begun
+        breaks off, and the end, or one of those with which a phrase begins or goes on.
         """
         gained = self.gained(readings)
         broken = max(reading.length for reading in readings) - gained
@@ -210,7 +214,7 @@ class SentencePhrases:
         return broken, {symbol: gain for symbol, gain in gains.items() if gain != broken}
 
     def places(self, symbols: Phrase) -> tuple[Place, ...]:
-        """The phrases said, in their order. A search asks for longer and longer ones."""
+        """Return the phrases said, in their order. A search asks for longer and longer ones."""
         if not self.wanted:
             return ()
         if symbols not in self._paths:
@@ -226,7 +230,7 @@ class SentencePhrases:
     def _longer_paths(
         self, paths: dict[Reading, tuple[Place, ...]], symbol: int, end: int
     ) -> dict[Reading, tuple[Place, ...]]:
-        """The readings of one more symbol, each with the places of what is complete."""
+        """Return the readings of one more symbol, each with the places of what is complete."""
         longer: dict[Reading, tuple[Place, ...]] = {}
         for reading, places in paths.items():
             for continued, number in self._followed(reading, symbol):
@@ -236,7 +240,7 @@ class SentencePhrases:
 
 
 def _dominates(one: Reading, other: Reading) -> bool:
-    """Whether a reading is as good as another, whatever follows."""
+    """Return whether a reading is as good as another, whatever follows."""
     return one[1:3] == other[1:3] and not one.missing & ~other.missing and one.length >= other.length
 
 
@@ -309,8 +313,8 @@ class Phrases(Constraint):
         return self._progress[number]
 
     def gains(self, state: State) -> tuple[Int[Tensor, "R"], Int[Tensor, "R K"], Int[Tensor, "R K"]]:
-        """How many more symbols of phrases each row will have after any symbol but those that follow, which are padded
-        with PAD, and after each of these.
+        """Return how many more symbols of phrases each row will have after any symbol but those that follow, which are
+        padded with PAD, and after each of these.
         """
         rows = [self._gains_of(number) for number in state.tolist()]
         broken = self._tensor([broken for broken, _ in rows])

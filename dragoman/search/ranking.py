@@ -31,14 +31,16 @@ class Ranking(NamedTuple):
         return log_prob / NORMALIZATIONS[self.normalization](length, self.alpha) + self.beta * coverage
 
     def bound(self, log_prob: float, longest: int) -> float:
-        """An upper bound on the rank that an open hypothesis can reach: log P only falls, norms grow with the length,
-        and coverage is at most 0.
+        """Return an upper bound on the rank that an open hypothesis can reach: log P only falls, norms grow with the
+        length, and coverage is at most 0.
         """
         return self.rank(log_prob, longest)
 
 
 def coverage(attended: Iterable[Float[Tensor, "R _"]]) -> Float[Tensor, "R"]:
-    """`sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, given `sum_t alpha_tj` for each source."""
+    """Return `sum_j log min(sum_t alpha_tj, 1)` over the positions of all sources, given `sum_t alpha_tj` for each
+    source.
+    """
     return torch.stack([weights.clamp(LEAST, 1.0).log().sum(1) for weights in attended]).sum(0)
 
 

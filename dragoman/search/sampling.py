@@ -82,7 +82,7 @@ class Distribution(NamedTuple):
     typical: float = 1.0
 
     def __call__(self, log_probs: Float[Tensor, "B W C"]) -> Float[Tensor, "B W C"]:
-        """Its log-probabilities, in double precision."""
+        """Return its log-probabilities, in double precision."""
         # In float32, a cumulated sum over a vocabulary would swallow the improbable symbols at its end.
         exact = log_probs.double()
         best, columns = exact.max(-1, keepdim=True)
@@ -105,22 +105,22 @@ class Distribution(NamedTuple):
 
 
 def most_probable(count: int, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
-    """The `count` most probable symbols, and others as probable as the last of these."""
+    """Return the `count` most probable symbols, and others as probable as the last of these."""
     return log_probs >= log_probs.topk(min(count, log_probs.size(-1)), -1).values[..., -1:]
 
 
 def at_least(epsilon: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
-    """The symbols with a probability of at least `epsilon`; the most probable ones if there are none."""
+    """Return the symbols with a probability of at least `epsilon`; the most probable ones if there are none."""
     return log_probs >= log_probs.amax(-1, keepdim=True).clamp(max=log(epsilon))
 
 
 def nucleus(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
-    """The fewest of the most probable symbols whose probabilities sum to `share`."""
+    """Return the fewest of the most probable symbols whose probabilities sum to `share`."""
     return _summing_to(share, log_probs, log_probs.argsort(dim=-1, descending=True, stable=True))
 
 
 def locally_typical(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
-    """The fewest symbols that sum to `share`, those first whose -log p is nearest to the entropy."""
+    """Return the fewest symbols that sum to `share`, those first whose -log p is nearest to the entropy."""
     # entr(0) is 0, where p log p would be NaN: others may be masked already.
     entropy = torch.special.entr(log_probs.exp()).sum(-1, keepdim=True)
     return _summing_to(share, log_probs, (-log_probs - entropy).abs().argsort(dim=-1, stable=True))
@@ -129,7 +129,7 @@ def locally_typical(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[T
 def _summing_to(
     share: float, log_probs: Float[Tensor, "*rows C"], order: Int[Tensor, "*rows C"]
 ) -> Bool[Tensor, "*rows C"]:
-    """The first symbols in this order whose probabilities sum to `share`."""
+    """Return the first symbols in this order whose probabilities sum to `share`."""
     ranked = log_probs.exp().gather(-1, order)
     before = ranked.cumsum(-1) - ranked  # without itself: the symbol that reaches the share is kept
     return torch.zeros_like(order, dtype=torch.bool).scatter(-1, order, before < share)
@@ -148,8 +148,8 @@ class Drawn(Strategy):
         return [start] * self.count
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
-        """One symbol for each row, by the inverse of the cumulated probabilities: symbols with probability 0, of which
-        other sentences of the batch may add some, do not change what is drawn.
+        """Return one symbol for each row, by the inverse of the cumulated probabilities: symbols with probability 0, of
+        which other sentences of the batch may add some, do not change what is drawn.
         """
         sums = self.distribution(log_probs).exp().cumsum(2)  # (B, W, C)
         total = sums[:, :, -1:]
@@ -181,7 +181,9 @@ class Drawn(Strategy):
 
 
 def _uniform(sentence: Sentence, rows: int) -> Float[Tensor, "W"]:
-    """A random number for each hypothesis that is open; 0 for the rows behind them, which other sentences need."""
+    """Return a random number for each hypothesis that is open; 0 for the rows behind them, which other
+    sentences need.
+    """
     assert sentence.random is not None
     opened = sum(node.total > float("-inf") for node in sentence.beam)
     drawn = torch.rand(opened, generator=sentence.random, dtype=torch.double, device=sentence.random.device)

@@ -42,8 +42,8 @@ class Search(ABC):
         deadline: Deadline | None = None,
         trace: Trace | None = None,
     ) -> list[list[Hypothesis]]:
-        """`constraint` restricts the translations. A search that draws random numbers needs a seed for each sentence.
-        `trace` looks at the search once it is done (`tree.py`).
+        """Search a batch; `constraint` restricts the translations. A search that draws random numbers needs a seed for
+        each sentence. `trace` looks at the search once it is done (`tree.py`).
 
         UserError if `n_best` exceeds the width of the search, or if the deadline has passed.
         """
@@ -67,9 +67,11 @@ class Search(ABC):
         return decoding.find(sources, trace)
 
     def rows(self, n_best: int) -> int:
-        """How many hypotheses of a sentence are followed at once."""
+        """Return how many hypotheses of a sentence are followed at once."""
         return self.width
 
     @abstractmethod
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        """The strategy that finds `n_best` and up to `spare` more hypotheses for each sentence of these sources."""
+        """Return the strategy that finds `n_best` and up to `spare` more hypotheses for each sentence of these
+        sources.
+        """

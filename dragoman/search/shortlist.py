@@ -60,7 +60,9 @@ class Shortlist:
     def allowed(
         self, sources: tuple[SourceBatch, ...], always: Int[Tensor, "B K"] | None = None
     ) -> Bool[Tensor, "B V"]:
-        """Which symbols of the vocabulary each sentence may contain; those in `always` it may, whatever its sources."""
+        """Return which symbols of the vocabulary each sentence may contain; those in `always` it may, whatever its
+        sources.
+        """
         allowed = self._everywhere.repeat(len(sources[0].mask), 1)
         for source, translations in zip(sources, self._translations, strict=True):
             assert isinstance(source, TokenBatch)
@@ -71,7 +73,7 @@ class Shortlist:
         return allowed
 
     def coverage(self, batches: Iterable[Batch]) -> "Coverage":
-        """How much of these references the candidates cover."""
+        """Return how much of these references the candidates cover."""
         sentences = symbols = covered = candidates = 0
         for batch in batches:
             allowed, target = self.allowed(batch.sources), batch.target
@@ -82,7 +84,7 @@ class Shortlist:
 
 
 def among(allowed: Bool[Tensor, "B V"]) -> Candidates:
-    """The candidates of a batch, given the symbols that each sentence allows."""
+    """Return the candidates of a batch, given the symbols that each sentence allows."""
     symbols = allowed.any(0).nonzero().flatten()  # ascending, as `Prediction.ids`
     return Candidates(symbols, ~allowed[:, symbols] if len(allowed) > 1 else None)
 
@@ -174,7 +176,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
 
 
 def shortlisted(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:
-    """The model restricted to the symbols that each sentence allows; for an ensemble, each of its models."""
+    """Return the model restricted to the symbols that each sentence allows; for an ensemble, each of its models."""
     if isinstance(model, Ensemble):
         return model.mapped(lambda member: shortlisted(member, allowed))
     return ShortlistPredictor(model, allowed)

@@ -92,7 +92,7 @@ class StreamingPredictor(Predictor[StreamState]):
             self.parts += 1
 
     def seen(self, state: StreamState, source: list[int]) -> StreamState:
-        """The state after reading the source up to these symbols."""
+        """Return the state after reading the source up to these symbols."""
         sequence = (self.sequence(source),)
         if state.model is None:
             return replace(state, model=self.model.begin(sequence), source=len(source))
@@ -106,7 +106,7 @@ class StreamingPredictor(Predictor[StreamState]):
         return step.followed_by(StreamState(step.state, state.source, state.target + 1))
 
     def decided(self, step: Prediction[StreamState]) -> Prediction[StreamState]:
-        """The prediction that is made, without its attention, which is kept apart."""
+        """Return the prediction that is made, without its attention, which is kept apart."""
         self.attention = tuple(step.attention[0][0, : len(self.ids)].tolist())
         return replace(step, attention=())
 
@@ -114,7 +114,7 @@ class StreamingPredictor(Predictor[StreamState]):
         return pad([ids]).to(self.device)
 
     def steps(self, ids: list[int]) -> int:
-        """The step at which the end of a translation of these symbols is forced."""
+        """Return the step at which the end of a translation of these symbols is forced."""
         return self.limit.steps((self.sequence(ids),))[0]
 
 
@@ -167,7 +167,7 @@ class Adaptive(StreamingPredictor):
 
 @torch.inference_mode()
 def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> Iterator[EmittedSymbol]:
-    """Greedy search that yields each symbol as soon as it is chosen."""
+    """Search greedily, and yield each symbol as soon as it is chosen."""
     # Parts may be empty, and nothing is translated before there is a symbol.
     while not (model.ids or model.ended):
         model.take()

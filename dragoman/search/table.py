@@ -19,12 +19,12 @@ SEARCHES: dict[str, type[Search]] = {
 
 
 def has_beam(kind: str) -> bool:
-    """Whether this kind of search has a beam, whose size is its option `size`."""
+    """Return whether this kind of search has a beam, whose size is its option `size`."""
     return kind in SEARCHES and "size" in components.options(SEARCHES[kind])
 
 
 def in_place_of(own: Spec, other: Spec) -> Spec:
-    """The other search with those options of a run's own search that it has too and does not give: lengths of
+    """Return the other search with those options of a run's own search that it has too and does not give: lengths of
     translations, and how they are ranked.
     """
     option_names = components.options(SEARCHES[other.kind])
@@ -33,14 +33,14 @@ def in_place_of(own: Spec, other: Spec) -> Spec:
 
 
 def with_beam(search: Spec, size: int) -> Spec:
-    """The same search with a beam of this size; beam search in the place of one that has no beam."""
+    """Return the same search with a beam of this size; beam search in the place of one that has no beam."""
     if has_beam(search.kind):
         return Spec(search.kind, {**search.options, "size": size})
     return in_place_of(search, Spec("beam", {"size": size}))
 
 
 def with_width(search: Spec, width: int) -> Spec:
-    """The same search, with a larger beam if it gives fewer translations than `width`."""
+    """Return the same search, with a larger beam if it gives fewer translations than `width`."""
     built = components.build(SEARCHES, search)
     # Rounded up: all groups are of one size.
     return search if built.width >= width else with_beam(search, -(-width // built.groups))

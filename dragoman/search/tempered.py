@@ -40,12 +40,14 @@ class Tempered(Predictor[Any]):
 
 
 def normalizer(log_probs: Float[torch.Tensor, "R C"], sharpness: float) -> Float[torch.Tensor, "R"]:
-    """`log sum_y P(y)^sharpness` of each row, in float32 or better."""
+    """Return `log sum_y P(y)^sharpness` of each row, in float32 or better."""
     exact = log_probs.to(torch.promote_types(log_probs.dtype, torch.float32))
     return torch.logsumexp(exact * sharpness, 1)
 
 
 def tempered(log_probs: Iterable[float], normalizers: Iterable[float], temperature: float) -> list[float]:
-    """log P of symbols at this temperature, in nats, at least LEAST, from their log P and what `Tempered` reports."""
+    """Return log P of symbols at this temperature, in nats, at least LEAST, from their log P and what `Tempered`
+    reports.
+    """
     pairs = zip(log_probs, normalizers, strict=True)
     return [max(LEAST, min(0.0, log_prob / temperature - log_z)) for log_prob, log_z in pairs]

@@ -30,7 +30,8 @@ NEAR: Final = 6  # words by which the targets of a batch may differ in length
 
 
 def find(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
-    """The place in the source of each target word of the pairs to align, for each task, as `aligners.links` asks.
+    """Return the place in the source of each target word of the pairs to align, for each task, as `aligners.links`
+    asks.
 
     Tasks are done one after the other, since each uses all threads; `passed` is called after each tenth of a training,
     and when pairs are aligned. The same pairs in the same order have the same places.
@@ -55,7 +56,7 @@ def _aligned(task: Task, passed: Callable[[], object]) -> list[Places]:
 
 
 def _train(model: MaskAlign, pairs: Sequence[Pair], passed: Callable[[], object]) -> None:
-    """By Adam, with a learning rate that rises and then falls to nothing along half a cosine."""
+    """Train by Adam, with a learning rate that rises and then falls to nothing along half a cosine."""
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
     length, reported = max(LEAST_STEPS, EPOCHS * math.ceil(len(pairs) / PAIRS)), 0
     for step, (source, target) in zip(range(1, length + 1), _batches(pairs), strict=False):
@@ -71,18 +72,18 @@ def _train(model: MaskAlign, pairs: Sequence[Pair], passed: Callable[[], object]
 
 
 def context_scale(share: float) -> float:
-    """The scale of what the words around say, from 0 to 1, after this share of the training."""
+    """Return the scale of what the words around say, from 0 to 1, after this share of the training."""
     return min(1.0, max(0.0, (share - ALONE) / (GROWN - ALONE)))
 
 
 def loss(model: MaskAlign, source: TokenBatch, target: TokenBatch, scale: float = 1.0) -> Tensor:
-    """`- log p(y_t | y_<t, y_>t, x)`, the mean over the words of the targets, in nats."""
+    """Return `- log p(y_t | y_<t, y_>t, x)`, the mean over the words of the targets, in nats."""
     choices: Choices = model(source, target, scale)
     return -choices.joint.logsumexp(2)[target.mask].mean()
 
 
 def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[TokenBatch, TokenBatch]]:
-    """Pairs of similar length in random order, epoch after epoch."""
+    """Yield pairs of similar length in random order, epoch after epoch."""
     generator = random.Random(SEED)
     while True:
         order = sorted(range(len(pairs)), key=lambda number: len(pairs[number][1]) + NEAR * generator.random())
@@ -98,7 +99,7 @@ def _padded(pairs: Sequence[Pair]) -> tuple[TokenBatch, TokenBatch]:
 
 @torch.no_grad()
 def _places(model: MaskAlign, pairs: Sequence[Pair]) -> list[Places]:
-    """`arg max_j alpha_tj p(y_t | x_j)` for each target word, 0 for none."""
+    """Return `arg max_j alpha_tj p(y_t | x_j)` for each target word, 0 for none."""
     model.eval()
     places: list[Places] = []
     for first in range(0, len(pairs), PAIRS):

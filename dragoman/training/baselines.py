@@ -21,7 +21,9 @@ CHANGED = {
 
 
 def load_or_measure(run: Direction, *, anew: bool) -> Baselines | None:
-    """The baselines that the run's folder has; where it has none, or `anew`, they are measured and written to it."""
+    """Return the baselines that the run's folder has; where it has none, or `anew`, they are measured and written to
+    it.
+    """
     # Digests tell whether the data are still those that the scores are of.
     proof, digests = run.folder.proof, {"dev": _digest(run.data.dev), "train": run.data.content}
     if not anew and "baselines" in proof:
@@ -42,7 +44,7 @@ def load_or_measure(run: Direction, *, anew: bool) -> Baselines | None:
 
 
 def _digest(examples: Sequence[Example]) -> str:
-    """The SHA-256 of the texts of examples."""
+    """Return the SHA-256 of the texts of examples."""
     texts = [
         [str(text) for text in (*example.sources, example.target) if isinstance(text, str)] for example in examples
     ]
@@ -50,13 +52,13 @@ def _digest(examples: Sequence[Example]) -> str:
 
 
 def _trained_on(run: Direction) -> bool:
-    """Whether development data are training data."""
+    """Return whether development data are training data."""
     return any(pair.dev in pair.train for pair in run.config.data.language_pairs)
 
 
 def missed(run: Direction, validation: Validation) -> str:
-    """Which baseline the model of this validation does not exceed, by the metric that decides, or the first if none of
-    the metrics does; empty if it exceeds all of them.
+    """Return which baseline the model of this validation does not exceed, by the metric that decides, or the first if
+    none of the metrics does; empty if it exceeds all of them.
     """
     kept_baselines = baselines.from_json(run.folder.proof.get("baselines"))
     if kept_baselines is None:

@@ -82,7 +82,7 @@ def _digest(text: str) -> str:
 
 
 def _is_ours(card: Path) -> bool:
-    """Whether a card is as training wrote it, unchanged by users."""
+    """Return whether a card is as training wrote it, unchanged by users."""
     head, _, tail = SEAL.partition("{}")
     text, _, seal = card.read_bytes().decode(errors="replace").rpartition(head)
     return seal == _digest(text) + tail

@@ -92,7 +92,7 @@ def _restore_average(average: MovingAverage, tensors: Mapping[str, Tensor], path
 
 
 def progress(path: Path) -> Progress:
-    """The progress stored in a saved state."""
+    """Return the progress stored in a saved state."""
     return _progress(path, read_note(path))
 
 
@@ -111,7 +111,7 @@ class Selection:
     settings: TrainingConfig
 
     def keep(self, model: Seq2Seq, progress: Progress) -> None:
-        """After a validation, write the weights as the last ones, and among those to average if they are."""
+        """Write the weights after a validation as the last ones, and among those to average if they are."""
         tensors, note = weights(model), {"step": progress.step}
         # Weights before the state that ranks them: killed between the two, a run finds more files, never fewer.
         write_tensors(self.folder.weights("model-last"), tensors, note)
@@ -121,7 +121,9 @@ class Selection:
             write_tensors(self.folder.weights("model-best"), tensors, note)
 
     def there(self, progress: Progress) -> list[int]:
-        """The steps whose weights are kept, the best first. A run that goes on with other settings has not kept all."""
+        """Return the steps whose weights are kept, the best first. A run that goes on with other settings has not kept
+        all.
+        """
         return [step for step in self._steps(progress) if self.folder.checkpoint(step).is_file()]
 
     def _steps(self, progress: Progress) -> list[int]:

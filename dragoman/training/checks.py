@@ -59,10 +59,10 @@ PARTS: sections.Tables = {**TABLES, **{("model", *path): table for path, table i
 
 
 def problems(config: Config) -> list[Problem]:
-    """Invalid kinds and options of parts; parts of the model that do not fit, if their options are valid; and if all
-    options are valid, what does not fit in training.
+    """Find invalid kinds and options of parts; parts of the model that do not fit, if their options are valid; and if
+    all options are valid, what does not fit in training.
     """
-    # Options first: a part whose options are invalid cannot be made, and what is said of it below would mislead.
+    # Options first: a part whose options are invalid cannot be made, and other messages about it would mislead.
     invalid = sections.part_problems(config, PARTS)
     misfits = [] if any(problem.path[0] == "model" for problem in invalid) else build.problems(config)
     return [*misfits, *(invalid or _training_problems(config))]
@@ -96,7 +96,7 @@ def _training_problems(config: Config) -> list[Problem]:
 
 
 def _protection(text: TextConfig) -> Iterator[Problem]:
-    """Regular expressions that are none."""
+    """Check the regular expressions of protected spans."""
     for number, spec in enumerate(text.protect):
         try:
             components.build(KINDS, spec)
@@ -105,7 +105,7 @@ def _protection(text: TextConfig) -> Iterator[Problem]:
 
 
 def _names(config: Config) -> Iterator[Problem]:
-    """Names of files in the run contain those of several sources."""
+    """Check names of sources, which names of files in the run contain if there are several."""
     for number, name in enumerate(config.data.source):
         if "/" in name and len(config.data.inputs) > 1:
             message = f"'{name}' with a '/' cannot name files of the run (several sources, or data.translation_memory)"
@@ -113,7 +113,7 @@ def _names(config: Config) -> Iterator[Problem]:
 
 
 def _sources(config: Config) -> Iterator[Problem]:
-    """What an objective requires of the sources and of the attention."""
+    """Check what an objective requires of the sources and of the attention."""
     data, kind, path = config.data, config.training.objective.kind, ("training", "objective")
     objective = OBJECTIVES[kind]
     if objective.both_directions and data.features:
@@ -136,7 +136,7 @@ def _sources(config: Config) -> Iterator[Problem]:
 
 
 def _of_words(config: Config) -> str:
-    """What a model has to do with words outside its vocabularies; nothing if it asks for no surfaces."""
+    """Return what a model has to do with words outside its vocabularies; nothing if it asks for no surfaces."""
     model, surfaces = config.model, build.surfaces(config.model)
     if surfaces.extended:
         return f"'{model.output.kind}' says words of the source"
@@ -146,7 +146,7 @@ def _of_words(config: Config) -> str:
 
 
 def _unknown(config: Config) -> Iterator[Problem]:
-    """Parts for words outside the vocabulary alone need a tokenizer that has such words."""
+    """Check parts for words outside the vocabulary alone, which need a tokenizer that has such words."""
     data, model = config.data, config.model
     kinds = {"source": config.text.source.tokenizer.kind, "target": config.text.target.tokenizer.kind}
     complete = {side for side, kind in kinds.items() if TOKENIZERS[kind].complete}
@@ -166,7 +166,7 @@ def _unknown(config: Config) -> Iterator[Problem]:
 
 
 def _noise(config: Config) -> Iterator[Problem]:
-    """Noise is in the source alone, and hides words of it; the target is the same lines."""
+    """Check noise: it is in the source alone, and hides words of it; the target is the same lines."""
     data, kind, path = config.data, config.training.objective.kind, ("data", "noise")
     if not data.denoises:
         return
@@ -181,7 +181,7 @@ def _noise(config: Config) -> Iterator[Problem]:
 
 
 def _features(config: Config) -> Iterator[Problem]:
-    """Arrays have a name like that of the texts that they stand beside."""
+    """Check that arrays can have a name like that of the texts that they stand beside."""
     data = config.data
     for key, names in (("train", data.train), ("dev", (data.dev,))):
         for name in names if data.features else ():
@@ -190,7 +190,7 @@ def _features(config: Config) -> Iterator[Problem]:
 
 
 def _pairs(config: Config) -> Iterator[Problem]:
-    """Options that require a single language pair, or words."""
+    """Check options that require a single language pair, or words."""
     training = config.training
     kind = training.objective.kind
     if config.data.pairs and OBJECTIVES[kind].both_directions:
@@ -201,7 +201,7 @@ def _pairs(config: Config) -> Iterator[Problem]:
 
 
 def _shared(data: DataConfig) -> Iterator[Problem]:
-    """Tables of several pairs that do not say which column is of which language."""
+    """Check that tables of several pairs say which column is of which language."""
     first: dict[str, str] = {}
     for number, pair in enumerate(data.language_pairs if data.pairs else ()):
         names = (*pair.sources, pair.target)
@@ -219,7 +219,7 @@ def _shared(data: DataConfig) -> Iterator[Problem]:
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
-    """Penalties need an objective that takes them, attention to penalize and, if they are supervised, links."""
+    """Yield penalties need an objective that takes them, attention to penalize and, if they are supervised, links."""
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
     if training.penalties and not OBJECTIVES[training.objective.kind].penalized:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
@@ -246,7 +246,7 @@ def _penalties(config: Config) -> Iterator[Problem]:
 
 
 def _consistency(config: Config) -> Iterator[Problem]:
-    """Passes are compared by an objective that makes them."""
+    """Check that passes are compared by an objective that makes them."""
     training, path = config.training, ("training", "consistency")
     objective, consistency = OBJECTIVES[training.objective.kind], CONSISTENCIES[training.consistency.kind]
     if consistency.compares and not objective.consistent:
@@ -255,7 +255,7 @@ def _consistency(config: Config) -> Iterator[Problem]:
 
 
 def _coverage(config: Config) -> Iterator[Problem]:
-    """A coverage penalty in search needs attention to words."""
+    """Check that there is attention to words, for a coverage penalty in search."""
     reason = ""
     if not config.model.attention.attends:
         reason = "there is no attention (model.attention.score: none)"
@@ -267,7 +267,7 @@ def _coverage(config: Config) -> Iterator[Problem]:
 
 
 def _pretrained(config: Config) -> Iterator[Problem]:
-    """Pretrained vectors are where nothing else fills a table, and of one language."""
+    """Check that pretrained vectors are of one language, and that nothing else fills their table."""
     training = config.training
     for side in ("source", "target"):
         path = ("model", "embedding", side, "pretrained")
@@ -281,7 +281,7 @@ def _pretrained(config: Config) -> Iterator[Problem]:
 
 
 def _frozen(config: Config) -> Iterator[Problem]:
-    """Patterns that fit no parameter, or all of them."""
+    """Check that each pattern of frozen parameters fits one, and that all together leave one to train."""
     path, patterns = ("training", "freeze"), config.training.freeze
     # Without patterns, which is usual, the model is not assembled once more.
     names = build.parameter_names(config) if patterns else []
@@ -294,7 +294,7 @@ def _frozen(config: Config) -> Iterator[Problem]:
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:
-    """A joint inventory needs the same unit for both languages; letter case and dropout may differ."""
+    """Check a joint inventory: both languages need the same tokenizer; letter case and dropout may differ."""
     if text.shared_vocabulary:
         source, target = text.source, text.target
         ways = []
@@ -337,12 +337,14 @@ def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None, *,
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of a configuration, for editors: every key with its description, default and kinds of parts."""
+    """Return the JSON schema of a configuration, for editors: every key with its description, default and kinds of
+    parts.
+    """
     json_schema: dict[str, Any] = json.loads(document.schema(PARTS))
     return json_schema
 
 
 def complete(config: Config) -> Config:
-    """The same configuration with every option of every part spelled out."""
+    """Return the same configuration with every option of every part spelled out."""
     config = sections.completed(config, TABLES)
     return sections.replaced(config, ("model",), build.complete(config.model))

@@ -44,7 +44,7 @@ class CudaGraphs:
 
     @staticmethod
     def wanted(config: Config, device: Device) -> bool:
-        """Whether a training is to have graphs: on a GPU, if its objective can replay passes."""
+        """Return whether a training is to have graphs: on a GPU, if its objective can replay passes."""
         replays = OBJECTIVES[config.training.objective.kind].replays
         return device.torch_device.type == "cuda" and config.device.cuda_graphs and replays
 
@@ -112,7 +112,7 @@ class CudaGraphs:
 
 
 def _room(device: torch.device) -> bool:
-    """Whether there is memory for another graph."""
+    """Return whether there is memory for another graph."""
     free, total = torch.cuda.mem_get_info(device)
     return free >= FREE * total
 

@@ -63,7 +63,7 @@ def _count(passes: float) -> str:
 
 
 def _format_seconds(seconds: float) -> str:
-    """A duration in the unit that suits it."""
+    """Return a duration in the unit that suits it."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
@@ -114,7 +114,7 @@ class _Sample(NamedTuple):
 
 
 def _sampled(config: Config, place: Path) -> _Sample:
-    """Training pairs are copied to the folder where they are too many."""
+    """Copy training pairs to the folder if they are too many."""
     data, share, looking_up = config.data, 1.0, 0.0
     if data.recalled and not (data.features or data.alignments):
         data, share, looking_up = _answered(data, config.text, place)
@@ -126,8 +126,8 @@ def _sampled(config: Config, place: Path) -> _Sample:
 
 
 def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConfig, float, float]:
-    """Fewer training pairs, with what the memory of all of them answers as further sources; the share that they are of
-    all; and the seconds of looking all of them up.
+    """Return fewer training pairs, with what the memory of all of them answers as further sources; the share that they
+    are of all; and the seconds of looking all of them up.
     """
     names = (*data.source, data.target)
     # Spread over the whole corpus: its beginning may be of one source, or sorted by length.
@@ -149,7 +149,7 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
 
 
 def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
-    """The same data with fewer training pairs, and the share that they are of all."""
+    """Return the same data with fewer training pairs, and the share that they are of all."""
     most = PAIRS // len(data.trained)
     kept, total = 0, 0
     places: list[tuple[str, ...]] = []

@@ -97,23 +97,23 @@ def _best(run: Training) -> list[Validation]:
 
 
 def _figures(run: Training, validated: Validated) -> dict[str, Any]:
-    """The deciding values of a validation, for the note of weights."""
+    """Return the deciding values of a validation, for the note of weights."""
     return {"metric": run.config.training.metric, "value": validated.value, "loss": validated.loss}
 
 
 def _averaged(selection: Selection, progress: Progress) -> list[int]:
-    """The steps of the validations whose weights are averaged."""
+    """Return the steps of the validations whose weights are averaged."""
     return sorted(selection.there(progress)) or [progress.best[0].step]
 
 
 def _measured(run: Training) -> list[Validation]:
-    """The validation of the weights to use, in each direction."""
+    """Return the validation of the weights to use, in each direction."""
     return [direction.validator(direction.selection.load(direction.model)) for direction in run.directions]
 
 
 def finished(config: Config, folder: RunFolder) -> str:
-    """The folder and the limits by which a complete training has ended; empty if there is more to do. UserError if
-    another version wrote the folder.
+    """Return the folder and the limits by which a complete training has ended; empty if there is more to do. UserError
+    if another version wrote the folder.
     """
     folder.check_form()
     if not folder.last_state.is_file():
@@ -136,7 +136,7 @@ def finished(config: Config, folder: RunFolder) -> str:
 
 
 def _describe_changed_data(config: Config, folder: RunFolder) -> str:
-    """What to do about training files that were written since a finished run read them."""
+    """Return what to do about training files that were written since a finished run read them."""
     if not (folder.path / STORE).is_dir():  # removed, so that nothing is known
         return ""
     with suppress(UserError, OSError):  # a file that is missing, which a finished run does not need
@@ -148,7 +148,9 @@ def _describe_changed_data(config: Config, folder: RunFolder) -> str:
 
 
 def _search_stays(config: Config, folder: RunFolder) -> str:
-    """What to do about another search, or other constraints, than those of a finished run, which is left alone."""
+    """Return what to do about another search, or other constraints, than those of a finished run, which is left
+    alone.
+    """
     old, new = complete(load_config(folder.config)), complete(config)
     changed = [name for name in ("search", "constraints") if getattr(old, name) != getattr(new, name)]
     if not changed:
@@ -158,7 +160,7 @@ def _search_stays(config: Config, folder: RunFolder) -> str:
 
 
 def _whole(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:
-    """Whether the weights to use were chosen among these steps, and their figures were written after that."""
+    """Return whether the weights to use were chosen among these steps, and their figures were written after that."""
     if not all(path.is_file() for path in (folder.weights(), folder.validation, folder.card)):
         return False
     if chosen_among(read_note(folder.weights())) != list(steps):

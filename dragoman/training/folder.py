@@ -47,7 +47,7 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
 
 
 def check(folder: RunFolder, config: Config) -> None:
-    """Raises the UserErrors of `opened` and changes nothing, for a command that has something else to write before."""
+    """Raise the UserErrors of `opened` and change nothing, for a command that has something else to write before."""
     if _exists(folder):
         with _alone(folder):
             _begun(folder, complete(config))
@@ -79,7 +79,7 @@ def write_config(folder: RunFolder, config: Config) -> None:
 
 
 def _exists(folder: RunFolder) -> bool:
-    """UserError if the path is no place for a run."""
+    """Raise UserError if the path is no place for a run."""
     if folder.main != folder:
         raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
     if folder.path.exists() and not folder.path.is_dir():
@@ -92,8 +92,8 @@ def _alone(folder: RunFolder) -> AbstractContextManager[None]:
 
 
 def _begun(folder: RunFolder, config: Config) -> bool:
-    """Whether training made the folder; False if it is empty. UserError if something else or another version did, or
-    the run was begun with other options.
+    """Return whether training made the folder; False if it is empty. UserError if something else or another version
+    did, or the run was begun with other options.
     """
     folder.check_form()
     if folder.last_state.is_file():
@@ -119,7 +119,7 @@ def _begun(folder: RunFolder, config: Config) -> bool:
 
 
 def _check_same(folder: RunFolder, config: Config) -> None:
-    """UserError unless the folder's training was begun with these options, apart from those that may change."""
+    """Raise UserError unless the folder's training was begun with these options, apart from those that may change."""
     old = complete(load_config(folder.config))
     changed = [key for key in sections.differences(old, config) if not {key, key[:1], key[:2]} & FREE]
     if changed:
@@ -132,7 +132,7 @@ def _check_same(folder: RunFolder, config: Config) -> None:
 
 
 def _advise_start(folder: RunFolder, changed: Sequence[tuple[str | int, ...]]) -> str:
-    """How to train on from the weights of a run with other options, where its model stays as it is."""
+    """Return how to train on from the weights of a run with other options, where its model stays as it is."""
     if not folder.weights().is_file() or any(key[0] in ("text", "model") for key in changed):
         return ""
     return f"; another run can go on from its weights (--training.init_from {folder.path} --run NEW)"
@@ -144,7 +144,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _places(folder: RunFolder) -> Iterator[tuple[Path, re.Pattern[str]]]:
-    """The folders that training writes to, with the names of its files there; inner folders first."""
+    """Yield the folders that training writes to, with the names of its files there; inner folders first."""
     # Inner folders first, so that they are empty when the outer one is removed.
     for run_folder in (folder.reverse, folder):
         yield run_folder.last_state.parent, KEPT

@@ -95,7 +95,7 @@ class TrainingLog:
             self._board.close()
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of metrics.jsonl; a last line that a killed process left half-written is ignored."""
+        """Return the rows of metrics.jsonl; a last line that a killed process left half-written is ignored."""
         if not self.folder.metrics.is_file():
             return []
         rows = []
@@ -156,14 +156,14 @@ class NullLog(TrainingLog):
 
 
 def _behind(row: dict[str, Any], progress: Progress) -> bool:
-    """Whether a row was written before this state; later rows will be written again."""
+    """Return whether a row was written before this state; later rows will be written again."""
     if "final/loss" in row:
         return False
     return bool(row["step"] <= (progress.validated if "valid/loss" in row else progress.step))
 
 
 def _board(folder: RunFolder, step: int) -> Any:
-    """A TensorBoard writer, or None if TensorBoard is not installed."""
+    """Return a TensorBoard writer, or None if TensorBoard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

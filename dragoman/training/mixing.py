@@ -46,8 +46,8 @@ class Mixed(NamedTuple):
 
 
 def names(place: str) -> tuple[Row, str, int | None]:
-    """The sources of a run, its target, and which source is what a model had made, if one is. UserError for a run that
-    cannot learn from corrections.
+    """Return the sources of a run, its target, and which source is what a model had made, if one is. UserError for a
+    run that cannot learn from corrections.
     """
     run = Start.at(place).run
     data = run.config.data
@@ -67,8 +67,8 @@ def configure(
     options: Mapping[str, str],
     check: Callable[[Config], None] = lambda config: None,
 ) -> Mixed:
-    """The configuration of the run at `place` for corrections, with these options as YAML. They are written to a folder
-    beside the new run's: train.*, dev.* with a tenth of them and half of the run's development pairs, and held.*
+    """Return the configuration of the run at `place` for corrections, with these options as YAML. They are written to a
+    folder beside the new run's: train.*, dev.* with a tenth of them and half of the run's development pairs, and held.*
     with the other half. UserError where there are none, or the run's pairs cannot be read.
     """
     old = Start.at(place).run
@@ -130,7 +130,7 @@ def _rows(corrections: Sequence[Corrected], sources: int, machine: int | None) -
 
 
 def _shares(data: DataConfig, columns: Sequence[str]) -> list[float]:
-    """What share of the run's own pairs each of its corpora is drawn with."""
+    """Return what share of the run's own pairs each of its corpora is drawn with."""
     weights = list(data.weights)
     if not weights:
         sizes = tuple(sum(1 for _ in read_texts(place, tuple(columns))) for place in data.train)

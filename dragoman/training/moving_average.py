@@ -41,7 +41,7 @@ class MovingAverage:
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """The module has the average as its weights, and its own ones again, to the last bit, when the block ends."""
+        """Give the module the average as its weights, and its own ones again, to the last bit, when the block ends."""
         # Copies, not differences: the weights come back to the last bit.
         before = {name: tensor.detach().clone() for name, tensor in self._own().items()}
         self._fill(self.tensors)

@@ -20,7 +20,7 @@ def adam(
     betas: tuple[Rate, Rate] = (0.9, 0.999),
     epsilon: Epsilon = 1e-8,
 ) -> torch.optim.Optimizer:
-    """Adam (Kingma and Ba 2015), one fused kernel for all parameters."""
+    """Make Adam (Kingma and Ba 2015), one fused kernel for all parameters."""
     return torch.optim.Adam(parameters, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
 
 
@@ -32,7 +32,7 @@ def adamw(
     epsilon: Epsilon = 1e-8,
     weight_decay: Decay = 0.01,
 ) -> torch.optim.Optimizer:
-    """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
+    """Make Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
     return torch.optim.AdamW(
         parameters, lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay, fused=True
     )

@@ -17,7 +17,7 @@ Pairs: TypeAlias = Iterable[Sequence[str]]
 
 
 def configure(config: Config | str | Path, parts: Mapping[str, Pairs | None]) -> Config:
-    """The configuration, read if it is a path, with the pairs of these `parts` (train, dev) in place of files.
+    """Return the configuration, read if it is a path, with the pairs of these `parts` (train, dev) in place of files.
 
     They are written to files in the folder `RUN-data` beside that of the run, since a training that is resumed reads
     them again. UserError if that folder has other pairs, or the configuration needs more than pairs.
@@ -52,7 +52,7 @@ def configure(config: Config | str | Path, parts: Mapping[str, Pairs | None]) ->
 
 
 def _check(row: Sequence[str], name: str, names: Sequence[str]) -> None:
-    """TypeError or UserError unless a row has a text for each of these names."""
+    """Raise TypeError or UserError unless a row has a text for each of these names."""
     arguments.checked(row, name, list, tuple)
     if len(row) != len(names):
         raise UserError(f"{name}: expected {len(names)} texts ({', '.join(names)}), found {len(row)}")

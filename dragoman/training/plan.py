@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 
 
 def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
-    """The rows of each global batch of an epoch."""
+    """Return the rows of each global batch of an epoch."""
     batch = config.training.batch
     return Plan(*data.offsets, batch.size, batch.type, config.seed, epoch, mixture(config.data, data))
 
@@ -20,8 +20,8 @@ def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
 def planned(
     config: Config, data: Dataset, epoch: int, begin: int, portion: int | None
 ) -> Iterator[tuple[Numbers, Numbers | None]]:
-    """The rows of each global batch of an epoch from number `begin` on and, for an output that is trained on portions
-    of so many distinct target symbols, those of the batch's portion.
+    """Yield the rows of each global batch of an epoch from number `begin` on and, for an output that is trained on
+    portions of so many distinct target symbols, those of the batch's portion.
 
     Portions are a function of (seed, epoch) as batches are: an epoch that is resumed is read again from its beginning.
     """
@@ -33,7 +33,9 @@ def planned(
 
 
 def mixture(config: DataConfig, data: Dataset) -> Mixture | None:
-    """How parts of the corpus are drawn; None = each row once an epoch. UserError if an empty part has a weight."""
+    """Return how parts of the corpus are drawn; None = each row once an epoch. UserError if an empty part has a
+    weight.
+    """
     sizes = tuple(data.train.notes["parts"])
     if not config.weights:
         return Mixture.tempered(sizes, config.temperature) if config.temperature > 1 else None
@@ -44,14 +46,14 @@ def mixture(config: DataConfig, data: Dataset) -> Mixture | None:
 
 
 def drawn(config: DataConfig, data: Dataset) -> str:
-    """A line about how many pairs of each part an epoch has; empty if each pair comes once."""
+    """Return a line about how many pairs of each part an epoch has; empty if each pair comes once."""
     mix = mixture(config, data)
     parts = zip(config.parts, mix.quotas, mix.sizes, strict=True) if mix else ()
     return ", ".join(f"{quota:,} of {name} (of {size:,})" for name, quota, size in parts)
 
 
 def length(config: Config, data: Dataset) -> int:
-    """The number of steps of training (approximate for batches of symbols), unless it runs out of patience."""
+    """Return the number of steps of training (approximate for batches of symbols), unless it runs out of patience."""
     settings = config.training
     limits = [settings.steps] if settings.steps else []
     if settings.epochs:
@@ -60,5 +62,5 @@ def length(config: Config, data: Dataset) -> int:
 
 
 def steps_of_epoch(config: Config, data: Dataset) -> int:
-    """The number of steps of an epoch (approximate for batches of symbols)."""
+    """Return the number of steps of an epoch (approximate for batches of symbols)."""
     return math.ceil(epoch_plan(config, data, 0).count() / config.training.batch.accumulate)

@@ -48,7 +48,7 @@ class Pretrained:
         return parts
 
     def table(self, random: Tensor) -> Tensor:
-        """The table (V, E) of all symbols, given one of random vectors with a length of 1 on average."""
+        """Return the table (V, E) of all symbols, given one of random vectors with a length of 1 on average."""
         whole, parts = self.whole, self.parts
         # Summed in float64: a byte may occur in all of a million words.
         vectors = random.detach().cpu().double().numpy().copy()

@@ -30,15 +30,15 @@ class Validated(NamedTuple):
     step: Count
 
     def rank(self, higher_is_better: bool) -> tuple[bool, float, float]:
-        """A sort key, smaller is better: by the metric, with ties broken by the loss (BLEU stays 0 for long on a small
-        corpus). NaN is worse than any number.
+        """Return a sort key, smaller is better: by the metric, with ties broken by the loss (BLEU stays 0 for long on a
+        small corpus). NaN is worse than any number.
         """
         unknown = math.isnan(self.value)
         # False sorts before True: known values come first. Higher is better becomes lower is better by the sign.
         return unknown, 0.0 if unknown else -self.value if higher_is_better else self.value, self.loss
 
     def as_good_as(self, other: "Validated", higher_is_better: bool) -> bool:
-        """Whether it is no worse."""
+        """Return whether it is no worse."""
         return self.rank(higher_is_better) <= other.rank(higher_is_better)
 
 
@@ -82,7 +82,7 @@ class Progress:
         return self.validations[-1].step if self.validations else -1
 
     def improved(self, higher_is_better: bool) -> list[bool]:
-        """Whether each validation was the best up to then."""
+        """Return whether each validation was the best up to then."""
         best: tuple[float, ...] = (True,)  # unknown
         improvements = []
         for validation in self.validations:
@@ -92,7 +92,7 @@ class Progress:
         return improvements
 
     def waited(self, higher_is_better: bool) -> int:
-        """Validations since the best one."""
+        """Return validations since the best one."""
         improved = self.improved(higher_is_better)
         return improved[::-1].index(True) if True in improved else 0
 
@@ -104,7 +104,7 @@ class Progress:
         ]
 
     def steps_to_keep(self, average: int, of: str, higher_is_better: bool) -> list[int]:
-        """The steps of the `average` best or last validations (`of`), whose weights are kept; the best first."""
+        """Return the steps of the `average` best or last validations (`of`), whose weights are kept; the best first."""
         last = sorted(
             self.validations[-average:], key=lambda validation: (validation.rank(higher_is_better), validation.step)
         )
@@ -115,7 +115,9 @@ class Progress:
 
     @classmethod
     def from_json(cls, values: Any) -> "Progress":
-        """The inverse of `to_json`. UserError if the values are no progress, or written by another dragoman version."""
+        """Return the inverse of `to_json`. UserError if the values are no progress, or written by another dragoman
+        version.
+        """
         required = {attribute.name for attribute in fields(cls)} - ADDED
         if isinstance(values, dict) and (version := values.get("version", VERSION)) != VERSION:
             raise UserError(f"a training state {written_by(version, VERSION)}; begin another run")
@@ -133,7 +135,7 @@ class Progress:
 
 
 def peak_memory() -> int:
-    """The peak memory of this process in bytes; 0 if the system does not report it (Windows)."""
+    """Return the peak memory of this process in bytes; 0 if the system does not report it (Windows)."""
     # On Linux, `resource` also counts the memory of the program that started this one.
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/self/status").read_text("utf-8").splitlines()
@@ -152,7 +154,7 @@ class Clock:
     since: float = field(default_factory=time.perf_counter)
 
     def seconds(self) -> float:
-        """The time since the last call."""
+        """Return the time since the last call."""
         now = time.perf_counter()
         passed, self.since = now - self.since, now
         return passed

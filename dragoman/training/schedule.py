@@ -29,7 +29,7 @@ class Schedule(ABC):
         self.warmup = round(self.share * length if self.share else warmup)
 
     def warnings(self, before: int) -> Iterator[str]:
-        """Options that do not fit the length, or the length `before` (0 = none) that training began with."""
+        """Yield options that do not fit the length, or the length `before` (0 = none) that training began with."""
         if self.warmup >= self.length:
             most = f"{100 * self.length / self.warmup:.0f} % of training.optimizer.learning_rate"
             yield f"warmup: {self.warmup:,}, and training takes {self.length:,} steps: the rate only rises, to {most}"
@@ -39,14 +39,16 @@ class Schedule(ABC):
             yield f"warmup: {now}, and were {was:,}; the rate goes on as if it had always been so"
 
     def __call__(self, step: int, improved: Sequence[bool]) -> float:
-        """The factor for step 1, 2, ...; `improved` tells for each past validation whether it was the best so far."""
+        """Return the factor for step 1, 2, ...; `improved` tells for each past validation whether it was the best so
+        far.
+        """
         if step < self.warmup:
             return step / self.warmup
         return self.after(step, improved)
 
     @abstractmethod
     def after(self, step: int, improved: Sequence[bool]) -> float:
-        """The factor after the warm-up."""
+        """Return the factor after the warm-up."""
 
 
 @final

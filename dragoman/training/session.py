@@ -104,7 +104,7 @@ def train(
 def assemble(
     config: Config, folder: RunFolder, workers: Workers, journal: TrainingLog, stop: SignalHandler
 ) -> Training:
-    """All parts of a run, with the saved state loaded if there is one."""
+    """Return all parts of a run, with the saved state loaded if there is one."""
     device = devices.choose(config.device)
     if not workers.leads:
         workers.barrier()  # until the leader has prepared the corpus
@@ -163,7 +163,7 @@ def assemble(
 
 
 def _go_on(run: Training) -> None:
-    """From the saved state."""
+    """Go on from the saved state."""
     state = run.folder.last_state
     run.progress = checkpoint.load(state, run.learner, run.optimizer, run.average)
     run.saved = run.progress.step
@@ -172,7 +172,7 @@ def _go_on(run: Training) -> None:
 
 
 def _begin(run: Training) -> None:
-    """With the weights of another run, or with random ones and pretrained vectors."""
+    """Begin with the weights of another run, or with random ones and pretrained vectors."""
     if start := run.config.training.init_from:
         begin(run, start)
     else:
@@ -216,7 +216,9 @@ def _model(config: Config, data: Dataset, state: Path) -> Seq2Seq:
 
 
 def reversed_config(config: Config) -> Config:
-    """The same configuration with source and target exchanged, for the run in the first run's folder `reverse`."""
+    """Return the same configuration with source and target exchanged, for the run in the first run's folder
+    `reverse`.
+    """
     names, text = config.data, config.text
     (source,) = names.source
     # Links have a direction, and no penalty reads them here.
@@ -227,7 +229,7 @@ def reversed_config(config: Config) -> Config:
 
 
 def reverse(run: Training, model: Seq2Seq) -> Direction:
-    """The other direction of a run, with its folder begun."""
+    """Return the other direction of a run, with its folder begun."""
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
         if not folder.mark.is_file():

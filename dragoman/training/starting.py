@@ -48,10 +48,9 @@ class Started(NamedTuple):
 def configure(
     place: str, files: Sequence[str], options: Mapping[str, str], check: Callable[[Config], None] = lambda config: None
 ) -> Started:
-    """The configuration of the run at `place` for the pairs of these files or prefixes, with these
-    options as YAML. Unless they name development pairs, some are set aside: the pairs are copied to a folder
-    beside the new run's, in two parts, after `check`. UserError where the run is of more than pairs, or these cannot
-    be read.
+    """Return the configuration of the run at `place` for the pairs of these files or prefixes, with these options as
+    YAML. Unless they name development pairs, some are set aside: the pairs are copied to a folder beside the new run's,
+    in two parts, after `check`. UserError where the run is of more than pairs, or these cannot be read.
     """
     old = Start.at(place).run
     names = _languages(old)
@@ -66,7 +65,7 @@ def configure(
     values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
     config = configured(old, {**written, **options})
-    # Before the pairs are copied: what is wrong with the options is told at once.
+    # Before the pairs are copied, so that wrong options are reported at once.
     check(config)
     copies = ""
     if aside:
@@ -81,7 +80,7 @@ def configure(
 
 
 def configured(old: Run, options: dict[str, str]) -> Config:
-    """The configuration of a run with other options. UserError if it has the same folder."""
+    """Return the configuration of a run with other options. UserError if it has the same folder."""
     config = load_config(old.folder.config, options)
     if Path(config.run).resolve() == old.folder.path.resolve():
         raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
@@ -90,8 +89,8 @@ def configured(old: Run, options: dict[str, str]) -> Config:
 
 @contextmanager
 def own_folder(folder: Path, files: Sequence[str], what: str) -> Iterator[Path]:
-    """A new folder for these files, which becomes `folder` when they are written. A `folder` that has the same files
-    stays as it is. Raises UserError if its files differ; `what` is in them.
+    """Yield a new folder for these files, which becomes `folder` when they are written. A `folder` that has the same
+    files stays as it is. Raises UserError if its files differ; `what` is in them.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as above:
@@ -122,7 +121,7 @@ def _metric(config: Config, pairs: Iterator[Pair]) -> Iterator[tuple[str, str]]:
 
 
 def _languages(run: Run) -> tuple[str, str]:
-    """The two languages of a run. UserError if there are more, or its pairs need more than their texts."""
+    """Return the two languages of a run. UserError if there are more, or its pairs need more than their texts."""
     data = run.config.data
     edits = data.edits is not None and data.edits not in data.recalled
     if data.pairs or len(data.source) > 1 or data.features or edits or data.alignments:

@@ -35,7 +35,9 @@ class SignalHandler:
         self.number = number
 
     def interruption(self, *words: str, number: int | None = None) -> KeyboardInterrupt:
-        """The exception for a signal, by default the one that requested it; Ctrl-C if another worker was asked."""
+        """Return the exception for a signal, by default the one that requested it; Ctrl-C if another worker was
+        asked.
+        """
         number = number or self.number or signal.SIGINT
         return KeyboardInterrupt(*words) if number == signal.SIGINT else Terminated(number, *words)
 

@@ -85,7 +85,9 @@ def _diverged(run: Training, reason: str) -> UserError:
 
 
 def reached(progress: Progress, settings: TrainingConfig) -> list[str]:
-    """The limits that have been reached and end training: functions of the progress alone, so a resumed run agrees."""
+    """Return the limits that have been reached and end training: functions of the progress alone, so a resumed run
+    agrees.
+    """
     waited = progress.waited(higher_is_better(settings.metric))
     at = {"patience": waited, "steps": progress.step, "epochs": progress.epoch}
     limits = {name: getattr(settings, name) for name in at}
@@ -97,8 +99,8 @@ def _ended(run: Training) -> bool:
 
 
 def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
-    """The batches of each remaining step of the epoch, this worker's share of them, prepared ahead by another thread.
-    The last step has those that are left.
+    """Yield the batches of each remaining step of the epoch, this worker's share of them, prepared ahead by another
+    thread. The last step has those that are left.
     """
     epoch = run.progress.epoch
     rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
@@ -206,7 +208,7 @@ def _validate(run: Training) -> None:
 
 
 def _measured(run: Training) -> Validated | str:
-    """The result on the development set, or the reason why the model can no longer be validated."""
+    """Return the result on the development set, or the reason why the model can no longer be validated."""
     validations = []
     for direction in run.directions:
         try:
@@ -223,7 +225,7 @@ def _measured(run: Training) -> Validated | str:
 
 
 def _hopeless(loss: float, symbols: int) -> str:
-    """What is wrong with the development loss, if training cannot recover from it; empty otherwise."""
+    """Return what is wrong with the development loss, if training cannot recover from it; empty otherwise."""
     if not math.isfinite(loss):
         return "the loss of the development data was not a finite number"
     # The loss of a uniform distribution: a model far above it has not just begun, but diverged.
@@ -234,7 +236,7 @@ def _hopeless(loss: float, symbols: int) -> str:
 
 
 def judged(run: Training, validations: Sequence[Validation]) -> Validated:
-    """The deciding values of a validation in each direction: their mean if there are two."""
+    """Return the deciding values of a validation in each direction: their mean if there are two."""
     value, loss = (
         fmean(validation.values[name] for validation in validations) for name in (run.config.training.metric, "loss")
     )

@@ -60,7 +60,7 @@ class Training(Direction):
         return [self, self.reverse] if self.reverse else [self]
 
     def named(self, direction: Direction) -> str:
-        """The direction that a line is about; empty if there is only one."""
+        """Return the direction that a line is about; empty if there is only one."""
         return f"{direction.config.data.languages}  " if self.reverse else ""
 
     @cached_property

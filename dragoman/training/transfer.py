@@ -37,13 +37,13 @@ class Start(NamedTuple):
 
     @classmethod
     def at(cls, place: str, *, reverse: bool = False) -> "Start":
-        """The run in a folder, or with one of its files of weights; or the run of its other direction."""
+        """Return the run in a folder, or with one of its files of weights; or the run of its other direction."""
         path = Path(place)
         folder, name = (path.parent, path.name) if path.suffix == SUFFIX else (path, None)
         run = Run.load(folder)
         run = Run.load(run.folder.reverse.path) if reverse else run
         weights = run.weights(name)
-        # Against the run's own model: a damaged file is told before the weights of the new one are touched.
+        # Against the run's own model: a damaged file is reported before the weights of the new one are touched.
         check(build.empty_for(run.config, run.sources, run.target), read_shapes(weights), weights)
         return cls(run, weights)
 
@@ -127,12 +127,12 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
 
 
 def _sequences(config: Config, sides: Sequence[Source]) -> tuple[Source, ...]:
-    """What the tables of a model are of: each sequence that it reads, and the target."""
+    """Return what the tables of a model are of: each sequence that it reads, and the target."""
     return (*config.data.sequences(sides[:-1]), sides[-1])
 
 
 def origins(new: Language, old: Language) -> Origins:
-    """For each symbol of a vocabulary its own number in an older one or, where that lacks it, the numbers of the
+    """Find for each symbol of a vocabulary its own number in an older one or, where that lacks it, the numbers of the
     symbols that spell it there.
     """
     numbers = [[number] for number in range(len(SPECIALS))]
@@ -144,7 +144,7 @@ def origins(new: Language, old: Language) -> Origins:
 
 
 def letters(new: Language, old: Language) -> Origins:
-    """For each number of an alphabet its own in an older one, or none. Marks are no letters."""
+    """Find for each number of an alphabet its own in an older one, or none. Marks are no letters."""
     marks = origins(new, old)[len(SPECIALS) : new.alphabet.first]
     own = ([old.alphabet.number(character)] for character in new.alphabet.characters)
     return [
@@ -155,13 +155,15 @@ def letters(new: Language, old: Language) -> Origins:
 
 
 def _spelled(symbol: Symbol, new: Language, old: Language) -> list[str]:
-    """The symbols of one language that spell a symbol of another; a mark, or a byte within a character, has none."""
+    """Return the symbols of one language that spell a symbol of another; a mark, or a byte within a character, has
+    none.
+    """
     piece = new.text.tokenizer.piece(symbol) if isinstance(symbol, str) else REPLACEMENT
     return [] if REPLACEMENT in piece else old.text.tokenizer.segments(old.text.normalize(piece))
 
 
 def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:
-    """The means of these rows of a table (V, ...); where there are none, of all from number `first` on."""
+    """Return the means of these rows of a table (V, ...); where there are none, of all from number `first` on."""
     # A new symbol that nothing spells begins where the old ones are, in the middle.
     everything = table[first:].double().mean(0)
     means = [table[numbers].double().mean(0) if numbers else everything for numbers in origins]
@@ -169,7 +171,7 @@ def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:
 
 
 def _differences(new: Direction, old: Run) -> Iterator[str]:
-    """What is not as in the run that a training begins with: options of the model, and symbols."""
+    """Yield what is not as in the run that a training begins with: options of the model, and symbols."""
     keys = [dotted(("model", *key)) for key in sections.differences(old.config.model, new.config.model)]
     if keys:
         yield f"otherwise than there: {', '.join(keys)}"

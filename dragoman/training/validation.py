@@ -41,7 +41,7 @@ class Likelihood(NamedTuple):
 
     @classmethod
     def of(cls, sums: Sequence[float]) -> "Likelihood":
-        """The likelihood for sums of what `likelihoods` counts."""
+        """Return the likelihood for sums of what `likelihoods` counts."""
         loss, right, symbols = sums
         return cls(loss / symbols, 100.0 * right / symbols)
 
@@ -80,7 +80,7 @@ def likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np
 
 
 def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
-    """Mean negative log-likelihood of the references, and accuracy under teacher forcing."""
+    """Return mean negative log-likelihood of the references, and accuracy under teacher forcing."""
     return Likelihood.of(likelihoods(model, batches).sum(axis=0).tolist())
 
 
@@ -130,7 +130,7 @@ class Validator:
         )
 
     def _translator(self, model: Seq2Seq, pair: LanguagePair) -> Translator:
-        """The translator of a pair. Texts that are to be copied have noise, the same at each validation."""
+        """Return the translator of a pair. Texts that are to be copied have noise, the same at each validation."""
         config, processor = self.config, processor_of(self.config, self.sources, self.target, self.folder.path)
         if (hides := noise(config.data)) and pair.target in pair.sources:
 
@@ -143,7 +143,7 @@ class Validator:
         return Translator(model, processor, config.training.search, self.device)
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
-        """The result on the development set of one pair."""
+        """Return the result on the development set of one pair."""
         sources, references = zip(*self.development[pair], strict=True)
         scored = likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
         values = {"loss": scored.loss, "perplexity": scored.perplexity, "accuracy": scored.accuracy}

@@ -48,7 +48,7 @@ class Workers:
             dist.destroy_process_group()
 
     def shard(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """This worker's rows of a global batch."""
+        """Return this worker's rows of a global batch."""
         # Every nth row: a batch is sorted by length, and all workers get shares of equal work.
         return rows[self.rank :: self.count]
 

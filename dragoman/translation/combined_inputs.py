@@ -63,19 +63,19 @@ class CombinedInputs:
         return tuple(1 if member.joined else len(member.sources) for member in self.members)
 
     def complete_inputs(self, text: Text) -> tuple[Given, ...]:
-        """What there is for each source, as `ModelInputs.complete_inputs`."""
+        """Return what there is for each source, as `ModelInputs.complete_inputs`."""
         return self._all.complete_inputs(text)
 
     def remembered(self, inputs: tuple[Given, ...]) -> str | None:
-        """What the memory has as the translation of this very text."""
+        """Return what the memory has as the translation of this very text."""
         return self._all.remembered(inputs)
 
     def encoded(self, inputs: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
-        """The symbols or regions of all sources of the first model, then of the second, and so on."""
+        """Return the symbols or regions of all sources of the first model, then of the second, and so on."""
         return [encoded for member, part in self._inputs_by_member(inputs) for encoded in member.encoded(part, mark)]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
-        """The inputs of all models, one after another."""
+        """Return the inputs of all models, one after another."""
         source_batches, first = list[SourceBatch](), 0
         for member in self.members:
             last = first + len(member.sources)
@@ -86,7 +86,7 @@ class CombinedInputs:
     def seen(
         self, inputs: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
-        """The sources with their attention summed over the models, and the attention to any model's sentinel."""
+        """Return the sources with their attention summed over the models, and the attention to any model's sentinel."""
         read, looks, by_name = iter(encoded), iter(weights), dict[str, SourceAttention]()
         for (member, part), count in zip(self._inputs_by_member(inputs), self.counts, strict=True):
             symbols = list(islice(read, len(member.sources)))
@@ -101,7 +101,7 @@ class CombinedInputs:
         return ordered, one_column(sentinel, target)
 
     def nothing(self, inputs: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
-        """The sources of an empty translation."""
+        """Return the sources of an empty translation."""
         return self._all.nothing(inputs)
 
     @property
@@ -110,6 +110,6 @@ class CombinedInputs:
         return ModelInputs(self.sources, recall=self.recall)
 
     def _inputs_by_member(self, inputs: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
-        """Each model with the part of the user's input that it reads."""
+        """Return each model with the part of the user's input that it reads."""
         named = {source.name: source_input for source, source_input in zip(self.sources, inputs, strict=True)}
         return [(member, tuple(named[source.name] for source in member.sources)) for member in self.members]

@@ -97,7 +97,7 @@ class SequenceGenerator:
         return self.scorer
 
     def threads(self, rows: int) -> AbstractContextManager[None]:
-        """The threads for steps with this many rows; for 0, those for next to no work."""
+        """Return the threads for steps with this many rows; for 0, those for next to no work."""
         return self.device.threads_for(rows and rows * self._weights)
 
     @cached_property
@@ -108,7 +108,7 @@ class SequenceGenerator:
         return sum(part.numel() for module in modules for part in module.parameters())
 
     def generate(self, task: Task, sentences: Sequence[Sentence]) -> dict[int, list[Hypothesis]]:
-        """The hypotheses of each sentence by its number, best first."""
+        """Return the hypotheses of each sentence by its number, best first."""
         hypotheses = self._in_batches(task, sentences)
         # The best is rarely unacceptable, and looking at each beginning takes time.
         again = [sentence for sentence in sentences if not sentence.accepts(hypotheses[sentence.number][0].symbols)]
@@ -117,7 +117,7 @@ class SequenceGenerator:
     def _in_batches(
         self, task: Task, sentences: Sequence[Sentence], *, strict: bool = False
     ) -> dict[int, list[Hypothesis]]:
-        """The hypotheses of each sentence, from batches of similar length."""
+        """Return the hypotheses of each sentence, from batches of similar length."""
         hypotheses_by_number: dict[int, list[Hypothesis]] = {}
         lengths = [min(source_inputs.length(sentence.encoded), source_inputs.LONGEST) for sentence in sentences]
         width = task.search.rows(task.n_best)  # rows of a sentence, each with a state and probabilities
@@ -160,7 +160,9 @@ class SequenceGenerator:
             )
 
     def constraints_of(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
-        """The configured constraints for so many sentences, and the one that forbids symbols of other languages."""
+        """Return the configured constraints for so many sentences, and the one that forbids symbols of other
+        languages.
+        """
         constraints = self._configured(sentences)
         symbols = [number for part in mark for number in self.processor.foreign[part]]
         if symbols:
@@ -168,17 +170,17 @@ class SequenceGenerator:
         return constraints
 
     def first_forbidden(self, prefixes: Sequence[Sequence[int]]) -> int | None:
-        """The place of the first prefix, as ids, that the configured constraints do not allow."""
+        """Return the place of the first prefix, as ids, that the configured constraints do not allow."""
         named = self._configured(len(prefixes))
         return first_forbidden(self._padded(prefixes), All(named)) if named and prefixes else None
 
     def _configured(self, sentences: int) -> list[Constraint]:
-        """The configured constraints."""
+        """Return the configured constraints."""
         context = ConstraintContext(sentences, self.target, self.device.torch_device)
         return [components.build(CONSTRAINTS, spec, context) for spec in self.constraints]
 
     def _of_sentences(self, batch: Sequence[Sentence], *, strict: bool) -> list[Constraint]:
-        """The constraints that each sentence has for itself."""
+        """Return the constraints that each sentence has for itself."""
         constraints: list[Constraint] = []
         device = self.device.torch_device
         # Asked of each beginning that a beam could keep, hence only of sentences that need it.
@@ -193,7 +195,7 @@ class SequenceGenerator:
         return constraints
 
     def _required(self, batch: Sequence[Sentence]) -> Tensor:
-        """The symbols (B, N) that the translation of each sentence may need, whatever the shortlist has."""
+        """Return the symbols (B, N) that the translation of each sentence may need, whatever the shortlist has."""
         return self._padded(
             [
                 [*sentence.prefix, *(id_ for transform in sentence.notes for id_ in transform.symbols(sentence))]

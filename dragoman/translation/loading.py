@@ -125,7 +125,7 @@ def _counts(shortlist: tuple[int, int] | None) -> tuple[int, int] | None:
 
 
 def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[str, Dictionary]:
-    """The dictionary of each source that these files, or "NAME=FILE", are for; later ones override earlier ones.
+    """Return the dictionary of each source that these files, or "NAME=FILE", are for; later ones override earlier ones.
     UserError if a file is no dictionary, or the model attends to no text.
     """
     texts = [source.name for source in translator.user_sources if isinstance(source, Language)]
@@ -155,7 +155,7 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
 
 
 def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
-    """The translator of one run."""
+    """Return the translator of one run."""
     data, folder = run.config.data, run.folder.path
     translation_memory = recall(data, run.sources, folder, memory) if data.recalled else None
     rest = processor_of(run.config, run.sources, run.target, folder, translation_memory), run.config.search, device
@@ -171,28 +171,30 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
 
 
 def digest_of(run: Run, weights: str | None = None, engine: Engine = "torch") -> str:
-    """The digest of the weights that an engine translates with; of an export, of those that it was made from."""
+    """Return the digest of the weights that an engine translates with; of an export, of those that it was made from."""
     if engine == "onnx":
         return onnx.read_note(run.folder.path / onnx.FOLDER).weights_digest
     return compute_sha256(run.weights(weights))
 
 
 def _temperature(run: Run, weights: str | None, engine: Engine) -> float | None:
-    """The temperature at which these weights are calibrated; None if they are not."""
+    """Return the temperature at which these weights are calibrated; None if they are not."""
     path = run.folder.calibration
     calibration = Calibration.read(path) if path.is_file() else None
     return calibration.temperature if calibration and calibration.sha256 == digest_of(run, weights, engine) else None
 
 
 def _lexicon(run: Run) -> Lexicon:
-    """The lexicon of a run: translations of its source symbols."""
+    """Return the lexicon of a run: translations of its source symbols."""
     if not run.config.data.plain:
         raise UserError(f"{run.folder.path}: candidates are translations of one source's symbols, not for this run")
     return shortlists.read(run.folder.path / shortlists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
 
 
 def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator]) -> None:
-    """UserError unless all runs have the same target symbols and split the same source text into the same words."""
+    """Raise UserError unless all runs have the same target symbols and split the same source text into the same
+    words.
+    """
     first, texts = members[0], dict[str, tuple[Any, Any]]()
     for folder, member in zip(folders, members, strict=True):
         same = (member.target, first.target)
@@ -217,7 +219,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
 
 
 def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> Translator:
-    """The translator of several runs as an ensemble. UserError if they do not fit together."""
+    """Return the translator of several runs as an ensemble. UserError if they do not fit together."""
     _check_symbols(folders, members)
     first = members[0]
     readings = CombinedInputs(tuple(cast(ModelInputs, member.processor.reading) for member in members))
@@ -245,7 +247,7 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
 def processor_of(
     config: Config, sources: tuple[Source, ...], target: Language, folder: Path, memory: Recall | None = None
 ) -> Processor:
-    """The processor of a model trained with this configuration in this run folder."""
+    """Return the processor of a model trained with this configuration in this run folder."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     surfaces = build.surfaces(config.model)
     protection = Protection.of(config.text.protect)
@@ -277,7 +279,7 @@ def processor_of(
 def text_transforms(
     processor: Processor, *, dictionaries: Mapping[str, Dictionary] | None, temperature: float | None = None
 ) -> tuple[TextTransform, ...]:
-    """The text transforms of a run. `dictionaries`: those of words in the place of `<unk>`; None: it stays."""
+    """Return the text transforms of a run. `dictionaries`: those of words in the place of `<unk>`; None: it stays."""
     reading, spells = processor.reading, processor.surfaces.target
     transforms: list[TextTransform] = []
     source = reading.sources[0]

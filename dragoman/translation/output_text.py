@@ -30,7 +30,7 @@ class ModelOutputs:
     extends: bool = False
 
     def symbols(self, encoded: list[Encoded], text: str, longest: int | None) -> list[Symbol]:
-        """The symbols, at most `longest`, by which the model produces a target text from these sources."""
+        """Return the symbols, at most `longest`, by which the model produces a target text from these sources."""
         # Cut before edits are counted: their number grows with the product of both lengths.
         symbols = self.target.text.encode(text[:LONGEST_TEXT])[:longest]
         return list(symbols) if self.edited is None else operations(spelled(encoded[self.edited]), symbols)[:longest]
@@ -38,8 +38,8 @@ class ModelOutputs:
     def written(
         self, encoded: list[Encoded], symbols: list[Symbol], single_spaced: int | None = None
     ) -> tuple[list[str], WordsOf]:
-        """The symbols of the text that the model's symbols stand for; its words, and the word of each symbol of the
-        model, or -1. From index `single_spaced` on, `Unit.single_spaced` applies; None: nowhere.
+        """Return the symbols of the text that the model's symbols stand for; its words, and the word of each symbol of
+        the model, or -1. From index `single_spaced` on, `Unit.single_spaced` applies; None: nowhere.
         """
         if self.edited is None:
             text_symbols = list(map(str, symbols))
@@ -53,34 +53,34 @@ class ModelOutputs:
         return text_symbols, words._replace(word_of=[by_operation.get(number, -1) for number in range(len(symbols))])
 
     def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
-        """The symbols of a translation of these sources; those outside the vocabulary by their spelling."""
+        """Return the symbols of a translation of these sources; those outside the vocabulary by their spelling."""
         marked = self.named(encoded, hypothesis.symbols)
         symbols_and_surfaces = zip(marked, hypothesis.surfaces, strict=True)
         return [symbol if surface is None else surface for symbol, surface in symbols_and_surfaces]
 
     @staticmethod
     def unknown(hypothesis: Hypothesis, words: WordsOf) -> list[int]:
-        """The numbers of the words in which a hypothesis has an `<unk>`."""
+        """Return the numbers of the words in which a hypothesis has an `<unk>`."""
         steps = zip(hypothesis.symbols, hypothesis.surfaces, words.word_of, strict=True)
         return sorted({word for symbol, surface, word in steps if symbol == UNK and surface is None and word >= 0})
 
     def named(self, encoded: list[Encoded], ids: Sequence[int]) -> list[Symbol]:
-        """The symbols with these numbers in a translation of these sources."""
+        """Return the symbols with these numbers in a translation of these sources."""
         return self.numbering(encoded).marked(ids)
 
     def surfaces(self, encoded: list[Encoded], ids: Sequence[int]) -> list[str]:
-        """What each symbol of a translation spells; UNKNOWN_WORD for `<unk>`."""
+        """Return what each symbol of a translation spells; UNKNOWN_WORD for `<unk>`."""
         symbols = zip(ids, self.named(encoded, ids), strict=True)
         return self.target.text.tokenizer.surfaces(
             [UNKNOWN_WORD if id_ == UNK else str(symbol) for id_, symbol in symbols]
         )
 
     def vocabularies(self, encoded: Iterable[Sequence[Encoded]]) -> list[ExtendedVocabulary] | None:
-        """The target vocabulary extended by the words of each sentence, if the model asks for them."""
+        """Return the target vocabulary extended by the words of each sentence, if the model asks for them."""
         return [self._extended(sources) for sources in encoded] if self.extends else None
 
     def prefix(self, encoded: list[Encoded], text: str, forbidden: Container[int]) -> list[int]:
-        """The ids that a translation begins with. UserError if the model cannot produce them."""
+        """Return the ids that a translation begins with. UserError if the model cannot produce them."""
         if not isinstance(text, str):
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         if self.edited is not None:
@@ -97,15 +97,17 @@ class ModelOutputs:
         return ids
 
     def begun(self, encoded: list[Encoded], text: str) -> list[str]:
-        """The symbols of the beginning of a translation: an apostrophe at its end is that of an elided word if the
-        model knows that word.
+        """Return the symbols of the beginning of a translation: an apostrophe at its end is that of an elided word if
+        the model knows that word.
         """
         elided = self.target.text.elided(text[:LONGEST_TEXT])
         is_elided_word = elided is not None and UNK not in self.numbering(encoded).ids(elided)
         return elided if elided and is_elided_word else self.target.text.encode(text[:LONGEST_TEXT])
 
     def numbering(self, encoded: list[Encoded]) -> Numbering:
-        """The numbering of the symbols of a sentence's translation, from the part of the sentence that is read."""
+        """Return the numbering of the symbols of a sentence's translation, from the part of the sentence that
+        is read.
+        """
         # Of what is read alone, as in the batch, or the same word would have another number.
         return self._extended(cut(encoded, LONGEST)) if self.extends else self.target.vocabulary
 

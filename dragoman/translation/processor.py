@@ -61,11 +61,13 @@ class Processor:
         return tuple(self.marks) or (self.target.name,)
 
     def transform(self, kind: type[Kind]) -> Kind | None:
-        """The transform of this kind, if the run has it."""
+        """Return the transform of this kind, if the run has it."""
         return next((transform for transform in self.transforms if isinstance(transform, kind)), None)
 
     def mark(self, to: str | None) -> list[Mark]:
-        """The mark before a source that is translated to this language. UserError if the run does not have it."""
+        """Return the mark before a source that is translated to this language. UserError if the run does not
+        have it.
+        """
         names = ", ".join(self.targets)
         if to is None and len(self.targets) > 1:
             raise UserError(f"to which language? This run translates to {names} (--to LANGUAGE)")
@@ -84,8 +86,8 @@ class Processor:
         protection: Protection | None = None,
         target: str | None = None,
     ) -> Sentence:
-        """The text of this number, prepared by these transforms (None: those of the run). UserError if the model cannot
-        produce the beginning, or meet what is required.
+        """Return the text of this number, prepared by these transforms (None: those of the run). UserError if the model
+        cannot produce the beginning, or meet what is required.
         """
         mark = self.mark(to)
         sentence = Sentence(
@@ -111,7 +113,7 @@ class Processor:
         return {}
 
     def _forbidden(self, mark: tuple[Mark, ...]) -> frozenset[int]:
-        """The ids that no prefix and no term may have."""
+        """Return the ids that no prefix and no term may have."""
         # Once for each target language: of many languages, most of the vocabulary is forbidden.
         if mark not in self._forbidden_by_mark:
             foreign = chain.from_iterable(self.foreign[part] for part in mark)
@@ -121,15 +123,15 @@ class Processor:
     def batches(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
     ) -> Iterator[tuple[list[Pair], Batch]]:
-        """Batches of pairs of similar length, each as texts with their symbols (at most `longest` on each side), and as
-        a `Batch`, whose `rows` are their numbers. `to` is the language of the targets, if there are several.
+        """Yield batches of pairs of similar length, each as texts with their symbols (at most `longest` on each side),
+        and as a `Batch`, whose `rows` are their numbers. `to` is the language of the targets, if there are several.
         """
         return self.batched(self.pairs(sources, targets, to, longest))
 
     def pairs(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
     ) -> list[Pair]:
-        """Texts and their targets as symbols."""
+        """Return texts and their targets as symbols."""
         # UserError before any text is encoded, even if there is none.
         self.mark(to)
         sources, targets = listed(sources, SCORE), listed(targets, SCORE)
@@ -150,7 +152,7 @@ class Processor:
         return Pair(sentence, encoded, self.writing.symbols(encoded, sentence.target or "", longest))
 
     def batched(self, pairs: Sequence[Pair], symbols: int = BATCH) -> Iterator[tuple[list[Pair], Batch]]:
-        """These pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
+        """Yield these pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
         # Both sides are padded, so the longer one decides; the end symbol counts.
         lengths = [max(source_inputs.length(pair.encoded), len(pair.target)) + 1 for pair in pairs]
         # Regions of images do not show in the number of symbols, and take memory for each sentence.
@@ -163,12 +165,14 @@ class Processor:
             yield batch, Batch(self.reading.batch(texts, words), target, np.array(numbers))
 
     def blank(self, sentence: Sentence) -> Translation:
-        """The translation of a blank text, and what a model says of one without words beside its protected spans."""
+        """Return the translation of a blank text, and what a model says of one without words beside its protected
+        spans.
+        """
         left_out = source_inputs.left_out(sentence.inputs, [])
         return Translation(self.reading.nothing(sentence.inputs), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def draft(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
-        """A hypothesis as text, with the attention to the sources, before any transform has finished it."""
+        """Return a hypothesis as text, with the attention to the sources, before any transform has finished it."""
         encoded = sentence.encoded
         symbols = self.writing.symbols_of(encoded, hypothesis)
         # A model may write two spaces by chance; where the source has them, they may be meant.
@@ -192,7 +196,7 @@ class Processor:
         )
 
     def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
-        """A pair with the scores of its row in a batch."""
+        """Return a pair with the scores of its row in a batch."""
         sentence, count = pair.sentence, len(pair.target)
         written, words = self.writing.written(pair.encoded, pair.target)
         weights = tuple(part[row, :count].float().cpu().numpy() for part in scored.attention)
@@ -219,15 +223,15 @@ class Processor:
 
 
 def listed(items: Iterable[Item], example: str) -> list[Item]:
-    """The texts as a list. TypeError if it is a single text, or no texts at all."""
+    """Return the texts as a list. TypeError if it is a single text, or no texts at all."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise TypeError(f"expected a list of texts, as in {example}, found {type(items).__name__}")
     return list(items)
 
 
 def by_length(numbers: Sequence[int], lengths: Sequence[int], symbols: int, most: int) -> Iterator[list[int]]:
-    """Groups of sentences of similar length, longest first: each has at most `symbols` symbols including padding, and
-    at most `most` sentences.
+    """Yield groups of sentences of similar length, longest first: each has at most `symbols` symbols including padding,
+    and at most `most` sentences.
     """
     group: list[int] = []
     # Longest first: what runs out of memory does so at once, and the first of a group is its width.

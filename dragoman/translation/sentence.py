@@ -40,7 +40,7 @@ class OriginalText(NamedTuple):
 
 
 def _is_in_capitals(text: str) -> bool:
-    """Whether a text has at least LEAST_CAPITALS capitals, and no more letters in lower case than those."""
+    """Return whether a text has at least LEAST_CAPITALS capitals, and no more letters in lower case than those."""
     capitals = sum(map(str.isupper, text))
     return capitals >= LEAST_CAPITALS and capitals >= sum(map(str.islower, text))
 
@@ -79,7 +79,7 @@ class Sentence:
     restore: Callable[[str], tuple[str, list[Span]]] = _unchanged
 
     def prepared(self) -> "Sentence":
-        """The sentence after all transforms."""
+        """Return the sentence after all transforms."""
         sentence = self
         for transform in self.transforms:
             if transform.reads is None or transform.reads(sentence):
@@ -87,7 +87,7 @@ class Sentence:
         return sentence
 
     def noted(self, transform: "TextTransform", note: Any = None, **changes: Any) -> "Sentence":
-        """The sentence with the note of a transform, and other changes."""
+        """Return the sentence with the note of a transform, and other changes."""
         # A new sentence: cached symbols depend on the text, and are computed again when they are needed.
         return replace(self, notes={**self.notes, transform: note}, **changes)
 
@@ -174,7 +174,9 @@ class Sentence:
         return self.original or OriginalText(self.first_text[1], [], lambda span: span)
 
     def accepts(self, ids: Sequence[int]) -> bool:
-        """Whether a translation may begin with these symbols. Edits, whose words are those of a source, always may."""
+        """Return whether a translation may begin with these symbols. Edits, whose words are those of a source, always
+        may.
+        """
         # The usual sentence has no transform that could object.
         if self.writing.edited is not None or not self.notes:
             return True
@@ -206,51 +208,55 @@ class TextTransform:
     inserts: ClassVar[bool] = False  # whether `finish` inserts words that no model read, which cannot be explained
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        """The sentence as the model should read it (`Sentence.noted`), or with its answer."""
+        """Return the sentence as the model should read it (`Sentence.noted`), or with its answer."""
         return sentence
 
     def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
-        """Constraints on the translations of a batch. `strict`: of sentences that had an unacceptable translation."""
+        """Return constraints on the translations of a batch. `strict`: of sentences that had an unacceptable
+        translation.
+        """
         return []
 
     def symbols(self, sentence: Sentence) -> Collection[int]:
-        """Ids of symbols that the translation may need, whatever a vocabulary shortlist has."""
+        """Return ids of symbols that the translation may need, whatever a vocabulary shortlist has."""
         return ()
 
     def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
-        """The predictor by which a batch is searched."""
+        """Return the predictor by which a batch is searched."""
         return predictor
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
-        """Whether a translation may begin with these symbols, with what they spell. The best is rarely unacceptable, so
-        that a sentence is searched with this condition only if it was.
+        """Return whether a translation may begin with these symbols, with what they spell. The best is rarely
+        unacceptable, so that a sentence is searched with this condition only if it was.
         """
         return True
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
-        """A translation as the transforms before this one expect it."""
+        """Return a translation as the transforms before this one expect it."""
         return translation
 
     def answer(self, translation: Translation, sentence: Sentence) -> Translation:
-        """The same of a translation that was known, and whose text stays."""
+        """Return the same of a translation that was known, and whose text stays."""
         return translation
 
     def retry(self, translation: Translation, sentence: Sentence) -> Sentence | None:
-        """The sentence as it should be searched once more, given its translation; None if that is good enough."""
+        """Return the sentence as it should be searched once more, given its translation; None if that is good
+        enough.
+        """
         return None
 
     def missing(self, translation: Translation, sentence: Sentence) -> int:
-        """How many requirements a translation misses: of several, those that miss fewest are best."""
+        """Return how many requirements a translation misses: of several, those that miss fewest are best."""
         return 0
 
     def closed(self, translation: Translation, sentence: Sentence) -> list[Span]:
-        """Parts of the text of a translation into which nothing may be inserted."""
+        """Return parts of the text of a translation into which nothing may be inserted."""
         return []
 
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
-        """The chosen translation, or an alternative, when nothing else is done to it."""
+        """Return the chosen translation, or an alternative, when nothing else is done to it."""
         return translation
 
     def contrast(self, text: str, sentence: Sentence) -> str:
-        """Another translation of the sentence as the model would write it, for explanations."""
+        """Return another translation of the sentence as the model would write it, for explanations."""
         return text

@@ -67,8 +67,8 @@ class ModelInputs:
         return replace(self, competing=True)
 
     def complete_inputs(self, text: Text) -> tuple[Given, ...]:
-        """What there is for each source, given by the user or found in the memory. TypeError unless the user gives one
-        text per source, or one per source that no memory fills.
+        """Return what there is for each source, given by the user or found in the memory. TypeError unless the user
+        gives one text per source, or one per source that no memory fills.
         """
         # An array is one input, though it could be iterated.
         inputs = tuple(text) if isinstance(text, tuple | list) else (text,)
@@ -83,14 +83,14 @@ class ModelInputs:
         return tuple({**named, **matches}[source.name] for source in self.sources)
 
     def remembered(self, inputs: tuple[Given, ...]) -> str | None:
-        """What the memory has as the translation of this very text."""
+        """Return what the memory has as the translation of this very text."""
         if not self.recall:
             return None
         names = [source.name for source in self.sources]
         return self.recall.memory.exact(str(inputs[names.index(self.recall.queried_source)]))
 
     def encoded(self, inputs: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
-        """The symbols of each source, mark first, or its regions. A blank text has none but the mark."""
+        """Return the symbols of each source, mark first, or its regions. A blank text has none but the mark."""
         encoded_sources = [
             _encoded(source, symbols, mark) for source, symbols in zip(self.sources, inputs, strict=True)
         ]
@@ -99,8 +99,9 @@ class ModelInputs:
         ]
 
     def batch(self, encoded: Sequence[Sequence[Encoded]], words: Words = None) -> tuple[SourceBatch, ...]:
-        """The model's input for some sentences: ids, and extended ids by the `words` of each if it asks for them. An
-        empty source is masked if there are several; a lone empty source becomes `</s>`, or one region of zeros.
+        """Return the model's input for some sentences: ids, and extended ids by the `words` of each if it asks for
+        them. An empty source is masked if there are several; a lone empty source becomes `</s>`, or one region of
+        zeros.
         """
         if self.joined:
             language, texts = self.sources[0], cast(Sequence[Sequence[list[Symbol]]], encoded)
@@ -122,8 +123,8 @@ class ModelInputs:
     def seen(
         self, inputs: tuple[Given, ...], encoded: list[Encoded], target: WordsOf, weights: tuple[Weights, ...]
     ) -> tuple[tuple[SourceAttention, ...], Weights | None]:
-        """The sources with their attention by words, from `weights` (T, S), and the attention to a sentinel, whose
-        weights come last.
+        """Return the sources with their attention by words, from `weights` (T, S), and the attention to a sentinel,
+        whose weights come last.
         """
         if self.joined:
             # Each source that is there has one more position, its end symbol.
@@ -162,7 +163,7 @@ class ModelInputs:
         return seen if self.competing else seen.bounded
 
     def nothing(self, inputs: tuple[Given, ...]) -> tuple[SourceAttention, ...]:
-        """The sources of an empty translation."""
+        """Return the sources of an empty translation."""
         nothing, none = np.zeros((0, 0)), np.zeros(0)
         return tuple(
             SourceAttention(
@@ -179,30 +180,32 @@ class ModelInputs:
 
 
 def spelled(encoded: Encoded) -> list[str]:
-    """The symbols that are text, without marks."""
+    """Return the symbols that are text, without marks."""
     return [symbol for symbol in encoded if isinstance(symbol, str)]
 
 
 def has_text(encoded: Sequence[Encoded]) -> bool:
-    """Whether any source has a symbol of text, and not marks of protected spans and what is between them alone."""
+    """Return whether any source has a symbol of text, and not marks of protected spans and what is between them
+    alone.
+    """
     return any(
         isinstance(symbols, list) and set(spelled(symbols)).difference(MARKS, (SPACE, GLUE)) for symbols in encoded
     )
 
 
 def cut(encoded: Sequence[Encoded], longest: int | None) -> list[Encoded]:
-    """The same sources, each text cut to at most `longest` symbols."""
+    """Return the same sources, each text cut to at most `longest` symbols."""
     return [symbols[:longest] if isinstance(symbols, list) else symbols for symbols in encoded]
 
 
 def length(encoded: list[Encoded]) -> int:
-    """The number of symbols of the longest text."""
+    """Return the number of symbols of the longest text."""
     return max((len(symbols) for symbols in encoded if isinstance(symbols, list)), default=1)
 
 
 def left_out(inputs: tuple[Given, ...], encoded: Iterable[tuple[Source, Encoded]]) -> int:
-    """How many symbols are not read because a text has more than LONGEST; beyond LONGEST_TEXT, each character counts as
-    one. A source that several models read counts once.
+    """Return how many symbols are not read because a text has more than LONGEST; beyond LONGEST_TEXT, each character
+    counts as one. A source that several models read counts once.
     """
     beyond = sum(max(0, len(source_input) - LONGEST_TEXT) for source_input in inputs if isinstance(source_input, str))
     excess = dict[str, int]()
@@ -224,8 +227,8 @@ def _encoded(source: Source, source_input: Given, mark: Sequence[Mark]) -> Encod
 
 
 def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: Words, spells: bool) -> TokenBatch:
-    """Rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for them. If
-    it `spells`, with the characters of unknown words.
+    """Return rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for
+    them. If it `spells`, with the characters of unknown words.
     """
     padded = numbered(rows, repeat(language.vocabulary))
     extended = None if words is None else numbered(rows, words).ids
@@ -233,28 +236,28 @@ def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: 
 
 
 def symbol_name(symbol: Symbol) -> str:
-    """A symbol as results show it."""
+    """Return a symbol as results show it."""
     return f"<span{1 + MARKS.index(symbol)}>" if symbol in MARKS else str(symbol)
 
 
 def _name(source_input: Given) -> str:
-    """A text, or the name of the file that an array comes from."""
+    """Return a text, or the name of the file that an array comes from."""
     return "" if isinstance(source_input, np.ndarray) else str(source_input)
 
 
 def _match(source_input: Given) -> Match | None:
-    """What the memory found, if this is a text from it."""
+    """Return what the memory found, if this is a text from it."""
     return source_input.match if isinstance(source_input, Recalled) else None
 
 
 def one_column(attention: Weights, target: WordsOf) -> Weights:
-    """The attention (T, 1) to a single position by target words: (target words,)."""
+    """Return the attention (T, 1) to a single position by target words: (target words,)."""
     by_word: Weights = sum_by_words(attention, target.word_of, [0], (len(target.words), 1))[:, 0]
     return by_word
 
 
 def _looked_at(source: FeatureSource, text: str, attention: Weights, target: WordsOf) -> SourceAttention:
-    """An array with the attention (T, R) to its regions."""
+    """Return an array with the attention (T, R) to its regions."""
     count = attention.shape[1]
     between = sum_by_words(attention, target.word_of, list(range(count)), (len(target.words), count))
     regions = [str(number) for number in range(1, count + 1)]
@@ -264,8 +267,9 @@ def _looked_at(source: FeatureSource, text: str, attention: Weights, target: Wor
 def by_words(
     attention: ArrayLike, target: WordsOf, source: WordsOf, marked: Sequence[bool], *, competing: bool = True
 ) -> tuple[Weights, Weights]:
-    """Attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target words,
-    source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target words,).
+    """Return attention between symbols (T, S + 1), the source's end symbol last, as attention between words (target
+    words, source words), and as attention to what is no word, the end and symbols (S,) that are `marked`: (target
+    words,).
 
     Weights that are not `competing`, of which each may be 1 (`linear_chain`), are a mean over the symbols of a source
     word rather than a sum, which would grow with its length.
@@ -304,7 +308,7 @@ def sum_by_words(
 
 
 def _membership(word_of: Sequence[int], words: int | None) -> Weights:
-    """A matrix (words, symbols) that is 1 where the symbol belongs to the word."""
+    """Return a matrix (words, symbols) that is 1 where the symbol belongs to the word."""
     numbers = np.asarray(word_of, dtype=np.int64)
     count = int(numbers.max(initial=-1)) + 1 if words is None else words
     belongs: Weights = (np.arange(count)[:, None] == numbers[None, :]).astype(np.float64)

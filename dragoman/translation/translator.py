@@ -222,7 +222,7 @@ class Translator:
         exact: bool = False,
         transforms: Sequence[TextTransform] = (),
     ) -> list[Sentence]:
-        """The texts as they are searched for. UserError if a prefix breaks the run's constraints."""
+        """Return the texts as they are searched for. UserError if a prefix breaks the run's constraints."""
         prefixes = [None] * len(texts) if prefixes is None else prefixes
         if len(prefixes) != len(texts):
             raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: every text needs its prefix")
@@ -245,7 +245,7 @@ class Translator:
         return sentences
 
     def _protection(self, constraints: LexicalConstraints) -> Protection | None:
-        """Finds all spans that are protected in a call."""
+        """Find all spans that are protected in a call."""
         protections = [self.processor.reading.protection, constraints.protection]
         patterns = [pattern for protection in protections if protection for pattern in protection.patterns]
         return Protection(patterns) if patterns else None
@@ -253,7 +253,7 @@ class Translator:
     def _transforms(
         self, constraints: LexicalConstraints, further: Sequence[TextTransform], *, exact: bool
     ) -> tuple[TextTransform, ...]:
-        """The transforms of the run and those of a call, in their order."""
+        """Return the transforms of the run and those of a call, in their order."""
         processor = self.processor
         transforms = [*further, *processor.transforms]
         if exact:
@@ -270,8 +270,8 @@ class Translator:
         return Pieces(self.target)
 
     def _translated(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
-        """The translations of these sentences by their numbers. Those for which a transform asks for it are searched
-        again, and the better translation is kept.
+        """Return the translations of these sentences by their numbers. Those for which a transform asks for it are
+        searched again, and the better translation is kept.
         """
         best = translations = self._searched(task, sentences, choose)
         # A transform that asks again changes the sentence, and has to come to an end by itself.
@@ -297,8 +297,8 @@ class Translator:
         n_best: int,
         risk: MinimumBayesRisk | None = None,
     ) -> Translation:
-        """The best of these hypotheses, with the next best that are acceptable as alternatives: `n_best` different
-        texts in all. With `risk`, that decides which are best.
+        """Return the best of these hypotheses, with the next best that are acceptable as alternatives: `n_best`
+        different texts in all. With `risk`, that decides which are best.
         """
         candidates = self._distinct(task, sentence, hypotheses)
         translations: dict[str, Translation] = {}
@@ -321,7 +321,7 @@ class Translator:
                 yield translations[key]
 
     def _finished(self, draft: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
-        """A translation after all transforms, with what explains it."""
+        """Return a translation after all transforms, with what explains it."""
         translation, explained = draft, None
         for transform in reversed(sentence.transforms):
             if transform in sentence.notes or (transform.writes and transform.writes(translation)):
@@ -337,7 +337,9 @@ class Translator:
         return self._finished(self.processor.blank(sentence), sentence)
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
-        """The search with which to translate. ValueError for a beam size of a search that is named and has none."""
+        """Return the search with which to translate. ValueError for a beam size of a search that is named and
+        has none.
+        """
         if search is None or search is self.search:
             spec = self.search
         else:
@@ -354,7 +356,7 @@ class Translator:
         to: str | None,
         chooser: MinimumBayesRisk | Reranker | None,
     ) -> Task:
-        """What is asked of the search."""
+        """Return what is asked of the search."""
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
         own_spec, own_search = self._own_search
@@ -374,7 +376,7 @@ class Translator:
         return Task(strategy, count, spare, self.processor.mark(to), deadline)
 
     def _answers(self, sentences: Sequence[Sentence], to: str | None) -> dict[int, Translation]:
-        """The known translations of these sentences, scored, by their numbers."""
+        """Return the known translations of these sentences, scored, by their numbers."""
         if not sentences:
             return {}
         answers = [sentence.answer or "" for sentence in sentences]
@@ -403,7 +405,7 @@ class Translator:
         return SimultaneousTranslator(self.generator, self.search, wait).translate(words, to)
 
     def left_out(self, text: Text) -> int:
-        """How many symbols of a text are not read because it has more than LONGEST."""
+        """Return how many symbols of a text are not read because it has more than LONGEST."""
         reading = self.processor.reading
         inputs = reading.complete_inputs(text)
         transforms = [transform for transform in self.processor.transforms if transform.scores]
@@ -413,7 +415,7 @@ class Translator:
     def score(
         self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False
     ) -> list[Scored]:
-        """`log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
+        """Return `log P(y | x)` of given pairs and the attention of forced decoding (CN 1, SL). Long pairs are scored
         whole, up to LONGEST_TEXT characters. `to` is the language of the targets, if the run has several.
 
         `confidence`: the translations of a calibrated run have theirs, which takes a second pass, step by step.
@@ -436,18 +438,20 @@ class Translator:
     def explain(
         self, translations: Iterable[Translation], contrasts: Sequence[str | None] = (), *, nearest: int = 0
     ) -> list[Explanation]:
-        """Why each of these translations by this translator (or of given pairs: `score(...)[0].translation`), and why
-        not another text, if there is one for it; as `Translation.explain`, of many at once.
+        """Explain why each of these translations by this translator (or of given pairs: `score(...)[0].translation`),
+        and why not another text, if there is one for it; as `Translation.explain`, of many at once.
         """
         return explain(translations, contrasts, nearest)
 
     def align(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> list[Links]:
-        """Word alignments of given pairs, as links (source, target) from 0, by the attention of forced decoding."""
+        """Return word alignments of given pairs, as links (source, target) from 0, by the attention of forced
+        decoding.
+        """
         return [scored.alignment for scored in self.score(sources, targets, to=to)]
 
     def pairs(self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None) -> Iterator[Batch]:
-        """The pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated. `to` is
-        the language of the targets, if the run has several.
+        """Yield the pairs in batches of similar length; `rows` are their numbers. Overlong sentences are truncated.
+        `to` is the language of the targets, if the run has several.
         """
         batches = self.processor.batches(sources, targets, to, source_inputs.LONGEST)
         return (batch.to(self.device.torch_device) for _, batch in batches)
@@ -462,7 +466,7 @@ def _deadline(timeout: float | Deadline | None) -> Deadline | None:
 def _reranked(
     sentences: Sequence[Sentence], translations: Mapping[int, Translation], rerank: Reranker, n_best: int
 ) -> dict[int, Translation]:
-    """The best translations by the criteria, those with the fewest terms missing first."""
+    """Return the best translations by the criteria, those with the fewest terms missing first."""
     candidates = [
         Candidates(rerank.first + sentence.number, sentence.inputs, translations[sentence.number].n_best)
         for sentence in sentences
@@ -476,23 +480,25 @@ def _reranked(
 
 
 def worse(sentence: Sentence, translation: Translation) -> tuple[bool, int]:
-    """What makes a translation worse: that it had to end with something missing, or the requirements that it misses."""
+    """Return what makes a translation worse: that it had to end with something missing, or the requirements that it
+    misses.
+    """
     return translation.log_prob < FORCED, _missing(sentence, translation)
 
 
 def _missing(sentence: Sentence, translation: Translation) -> int:
-    """How many requirements of its transforms a translation misses."""
+    """Return how many requirements of its transforms a translation misses."""
     return sum(transform.missing(translation, sentence) for transform in sentence.notes)
 
 
 def _retry(translation: Translation, sentence: Sentence) -> Sentence | None:
-    """The sentence as a transform asks for it to be searched again, if one does."""
+    """Return the sentence as a transform asks for it to be searched again, if one does."""
     retries = (transform.retry(translation, sentence) for transform in sentence.notes)
     return next((retry for retry in retries if retry), None)
 
 
 def _completed(translation: Translation, sentence: Sentence) -> Translation:
-    """The translation and its alternatives, when nothing else is done to them."""
+    """Return the translation and its alternatives, when nothing else is done to them."""
     if not sentence.notes:
         return translation
     completed = [replace(entry, alternatives=()) for entry in translation.n_best]

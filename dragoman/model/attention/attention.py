@@ -58,7 +58,7 @@ class Attention(nn.Module, ABC):
     def prepare(self, memory: Memory) -> PreparedSource: ...
 
     def start(self, attended: PreparedSource) -> AttentionHistory:
-        """The history before the first step, one row per sentence: weights of 0."""
+        """Return the history before the first step, one row per sentence: weights of 0."""
         values = attended.values
         return AttentionHistory(
             values.new_zeros(attended.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32))
@@ -126,7 +126,7 @@ class GlobalAttention(Attention):
         attended: PreparedSource,
         history: AttentionHistory,
     ) -> TermOutput:
-        """The combined output of all terms."""
+        """Return the combined output of all terms."""
         if not self.terms:
             return NO_TERMS
         term_input = TermInput(*(by_sentence(tensor, attended) for tensor in (query, embedded, history.weights)))
@@ -145,7 +145,9 @@ class GlobalAttention(Attention):
     def attend(
         self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput = NO_TERMS
     ) -> tuple[Float[Tensor, "B T S"], Context]:
-        """The weights of T queries per sentence, and the values read with them; the caller computes the terms."""
+        """Return the weights of T queries per sentence, and the values read with them; the caller computes the
+        terms.
+        """
         weights = self.weights(query, attended, terms)
         return weights, self.normalizer.read(weights, attended.values)
 
@@ -158,7 +160,7 @@ class GlobalAttention(Attention):
     def energies(
         self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
     ) -> Float[Tensor, "B T S"]:
-        """The energies of all positions; -inf at masked positions."""
+        """Return the energies of all positions; -inf at masked positions."""
         energies: Tensor = self.score(query, attended.keys, terms.features)
         if terms.prior is not None:
             energies = energies + terms.prior
@@ -166,13 +168,13 @@ class GlobalAttention(Attention):
 
 
 def by_sentence(rows: Tree, attended: PreparedSource) -> Tree:
-    """(R, ...) as (B, T, ...), T rows per sentence; likewise all tensors of a tuple; None stays None."""
+    """Return (R, ...) as (B, T, ...), T rows per sentence; likewise all tensors of a tuple; None stays None."""
     sentences = attended.mask.size(0)
     return each_tensor(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
 
 
 def by_row(rows: Tree) -> Tree:
-    """(B, T, ...) as (R, ...)."""
+    """Return (B, T, ...) as (R, ...)."""
     return each_tensor(lambda tensor: tensor.flatten(0, 1), rows)
 
 

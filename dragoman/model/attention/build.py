@@ -18,7 +18,7 @@ from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 
 
 def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | None, assemble: Assemble) -> Attention:
-    """Attention to one source, for queries and states of these sizes."""
+    """Build attention to one source, for queries and states of these sizes."""
     path = "model", "attention"
     if not attention.attends:
         for name in attention.beside_score():
@@ -54,7 +54,7 @@ def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | No
 
 
 def _terms(attention: AttentionConfig, sizes: TermSizes, assemble: Assemble) -> list[AttentionTerm]:
-    """The configured terms. A term that needs symbols is a problem if the source is regions."""
+    """Return the configured terms. A term that needs symbols is a problem if the source is regions."""
     terms = []
     for number, spec in enumerate(attention.terms):
         if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
@@ -68,7 +68,9 @@ def _terms(attention: AttentionConfig, sizes: TermSizes, assemble: Assemble) -> 
 def _hierarchical(
     attention: AttentionConfig, words: GlobalAttention, sizes: TermSizes, mark: int | None
 ) -> HierarchicalAttention:
-    """Attention to words and sentences. Without a mark, as when a model is only checked, `<unk>` takes its place."""
+    """Build attention to words and sentences. Without a mark, as when a model is only checked, `<unk>` takes its
+    place.
+    """
     if not WINDOWS[attention.window.kind].everywhere:
         raise ValueError("looks at all of a document; use window: none")
     score = components.build(SCORES, attention.score, sizes.query, sizes.state)
@@ -76,7 +78,7 @@ def _hierarchical(
 
 
 def build_combination(model: ModelConfig, attentions: list[Attention], query_size: int) -> Combination:
-    """The attention of a decoder to all its sources."""
+    """Return the attention of a decoder to all its sources."""
     spec = components.complete(COMBINATIONS, model.combination)
     kind = COMBINATIONS[spec.kind]
     # With a sentinel, even one source has something beside it.
@@ -94,5 +96,5 @@ def build_combination(model: ModelConfig, attentions: list[Attention], query_siz
 
 
 def hiding_term(attention: AttentionConfig) -> str | None:
-    """The kind of the term that hides source symbols, if there is one."""
+    """Return the kind of the term that hides source symbols, if there is one."""
     return next((term.kind for term in attention.terms if attention.attends and TERMS[term.kind].hides), None)

@@ -11,7 +11,7 @@ NEVER = -1e9  # log of probability 0: -inf has no gradient, and -inf minus itsel
 
 
 def log_weights(weights: Float[Tensor, "*_ S"], mask: Bool[Tensor, "*_ S"]) -> Float[Tensor, "*_ S"]:
-    """The logs of weights; NEVER at padding. A weight that underflows is still above that."""
+    """Return the logs of weights; NEVER at padding. A weight that underflows is still above that."""
     return weights.clamp(min=torch.finfo(weights.dtype).tiny).log().masked_fill(~mask, NEVER)
 
 
@@ -30,12 +30,14 @@ class Chain(nn.Module):
         self.theta = nn.Parameter(torch.zeros(2 * jump + 1))
 
     def forward(self, before: Float[Tensor, "R S"], alpha: Float[Tensor, "R S"]) -> Float[Tensor, "R S"]:
-        """A step of the forward algorithm, in log space: `sum_i before(i) p(z_t = j | z_(t-1) = i)`, given alpha_t."""
+        """Return a step of the forward algorithm, in log space: `sum_i before(i) p(z_t = j | z_(t-1) = i)`, given
+        alpha_t.
+        """
         jumps = torch.log_softmax(alpha.unsqueeze(1) + self.transition(alpha.size(1)), -1)  # (R, S, S): from, to
         return torch.logsumexp(before.unsqueeze(2) + jumps, 1)
 
     def transition(self, places: int) -> Float[Tensor, "S S"]:
-        """`theta(j - i)` at [i, j]."""
+        """Return `theta(j - i)` at [i, j]."""
         place = torch.arange(places, device=self.theta.device)
         jumps = place - place.unsqueeze(1)
         theta = self.theta[jumps.clamp(-self.jump, self.jump) + self.jump]

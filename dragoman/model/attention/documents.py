@@ -73,7 +73,9 @@ class HierarchicalAttention(Attention):
     def within(
         self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
     ) -> tuple[Bool[Tensor, "B T N"], Float[Tensor, "B T N S"]]:
-        """Whether each sentence has a visible word, and the weights of its words, 0 at words of other sentences."""
+        """Return whether each sentence has a visible word, and the weights of its words, 0 at words of other
+        sentences.
+        """
         numbers = attended.sentences
         # An exported graph serves any document, with as many sentences as there are words.
         count = numbers.size(1) if torch.compiler.is_exporting() else int(numbers.max()) + 1

@@ -60,7 +60,7 @@ def collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
 
 
 def gathered(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
-    """Rows of a source, numbered across all sentences."""
+    """Return rows of a source, numbered across all sentences."""
     if source.grad_fn is None or source.grad_fn.name() != f"{_Collecting.__name__}Backward":
         return _rows(source, rows)
     gathered: Tensor = _Gathered.apply(source, rows)  # type: ignore[no-untyped-call]

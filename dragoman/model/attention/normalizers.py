@@ -33,12 +33,12 @@ class AttentionNormalizer(nn.Module, ABC):
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
 
     def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Context:
-        """The expectation `c_t = sum_j alpha_tj h_j`."""
+        """Return the expectation `c_t = sum_j alpha_tj h_j`."""
         return Context(torch.bmm(weights.to(values.dtype), values))
 
 
 def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
-    """The softmax, in at least float32: on a CPU, autocast would leave it in bfloat16."""
+    """Return the softmax, in at least float32: on a CPU, autocast would leave it in bfloat16."""
     return torch.softmax(energies, -1, dtype=torch.promote_types(energies.dtype, torch.float32))
 
 
@@ -73,7 +73,7 @@ class Sparse(AttentionNormalizer):
 
     @abstractmethod
     def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
-        """tau for `scaled`, which is `(a - 1) e` less its largest value."""
+        """Return tau for `scaled`, which is `(a - 1) e` less its largest value."""
 
 
 class _SparseWeights(torch.autograd.Function):
@@ -202,7 +202,8 @@ class LinearChain(AttentionNormalizer):
     def _messages(
         self, energies: Float[Tensor, "2 B T S"], hidden: Bool[Tensor, "2 B T S"]
     ) -> Float[Tensor, "2 B T S"]:
-        """The message to each position from those before: log of the sum of their `exp` with z_j = 1, less that with 0.
+        """Return the message to each position from those before: log of the sum of their `exp` with z_j = 1, less that
+        with 0.
 
         Both directions are computed in one loop, the second on the reversed chain.
         """
@@ -226,13 +227,13 @@ class LinearChain(AttentionNormalizer):
 
 
 def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Float[Tensor, "S"]]:
-    """The energies in descending order, and their ranks from 1."""
+    """Return the energies in descending order, and their ranks from 1."""
     count = torch.arange(1, scaled.size(-1) + 1, dtype=scaled.dtype, device=scaled.device)
     return scaled.sort(-1, descending=True).values, count
 
 
 def competes(spec: Spec) -> bool:
-    """Whether the weights of a step share a sum of 1, so that not every one of them could be 1."""
+    """Return whether the weights of a step share a sum of 1, so that not every one of them could be 1."""
     return components.complete(NORMALIZERS, spec).options.get("divide") is not False
 
 

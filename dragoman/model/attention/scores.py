@@ -154,11 +154,11 @@ class AdditiveScore(AlignmentScore):
     def join(
         self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S A"]
     ) -> Float[Tensor, "B T S"]:
-        """`v^T tanh(W s_t + U h_j + V f_tj + b)` (Cohn et al. 2016, Tu et al. 2016)."""
+        """Return `v^T tanh(W s_t + U h_j + V f_tj + b)` (Cohn et al. 2016, Tu et al. 2016)."""
         return self._weighed(torch.add(self._sums(query, keys), terms, alpha=2))
 
     def _sums(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B T S A"]:
-        """Twice the sums of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""
+        """Return twice the sums of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""
         sums: Tensor = 2 * self.query(query).unsqueeze(2) + keys.unsqueeze(1)
         return sums
 

@@ -53,7 +53,7 @@ class Window(nn.Module, Reach, ABC):
 
     @abstractmethod
     def start(self, weights: Float[Tensor, "B S"]) -> Any:
-        """The state carried into the first step; `weights` are 0."""
+        """Return the state carried into the first step; `weights` are 0."""
 
     @abstractmethod
     def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition: ...
@@ -155,8 +155,8 @@ class LocalAttention(Attention):
     def positions(
         self, centre: Float[Tensor, "B T"], mask: Bool[Tensor, "B S"]
     ) -> tuple[Int[Tensor, "B T W"], Bool[Tensor, "B T W"]]:
-        """The positions of the window around each centre, and a mask of those in it. The others come last, as padding
-        does, and repeat the last position.
+        """Return the positions of the window around each centre, and a mask of those in it. The others come last, as
+        padding does, and repeat the last position.
         """
         last = mask.sum(1).view(-1, 1, 1) - 1
         middle = centre.round().long().unsqueeze(2).minimum(last)

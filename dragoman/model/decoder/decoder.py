@@ -69,7 +69,7 @@ class Decoder(nn.Module, ABC):
 
     @classmethod
     def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
-        """Whether its states do not depend on what it attends to, with these options."""
+        """Return whether its states do not depend on what it attends to, with these options."""
         return False
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
-        """The state before the first symbol, from the sources and the bridge's layers."""
+        """Return the state before the first symbol, from the sources and the bridge's layers."""
 
     @abstractmethod
     def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
@@ -88,8 +88,8 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
-        """The weights of one or several steps on each source, and on a sentinel if there is one."""
+        """Return the weights of one or several steps on each source, and on a sentinel if there is one."""
 
     @abstractmethod
     def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
-        """All steps over a reference, computed at once as far as possible."""
+        """Return all steps over a reference, computed at once as far as possible."""

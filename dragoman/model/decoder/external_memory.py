@@ -47,7 +47,7 @@ class ExternalMemory(nn.Module):
         return Cells(contents, contents.new_full(contents.shape[:2], 1 / contents.size(1)))
 
     def read(self, state: Float[Tensor, "B D"], cells: Cells) -> tuple[Float[Tensor, "B D"], Cells]:
-        """r_t, and the cells with the weights of this step."""
+        """Return r_t, and the cells with the weights of this step."""
         everywhere = torch.ones_like(cells.weights, dtype=torch.bool)
         energies = self.score(state.unsqueeze(1), self.score.keys(cells.contents, everywhere)).squeeze(1)
         fresh = torch.softmax(energies, -1, dtype=cells.weights.dtype)

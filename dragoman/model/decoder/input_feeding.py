@@ -35,12 +35,12 @@ class InputFeeding(ABC):
 
     @abstractmethod
     def following(self, fed: Float[Tensor, "R X"], inputs: ReadoutInputs) -> Float[Tensor, "R X"]:
-        """The vector that a step passes to the next, having been fed `fed`."""
+        """Return the vector that a step passes to the next, having been fed `fed`."""
 
     def features(
         self, inputs: ReadoutInputs, following: Callable[[], Float[Tensor, "*rows X"]]
     ) -> Float[Tensor, "*rows F"]:
-        """The features of one or several steps; `following()` is what these steps pass to the next ones."""
+        """Return the features of one or several steps; `following()` is what these steps pass to the next ones."""
         features: Tensor = self._features(*inputs)
         return features
 

@@ -23,17 +23,17 @@ class DecoderInput(nn.Module, ABC):
 
     @abstractmethod
     def start(self, memories: tuple[Memory, ...]) -> tuple[Any, Any]:
-        """`step_state` and `source_state` before the first symbol."""
+        """Return `step_state` and `source_state` before the first symbol."""
 
     @abstractmethod
     def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        """The vectors of one symbol per row, and `step_state` after it. Several rows, next to each other, can belong to
-        one sentence.
+        """Return the vectors of one symbol per row, and `step_state` after it. Several rows, next to each other, can
+        belong to one sentence.
         """
 
     @abstractmethod
     def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
-        """The vectors of all symbols that a decoder reads."""
+        """Return the vectors of all symbols that a decoder reads."""
 
 
 @final
@@ -72,7 +72,7 @@ class Cursor(DecoderInput):
         self.map = Linear(state_size, embedding.size, bias=False)
 
     def start(self, memories: tuple[Memory, ...]) -> tuple[Int[Tensor, "B"], Float[Tensor, "B S E"]]:
-        """i_1 and `W h_j`."""
+        """Return i_1 and `W h_j`."""
         memory = memories[self._edited.source]
         # Mapped once for the sentence, not at each step. Behind its end there is nothing to edit: 0.
         mapped: Tensor = self.map(memory.states).masked_fill(~memory.mask.unsqueeze(-1), 0.0)
@@ -87,7 +87,7 @@ class Cursor(DecoderInput):
         return embedded + self._at(source_state, step_state.unsqueeze(1) + self._moves(symbols).cumsum(1))
 
     def _moves(self, symbols: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
-        """1 after an operation on a source symbol, 0 after other symbols."""
+        """Return 1 after an operation on a source symbol, 0 after other symbols."""
         return torch.stack([symbols == operation for operation in self._edited.operations]).sum(0)
 
     def _at(self, mapped: Float[Tensor, "B S E"], places: Int[Tensor, "R T"]) -> Float[Tensor, "R T E"]:

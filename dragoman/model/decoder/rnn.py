@@ -156,7 +156,7 @@ class RnnDecoder(Decoder):
         return DecoderStep(self.dropout.step(features, state.masks.features), step.attended.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
-        """All steps; whatever does not depend on the loop is computed at once."""
+        """Return all steps; whatever does not depend on the loop is computed at once."""
         unrolled = self._unrolled(embedded, state)
         inputs = ReadoutInputs(unrolled.outputs, unrolled.reading.context, embedded)
         features = self._with_path(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
@@ -164,7 +164,7 @@ class RnnDecoder(Decoder):
         return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
 
     def step_by_position(self, embedded: Float[Tensor, "R E"], state: DecoderState) -> StepByPosition:
-        """One step of `unroll_by_position`, in evaluation."""
+        """Return one step of `unroll_by_position`, in evaluation."""
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         weights = step.attended.history.weights
         rows, width = weights.shape
@@ -174,11 +174,11 @@ class RnnDecoder(Decoder):
         return StepByPosition(self.features(output, contexts, read), weights, state)
 
     def unroll_by_position(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> StepsByPosition:
-        """For `attend: after` with `input_feeding: none`, where no state depends on positions drawn before."""
+        """Unroll for `attend: after` with `input_feeding: none`, where no state depends on positions drawn before."""
         unrolled = self._unrolled(embedded, state)
 
         def expand(tensor: Tensor, axis: int) -> Tensor:
-            """(B, T, X) or (B, S, X) as (B, T, S, X)."""
+            """Return (B, T, X) or (B, S, X) as (B, T, S, X)."""
             return tensor.unsqueeze(axis).expand(*unrolled.weights.shape, -1)
 
         contexts = expand(state.source_state.values, 1)
@@ -217,7 +217,7 @@ class RnnDecoder(Decoder):
     def _advance(
         self, embedded: Tensor, projected: Tensor, state: DecoderState, attend: Attend
     ) -> tuple[StepOutput, DecoderState]:
-        """One step, and the state after it, including the vector fed to the next step."""
+        """Return one step, and the state after it, including the vector fed to the next step."""
         beside, cells = state.step_state.fed, state.step_state.cells
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
@@ -247,11 +247,11 @@ class RnnDecoder(Decoder):
     def _defer_attention(
         self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
     ) -> AttentionOutput:
-        """A placeholder context of size 0; the contexts are computed later, for all steps at once."""
+        """Return a placeholder context of size 0; the contexts are computed later, for all steps at once."""
         return AttentionOutput(query[:, :0], state.step_state.history)
 
     def upper_layers(self, first: CellState, state: DecoderState) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
-        """From the first layer's new state to the top: all new states, and the output of the last layer.
+        """Go on from the first layer's new state to the top: all new states, and the output of the last layer.
 
         Each layer reads the output of the one below; with `residual`, this is added to its own output.
         """
@@ -267,7 +267,7 @@ class RnnDecoder(Decoder):
 def _check(
     context: int, attend: AttendKind, input_feeding: InputFeedingKind, readout: ReadoutKind, size: int | None
 ) -> None:
-    """ValueError if these options cannot be combined, for contexts and features of these sizes."""
+    """Raise ValueError if these options cannot be combined, for contexts and features of these sizes."""
     if context == 0 and (TIMINGS[attend].enters_a_cell() or INPUT_FEEDINGS[input_feeding].needs_context):
         raise ValueError(
             f"has no attention (score: none), so there is no context to attend {attend} or to feed; "
@@ -283,7 +283,7 @@ def _check(
 
 
 def _together(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Context]:
-    """The attention outputs of all steps, in the form that `GlobalAttention.attend` returns."""
+    """Return the attention outputs of all steps, in the form that `GlobalAttention.attend` returns."""
     contexts, weights = zip(*((attended.context, attended.history.weights) for attended in outputs), strict=True)
     drawn = [attended.drawn for attended in outputs if attended.drawn is not None]
     return torch.stack(weights, 1), Context(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)

@@ -42,7 +42,7 @@ class CrossAttention(nn.Module):
         self.out_proj = Linear(size, size, bias=False)
 
     def prepare(self, memory: Memory) -> PreparedSource:
-        """Its tensors are (B, K, ...)."""
+        """Return tensors (B, K, ...), by head."""
         keys, values = (by_head(part(memory.states), self.heads).flatten(0, 1) for part in (self.keys, self.values))
         mask = memory.mask.repeat_interleave(self.heads, 0)  # (B K, S)
         attended = self.attention.prepare(Memory(keys, mask))._replace(values=values)
@@ -52,7 +52,7 @@ class CrossAttention(nn.Module):
     def forward(
         self, states: Float[Tensor, "R T D"], source: PreparedSource
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"]]:
-        """The mixed outputs of the heads, and the mean of their weights."""
+        """Return the mixed outputs of the heads, and the mean of their weights."""
         rows, steps, size = states.shape
         sentences, heads, _ = source.mask.shape
         query = self.query(states).view(sentences, -1, heads, size // heads)  # (B, R/B T, K, P)

@@ -49,15 +49,15 @@ class Timing(ABC):
     def step(
         self, projected: Float[Tensor, "R G"], state: DecoderState, attend: Attend, upper: UpperLayers
     ) -> StepOutput:
-        """One step; `projected` is x_t, the input of the first cell without the context, projected."""
+        """Return one step; `projected` is x_t, the input of the first cell without the context, projected."""
 
     def update(self, projected: Float[Tensor, "R G"], state: DecoderState) -> CellState:
-        """`cell(x_t, s_(t-1))` with the first cell."""
+        """Return `cell(x_t, s_(t-1))` with the first cell."""
         updated: CellState = self._first(projected, state.step_state.layers[0], state.masks.recurrent[0])
         return updated
 
     def dropped(self, attended: AttentionOutput, state: DecoderState) -> Float[Tensor, "R C"]:
-        """The context with dropout, as it enters a cell."""
+        """Return the context with dropout, as it enters a cell."""
         return self._dropout.step(attended.context, state.masks.context)
 
 

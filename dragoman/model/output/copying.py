@@ -75,7 +75,7 @@ class Copying(Output):
 
     @abstractmethod
     def switch(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N 1"]:
-        """The log-odds of g_t."""
+        """Return the log-odds of g_t."""
 
     def prepare(self, memories: tuple[Memory, ...]) -> SourceWords:
         extended_ids = (memory.extended for memory in memories)
@@ -87,7 +87,7 @@ class Copying(Output):
         return SourceWords(symbols, first, (joined.amax(1) + 1 - self.symbols).clamp(min=0))
 
     def mixture(self, readout: Readout) -> CopyMixture:
-        """The two parts of p, in float32 or better."""
+        """Return the two parts of p, in float32 or better."""
         texts = readout.prepared.symbols
         symbols = _joined(texts)[readout.sentences]
         weights = _joined(
@@ -108,7 +108,9 @@ class Copying(Output):
         return self._log_probs(readout, self.mixture(readout))
 
     def _log_probs(self, readout: Readout, mixture: CopyMixture) -> Float[Tensor, "N V"]:
-        """log p. Only at the symbols of the sentence are probabilities added, so that others keep their precision."""
+        """Return log p. Only at the symbols of the sentence are probabilities added, so that others keep their
+        precision.
+        """
         words, symbols = readout.prepared, mixture.symbols
         generated = self.shortlist.log_probs(readout) + mixture.generated.unsqueeze(1)
         generated = functional.pad(generated, (0, int(words.beyond.max())), value=IMPOSSIBLE)
@@ -192,10 +194,10 @@ class PointerGenerator(Copying):
 
 
 def _joined(parts: Iterable[Tensor | None]) -> Tensor:
-    """The tensors of all sources that have symbols, position by position."""
+    """Return the tensors of all sources that have symbols, position by position."""
     return torch.cat([part for part in parts if part is not None], 1)
 
 
 def _log(probabilities: Tensor) -> Tensor:
-    """Their logarithms, finite where they are 0."""
+    """Return their logarithms, finite where they are 0."""
     return probabilities.clamp(min=torch.finfo(probabilities.dtype).tiny).log()

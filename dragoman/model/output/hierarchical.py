@@ -107,7 +107,7 @@ class _WithinClasses(torch.autograd.Function):
 
 
 def _groups(numbers: Int[Tensor, "N"]) -> Iterator[tuple[int, Int[Tensor, "_"]]]:
-    """Each number that occurs, and where."""
+    """Yield each number that occurs, and where."""
     sizes = numbers.bincount()
     # Stable, so that sums of gradients have the same order in every run.
     rows = torch.split(numbers.argsort(stable=True), sizes.tolist())
@@ -145,7 +145,9 @@ class HuffmanOutput(Output):
         return Loss(functional.softplus(torch.where(places % 2 == 0, -scores, scores)).sum(), len(targets))
 
     def _ways(self, symbols: Int[Tensor, "N"]) -> tuple[Int[Tensor, "M"], Int[Tensor, "M"]]:
-        """All nodes on the ways to these symbols but the root: the number of the symbol, and the node's place."""
+        """Return all nodes on the ways to these symbols but the root: the number of the symbol, and the node's
+        place.
+        """
         rows, nodes = torch.arange(len(symbols), device=symbols.device), symbols + len(self.weight)
         levels = [(rows[:0], nodes[:0])]
         # From all leaves up at the same time: as many rounds as the longest code has bits.
@@ -163,8 +165,8 @@ class HuffmanOutput(Output):
         return torch.cat([self._log_probs(features) for features in torch.split(readout.features, portion)])
 
     def _log_probs(self, features: Float[Tensor, "N F"]) -> Float[Tensor, "N V"]:
-        """The sums of the steps on all ways: each round adds to a node's sum that of the node where it begins, so that
-        ways of twice the length are summed.
+        """Return the sums of the steps on all ways: each round adds to a node's sum that of the node where it begins,
+        so that ways of twice the length are summed.
         """
         scores = linear(features, self.weight, self.bias)
         # (V - 1, N): whole rows are selected and added, which is faster than columns.
@@ -232,7 +234,9 @@ class AdaptiveSoftmax(Output):
 
     @contextmanager
     def _in_full(self, readout: Readout) -> Iterator[Tensor]:
-        """The features in the type of the weights; torch's module knows no other type, so nothing is cast in it."""
+        """Give the features in the type of the weights; torch's module knows no other type, so nothing is cast
+        in it.
+        """
         with torch.autocast(readout.features.device.type, enabled=False):
             yield readout.features.to(self.softmax.head.weight.dtype)
 
@@ -243,7 +247,7 @@ def _require_untied(table: nn.Parameter | None, what: str) -> None:
 
 
 def ranks(counts: Sequence[int]) -> list[int]:
-    """The rank of each symbol by frequency, from 0; of equally frequent ones, the first comes first."""
+    """Return the rank of each symbol by frequency, from 0; of equally frequent ones, the first comes first."""
     rank_of = [0] * len(counts)
     for rank, symbol in enumerate(sorted(range(len(counts)), key=lambda symbol: -counts[symbol])):
         rank_of[symbol] = rank
@@ -251,8 +255,8 @@ def ranks(counts: Sequence[int]) -> list[int]:
 
 
 def huffman(counts: Sequence[int]) -> list[int]:
-    """The places of the nodes in the tree of Huffman's codes (1952), as `HuffmanOutput` has them: the two rarest nodes
-    become children of a new one, until one is left, the root.
+    """Return the places of the nodes in the tree of Huffman's codes (1952), as `HuffmanOutput` has them: the two rarest
+    nodes become children of a new one, until one is left, the root.
     """
     last = 2 * len(counts) - 2  # the root is made last, and the first of the inner nodes
     heap = [(count, symbol) for symbol, count in enumerate(counts)]
@@ -268,7 +272,9 @@ def huffman(counts: Sequence[int]) -> list[int]:
 
 
 def odds(places: Sequence[int], counts: Sequence[int]) -> list[float]:
-    """The log-odds of each inner node to go to the left, where the symbols have their probabilities of `unigram`."""
+    """Return the log-odds of each inner node to go to the left, where the symbols have their probabilities of
+    `unigram`.
+    """
     inner = len(counts) - 1
     totals = [0] * (2 * inner)  # of the children of each inner node
     for node in range(2 * inner, 0, -1):

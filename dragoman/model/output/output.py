@@ -47,7 +47,7 @@ class Readout(NamedTuple):
     words: Int[Tensor, "W L"] | None = None
 
     def rows(self, rows: slice) -> "Readout":
-        """Some of the rows."""
+        """Return some of the rows."""
         sentences = None if self.sentences is None else self.sentences[rows]
         attention = tuple(weights[rows] for weights in self.attention)
         return Readout(self.features[rows], attention, sentences, self.prepared, self.portion, self.words)
@@ -85,7 +85,7 @@ class Output(nn.Module, ABC):
 
     @staticmethod
     def path_size(options: Mapping[str, Any]) -> int:
-        """The size of the second vector of features that it asks for (`Decoder.add_path`), given its options."""
+        """Return the size of the second vector of features that it asks for (`Decoder.add_path`), given its options."""
         return 0
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
@@ -94,18 +94,20 @@ class Output(nn.Module, ABC):
 
     @abstractmethod
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
-        """Natural logarithms of the probabilities of all symbols, in float32 or better."""
+        """Return natural logarithms of the probabilities of all symbols, in float32 or better."""
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
-        """The training loss of real symbols in nats (padding is left out by the caller): `- sum log P` of them."""
+        """Return the training loss of real symbols in nats (padding is left out by the caller): `- sum log P`
+        of them.
+        """
         return Loss(-self.log_probs(readout).gather(1, targets.unsqueeze(1)).sum(), len(targets))
 
     def figures(self, readout: Readout) -> Mapping[str, Float[Tensor, "N"]]:
-        """Further probabilities of each step by name, which translations report."""
+        """Return further probabilities of each step by name, which translations report."""
         return {}
 
     def predict(self, readout: Readout) -> Distribution:
-        """The distribution of the next symbol, for search."""
+        """Return the distribution of the next symbol, for search."""
         return Distribution(self.log_probs(readout), None, self.figures(readout))
 
     def expand(self, candidates: Continuations, kept: Any) -> Continuations:
@@ -113,13 +115,13 @@ class Output(nn.Module, ABC):
         return candidates
 
     def restrict_to(self, symbols: Int[Tensor, "_"]) -> "Output | None":
-        """An output for these symbols only, in this order, normalized over them; None if that is no faster. Later
-        changes of this output do not affect it.
+        """Return an output for these symbols only, in this order, normalized over them; None if that is no faster.
+        Later changes of this output do not affect it.
         """
         return None
 
     def score_targets(self, readout: Readout, targets: Int[Tensor, "N"]) -> TargetScores:
-        """The log-probabilities of given symbols, never smoothed."""
+        """Return the log-probabilities of given symbols, never smoothed."""
         log_probs: list[Tensor] = []
         correct: list[Tensor] = []
         # A few rows at a time: the distributions of a whole batch would be its largest tensor by far.

@@ -89,7 +89,7 @@ class SoftmaxOutput(LogLinearOutput):
         generate: Float[Tensor, "N"],
         copy: Float[Tensor, "N"],
     ) -> Loss:
-        """The loss where this is a part of a mixture: `- sum_n log(exp(generate_n) p_n(y_n) + exp(copy_n))`.
+        """Return the loss where this is a part of a mixture: `- sum_n log(exp(generate_n) p_n(y_n) + exp(copy_n))`.
 
         `p_n` is 0 for a symbol outside the vocabulary. `label_smoothing` e smooths what is generated here: the loss is
         `(1 - e)` of that sum and `- e / V sum_n sum_v log p_n(v)`.
@@ -98,8 +98,9 @@ class SoftmaxOutput(LogLinearOutput):
 
 
 def unigram(counts: Sequence[int]) -> Float[Tensor, "V"]:
-    """`log ((count + 1) / sum (count + 1))`, the logarithm of the unigram distribution. As the first bias it spares a
-    model the steps in which it would learn how frequent its symbols are, or, where they are very many, little else.
+    """Return `log ((count + 1) / sum (count + 1))`, the logarithm of the unigram distribution. As the first bias it
+    spares a model the steps in which it would learn how frequent its symbols are, or, where they are very many, little
+    else.
     """
     # On the CPU even where parameters have no memory: what is computed from it may not be saved, and arithmetic on the
     # device `meta` imports the compiler of torch, which takes seconds.
@@ -108,7 +109,7 @@ def unigram(counts: Sequence[int]) -> Float[Tensor, "V"]:
 
 
 def output_weight(features_size: int, symbols: Sized, table: nn.Parameter | None) -> nn.Parameter:
-    """W (V, F), which is the target embedding where the two are tied. ValueError where that has another size."""
+    """Return W (V, F), which is the target embedding where the two are tied. ValueError where that has another size."""
     if table is None:
         return nn.Parameter(nn.init.xavier_uniform_(torch.empty(len(symbols), features_size)))
     if table.size(1) != features_size:
@@ -127,7 +128,7 @@ def cross_entropy(
     smoothing: float = 0.0,
     *mixture: Float[Tensor, "N"],
 ) -> Loss:
-    """The cross-entropy of `softmax(W f + b)`, smoothed or not; with a `mixture`, `SoftmaxOutput.mixed_loss`."""
+    """Return the cross-entropy of `softmax(W f + b)`, smoothed or not; with a `mixture`, `SoftmaxOutput.mixed_loss`."""
     apply: Callable[..., Tensor] = _CrossEntropy.apply
     total = apply(features, weight, bias, targets, smoothing, torch.is_grad_enabled(), *mixture)
     return Loss(total, targets.numel())
@@ -200,7 +201,7 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
-    """`sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
+    """Return `sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
     p = torch.softmax(logits, -1)  # becomes the gradient, in place
     # log sum exp from the largest logit, whose p cannot underflow
     norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()
@@ -213,8 +214,8 @@ def unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dty
 def _mixed(
     logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype, generate: Tensor, copy: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`sum_n (1 - of_gold) log sum_v exp z_n(v) - of_gold log(exp(generate_n) p_n(y_n) + exp(copy_n))`, its gradient
-    with respect to the logits, and the share of the generated part in each of these probabilities.
+    """Return `sum_n (1 - of_gold) log sum_v exp z_n(v) - of_gold log(exp(generate_n) p_n(y_n) + exp(copy_n))`, its
+    gradient with respect to the logits, and the share of the generated part in each of these probabilities.
     """
     p = torch.softmax(logits, -1)
     norms = logits.amax(-1).to(exact) - p.amax(-1).to(exact).log()

@@ -114,7 +114,9 @@ class HybridOutput(Output):
         return readout.features[:, self.words_size :]  # the second path
 
     def _spelled(self, readout: Readout, targets: Int[Tensor, "N"], own: Tensor) -> WordScores | None:
-        """The scores of the words among the targets that the vocabulary does not have; None if it has them all."""
+        """Return the scores of the words among the targets that the vocabulary does not have; None if it has
+        them all.
+        """
         if readout.words is None or not own.any():
             return None
         scores: WordScores = self.speller(self._starts(readout)[own], readout.words[targets[own] - self.symbols])
@@ -122,5 +124,5 @@ class HybridOutput(Output):
 
 
 def _unknown(candidate: Candidate) -> bool:
-    """Whether this is a word to spell."""
+    """Return whether this is a word to spell."""
     return candidate.symbol == UNK and candidate.surface is None and candidate.total > float("-inf")

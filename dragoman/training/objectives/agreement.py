@@ -33,7 +33,7 @@ class Agreement(Objective):
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
-        """It needs attention in both directions, and sides that can change places."""
+        """Check for attention in both directions, and sides that can change places."""
         yield from super().problems(config)
         yield from check_learnable(config)
         yield from check_normalized(config, "agreement")

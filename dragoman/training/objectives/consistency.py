@@ -34,21 +34,21 @@ class Consistency(ABC):
 
     @abstractmethod
     def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
-        """What `force`, which goes through the model once, finds each time."""
+        """Return what `force`, which goes through the model once, finds each time."""
 
     def forward_passes(
         self, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Int[Tensor, "B T"]
     ) -> tuple[ForwardPass, ...]:
-        """The passes of teacher forcing, before their losses."""
+        """Return the passes of teacher forcing, before their losses."""
         return tuple(self.passes(lambda: model.forward_pass(sources, targets), model))
 
     @abstractmethod
     def difference(self, log_probs: Sequence[Float[Tensor, "N V"]]) -> Float[Tensor, ""]:
-        """Of the distributions of the passes, a row for each target symbol."""
+        """Measure how much the distributions of the passes differ, a row for each target symbol."""
 
     @classmethod
     def problems(cls, config: Config, objective_draws: bool) -> Iterator[str]:
-        """What prevents it from being used in this configuration, with an objective that draws, or does not."""
+        """Yield what prevents it from being used in this configuration, with an objective that draws, or does not."""
         output = config.model.output.kind
         if OUTPUTS[output].approximates:
             yield f"compares distributions of words, and model.output: {output} has none in training"
@@ -87,7 +87,7 @@ class RDrop(Consistency):
 
     @classmethod
     def problems(cls, config: Config, objective_draws: bool) -> Iterator[str]:
-        """Two passes of the same model are alike unless something is drawn in each."""
+        """Check that something is drawn in each pass, or two passes of the same model would be alike."""
         yield from super().problems(config, objective_draws)
         if not (objective_draws or any(_rates(config))):
             yield "'r_drop' compares two passes, which are alike without dropout (model.encoder.dropout, ...)"
@@ -136,14 +136,14 @@ class TokenCutoff(Consistency):
 
 
 def divergence(one: Float[Tensor, "N V"], other: Float[Tensor, "N V"]) -> Float[Tensor, ""]:
-    """`sum_t sum_v p_tv (log p_tv - log q_tv)` of log p and log q (Kullback and Leibler 1951)."""
+    """Return `sum_t sum_v p_tv (log p_tv - log q_tv)` of log p and log q (Kullback and Leibler 1951)."""
     log_p, log_q = one.clamp(min=LEAST), other.clamp(min=LEAST)
     return (log_p.exp() * (log_p - log_q)).sum()
 
 
 @contextmanager
 def cut(model: nn.Module, rate: float) -> Iterator[None]:
-    """Every embedding has zeros for a share of the symbols that it is given, drawn each time."""
+    """Give every embedding zeros for a share of the symbols that it is given, drawn each time."""
 
     def hide(module: nn.Module, inputs: Any, vectors: Float[Tensor, "*rows E"]) -> Float[Tensor, "*rows E"]:
         return vectors * (torch.rand(vectors.shape[:-1], device=vectors.device) >= rate).unsqueeze(-1)
@@ -156,7 +156,7 @@ def cut(model: nn.Module, rate: float) -> Iterator[None]:
 
 
 def _rates(config: Config) -> Iterator[float]:
-    """The rates of dropout in a model that are not 0."""
+    """Yield the rates of dropout in a model that are not 0."""
     model = config.model
     parts = [model.encoder, model.decoder, *([model.features] if config.data.features else [])]
     options = [model.embedding.model_dump(), *(part.options for part in parts)]

@@ -32,7 +32,7 @@ class Lattice(NamedTuple):
 
 
 def problems(kind: str, config: Config) -> Iterator[str]:
-    """What prevents a model from having a lattice."""
+    """Yield what prevents a model from having a lattice."""
     decoder = components.complete(DECODERS, config.model.decoder)
     if not DECODERS[decoder.kind].ignores_attention(decoder.options):
         yield (
@@ -69,7 +69,9 @@ def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
 
 
 def _log_probs(output: Output, readout: Readout, symbols: Int[Tensor, "N"]) -> Float[Tensor, "N"]:
-    """`log p` of each symbol; distributions are recomputed for the gradient, so that few are in memory at a time."""
+    """Return `log p` of each symbol; distributions are recomputed for the gradient, so that few are in memory at a
+    time.
+    """
 
     def score_rows(first: int) -> Tensor:
         rows = slice(first, first + ROWS)

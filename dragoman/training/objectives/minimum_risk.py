@@ -86,7 +86,7 @@ class MinimumRisk(Objective):
 
     @torch.no_grad()
     def _candidates(self, model: Seq2Seq, state: DecoderState, right: Sequence[Said]) -> list[list[Said]]:
-        """S of each sentence."""
+        """Return S of each sentence."""
         times, more = LONGER
         samples = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
         own = [[reference] if self.reference else [] for reference in right]
@@ -94,7 +94,7 @@ class MinimumRisk(Objective):
         return [list(dict.fromkeys([*references, *draws])) for references, draws in zip(own, samples, strict=True)]
 
     def _error(self, translation: Said, right: Said) -> float:
-        """D of a translation."""
+        """Return D of a translation."""
         symbols = self.target.vocabulary.symbols
         # `<unk>` in both would count as a match.
         wanted = [UNSAID if number == UNK else symbol for number, symbol in zip(right, symbols(right), strict=True)]
@@ -104,7 +104,7 @@ class MinimumRisk(Objective):
 
 
 def _draw(model: Seq2Seq, state: DecoderState, sentences: int, samples: int, longest: int) -> list[list[Said]]:
-    """What the model draws for each sentence, ended after `longest` symbols at the latest."""
+    """Return what the model draws for each sentence, ended after `longest` symbols at the latest."""
     start = first_tensor(state.source_state)
     rows = torch.arange(sentences, device=start.device).repeat_interleave(samples)
     symbols, ended = torch.full_like(rows, model.start_id), torch.zeros_like(rows, dtype=torch.bool)
@@ -127,7 +127,7 @@ def _until_end(symbols: list[int]) -> Said:
 def _log_probs(
     model: Seq2Seq, state: DecoderState, batch: Batch, candidates: Sequence[Sequence[Said]]
 ) -> Float[Tensor, "N"]:
-    """`log P(y | x)` of these translations, those of one sentence after those of the other."""
+    """Return `log P(y | x)` of these translations, those of one sentence after those of the other."""
     target = pad([[*translation, EOS] for translations in candidates for translation in translations]).to(
         batch.target.ids.device
     )

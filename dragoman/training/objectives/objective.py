@@ -60,30 +60,32 @@ class Objective(nn.Module, ABC):
 
     @classmethod
     def problems(cls, config: Config) -> Iterator[str]:
-        """What prevents it from training this configuration."""
+        """Yield what prevents it from training this configuration."""
         if NORMALIZERS[config.model.attention.normalizer.kind].is_hard:
             yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
     def warnings(self, before: int) -> Iterator[str]:
-        """Options of `training` that do not fit the planned number of steps, or the number `before` (0 = none) that
-        training began with.
+        """Yield options of `training` that do not fit the planned number of steps, or the number `before` (0 = none)
+        that training began with.
         """
         return iter(())
 
     def batch_statistics(self) -> tuple[Tensor, ...]:
-        """Sums over the batches of a step that `after_step` needs and then clears; they are summed over all workers."""
+        """Return sums over the batches of a step that `after_step` needs and then clears; they are summed over all
+        workers.
+        """
         return ()
 
     def after_step(self, updated: bool) -> None:
-        """Called after a step, which counts if it `updated` the weights. Saved buffers may change only here."""
+        """Take note of a step, which counts if it `updated` the weights. Saved buffers may change only here."""
 
     @abstractmethod
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss: ...
 
 
 def check_learnable(config: Config) -> Iterator[str]:
-    """A problem if no part of the attention can be learned."""
+    """Yield a problem if no part of the attention can be learned."""
     attention = config.model.attention
     if not attention.attends:
         yield "there is no attention (model.attention.score: none)"
@@ -92,31 +94,31 @@ def check_learnable(config: Config) -> Iterator[str]:
 
 
 def check_normalized(config: Config, kind: str) -> Iterator[str]:
-    """A problem if every weight of a symbol could be 1."""
+    """Yield a problem if every weight of a symbol could be 1."""
     normalizer = config.model.attention.normalizer
     if not competes(normalizer):
         yield f"'{kind}' would make all weights of model.attention.normalizer: {normalizer.kind} 1; use divide: true"
 
 
 def check_no_hard_term(config: Config) -> Iterator[str]:
-    """A problem if a term makes hard decisions, which this objective cannot teach."""
+    """Yield a problem if a term makes hard decisions, which this objective cannot teach."""
     for term in config.model.attention.terms:
         if TERMS[term.kind].is_hard:
             yield f"cannot teach '{term.kind}' (model.attention.terms) where to write; use segment"
 
 
 def drawn(prediction: Prediction[Any]) -> Int[torch.Tensor, "R"]:
-    """A symbol for each row, drawn from its distribution."""
+    """Return a symbol for each row, drawn from its distribution."""
     log_probs = _of_words(prediction)
     return prediction.at(torch.multinomial(log_probs.float().softmax(1), 1).squeeze(1))
 
 
 def best(prediction: Prediction[Any]) -> Int[torch.Tensor, "R"]:
-    """The most probable symbol of each row."""
+    """Return the most probable symbol of each row."""
     return prediction.at(_of_words(prediction).argmax(1))
 
 
 def _of_words(prediction: Prediction[Any]) -> torch.Tensor:
-    """`log P` without padding and the start, which no target has."""
+    """Return `log P` without padding and the start, which no target has."""
     symbols = prediction.symbols
     return prediction.log_probs.masked_fill((symbols == PAD) | (symbols == BOS), float("-inf"))

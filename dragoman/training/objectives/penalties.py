@@ -45,12 +45,12 @@ class Penalty(nn.Module, ABC):
         return weight * self.penalty(exact, memory, batch)
 
     def after_step(self, updated: bool) -> None:
-        """Called after a step, which counts if it `updated` the weights."""
+        """Take note of a step, which counts if it `updated` the weights."""
         if self.share:
             self.updates += int(updated)
 
     def warnings(self, before: int) -> Iterator[str]:
-        """Options that do not fit the length `before` (0 = none) that training began with."""
+        """Yield options that do not fit the length `before` (0 = none) that training began with."""
         was = round(self.share * before)
         if before and was != self.begin:
             now = f"{self.share:g} of the training are {self.begin:,} updates now"
@@ -61,12 +61,12 @@ class Penalty(nn.Module, ABC):
 
 
 def words(mask: Bool[Tensor, "B S"]) -> Bool[Tensor, "B S"]:
-    """True for the symbols of a sentence without its end."""
+    """Return a mask that is true for the symbols of a sentence without its end."""
     return functional.pad(mask[:, 1:], (0, 1))
 
 
 def both(memory: Memory, batch: Batch) -> Bool[Tensor, "B T S"]:
-    """True for each pair of a target and a source symbol, without the end symbols."""
+    """Return a mask that is true for each pair of a target and a source symbol, without the end symbols."""
     return words(batch.target.mask).unsqueeze(2) & words(memory.mask).unsqueeze(1)
 
 

@@ -71,7 +71,7 @@ class ScheduledSampling(ForcedObjective):
 
     @torch.no_grad()
     def _mixed(self, model: Seq2Seq, state: DecoderState, target: TokenBatch) -> Int[Tensor, "B T"]:
-        """What the decoder reads: the reference with predictions in the place of some symbols."""
+        """Return what the decoder reads: the reference with predictions in the place of some symbols."""
         teacher_forced = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
         # As at the beginning: no need to step through the sentence.
         if teacher_forced.all():

@@ -53,7 +53,7 @@ class Segment(Objective):
 
 
 def shift_of(decoder: RnnDecoder) -> tuple[ShiftTerm, int]:
-    """The term that decides, and its place among the terms."""
+    """Return the term that decides, and its place among the terms."""
     assert isinstance(decoder.attention.attention, GlobalAttention)
     return next(
         (term, place) for place, term in enumerate(decoder.attention.attention.terms) if isinstance(term, ShiftTerm)
@@ -66,7 +66,7 @@ def log_likelihood(
     mask: Bool[Tensor, "B S"],
     real: Bool[Tensor, "B T"],
 ) -> Float[Tensor, "B"]:
-    """`log P(y | x)` from the log-odds of writing and `log p(y_t | h_i, s_t)`, for each t and i."""
+    """Return `log P(y | x)` from the log-odds of writing and `log p(y_t | h_i, s_t)`, for each t and i."""
     # At the last position nothing is left to read: writing has probability 1 there, reading log 1 = 0 in sums.
     last = mask & (mask.cumsum(1) == mask.sum(1, keepdim=True))
     write = functional.logsigmoid(energies).masked_fill(last.unsqueeze(1), 0.0).masked_fill(~mask.unsqueeze(1), NEVER)

@@ -31,7 +31,9 @@ class ForcedPass(NamedTuple):
 
 
 def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> ForcedPass:
-    """`- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what it `reads` in its place."""
+    """Return `- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what it `reads` in its
+    place.
+    """
     memories = model.encode(batch.sources)
     state = model.start(memories)
     read = reads(model, state, batch.target) if reads else batch.target.ids
@@ -39,7 +41,7 @@ def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> ForcedPas
 
 
 def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> ForcedPass:
-    """The same, given all that comes before the loss."""
+    """Return the same, given all that comes before the loss."""
     readout, target = model.readouts(computed.unrolled, batch, computed.state), batch.target
     # Without padding: an output layer computes only rows that count.
     loss = model.output.loss(readout, target.labels[target.mask])
@@ -65,7 +67,7 @@ class ForcedObjective(Objective):
 
     @abstractmethod
     def passes(self, model: Seq2Seq, batch: Batch) -> list[ForcedPass]:
-        """What each pass that the consistency makes finds."""
+        """Return what each pass that the consistency makes finds."""
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         passes = self.passes(model, batch)

@@ -38,14 +38,14 @@ class Combination(nn.Module, ABC):
 
     @abstractmethod
     def start(self, attended: Any) -> AttentionHistory:
-        """The history before the first step, one row per sentence: weights of 0."""
+        """Return the history before the first step, one row per sentence: weights of 0."""
 
     @abstractmethod
     def forward(self, decoder_query: DecoderQuery, attended: Any, history: AttentionHistory) -> AttentionOutput: ...
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
-        """The weights split by source, that of a sentinel last."""
+        """Return the weights split by source, that of a sentinel last."""
 
 
 def begin_as_sum(projections: Sequence[Linear]) -> None:

@@ -89,7 +89,7 @@ class Flat(Combination):
         self.bias = nn.Parameter(torch.zeros(len(scores)))
 
     def project(self, number: int, states: Float[Tensor, "B S H"]) -> Float[Tensor, "B S C"]:
-        """`U_c h_j` of a source, or of the sentinel, which is the last."""
+        """Return `U_c h_j` of a source, or of the sentinel, which is the last."""
         return linear(states, cast(Linear, self.values[number]).weight)  # b is part of the energy, if U_c = U_a
 
     def prepare(self, memories: tuple[Memory, ...]) -> ConcatenatedSources:
@@ -140,7 +140,7 @@ class Flat(Combination):
         return AttentionOutput(context, AttentionHistory(flat, histories))
 
     def _normalized(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
-        """The normalized weights; 0 if a sentence has none of the sources."""
+        """Return the normalized weights; 0 if a sentence has none of the sources."""
         nothing = energies.isneginf().all(-1, keepdim=True) & (self.sentinel is None)
         weights: Tensor = self.attentions[0].normalizer(energies.masked_fill(nothing, 0.0))
         return weights.masked_fill(nothing, 0.0)
@@ -153,7 +153,7 @@ class Flat(Combination):
 
 
 def _projections(scores: Sequence[AlignmentScore]) -> list[Linear]:
-    """U_a of each score. ValueError if one has none."""
+    """Return U_a of each score. ValueError if one has none."""
     projections = [score.projection for score in scores if score.projection]
     if len(projections) < len(scores):
         raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")

@@ -24,7 +24,7 @@ class SeparateSources(NamedTuple):
     there: Bool[Tensor, "B N"]
 
     def of(self, rows: Float[Tensor, "R _"]) -> Bool[Tensor, "R N"]:
-        """Which sources each row has; several rows, next to each other, can belong to one sentence."""
+        """Return which sources each row has; several rows, next to each other, can belong to one sentence."""
         return self.there.repeat_interleave(rows.size(0) // self.there.size(0), 0)
 
 
@@ -52,7 +52,7 @@ class Separate(Combination):
         return AttentionHistory(self.joined([history.weights for history in histories]), histories)
 
     def joined(self, weights: list[Float[Tensor, "R _"]]) -> Float[Tensor, "R S"]:
-        """The weights of all sources, concatenated."""
+        """Return the weights of all sources, concatenated."""
         return torch.cat(weights, -1)
 
     def forward(
@@ -75,7 +75,7 @@ class Separate(Combination):
         weights: list[Float[Tensor, "R _"]],
         there: Bool[Tensor, "R N"],
     ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
-        """The context, and the weights of all sources."""
+        """Return the context, and the weights of all sources."""
 
     def by_source(self, weights: Float[Tensor, "*_ S"], attended: SeparateSources) -> tuple[Float[Tensor, "*_ _"], ...]:
         widths = [source.mask.size(1) for source in attended.sources]

@@ -14,7 +14,7 @@ from dragoman.model.shapes import Float
 
 
 def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S F"]:
-    """The numbers at positions j - width ... j + width for each j; 0 outside."""
+    """Return the numbers at positions j - width ... j + width for each j; 0 outside."""
     return functional.pad(numbers, (width, width)).unfold(-1, 2 * width + 1, 1)
 
 

@@ -28,7 +28,7 @@ class PositionTerm(AttentionTerm):
         return counts.to(torch.promote_types(memory.states.dtype, torch.float32)).log1p()
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S F"]) -> Float[Tensor, "B S"]:
-        """t - 1, at each position: the ONNX exporter cannot handle it as one number per row."""
+        """Return t - 1, at each position: the ONNX exporter cannot handle it as one number per row."""
         return weights
 
     def forward(

@@ -66,7 +66,7 @@ class NeuralCoverage(RecurrentTerm):
         return self.cell.project(memory.states)
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Float[Tensor, "B S G"]) -> Any:
-        """The tracked state and the last query, projected; the first step ignores the query."""
+        """Return the tracked state and the last query, projected; the first step ignores the query."""
         return super().start(weights, prepared), weights.new_zeros(weights.size(0), prepared.size(2))
 
     def forward(self, term_input: TermInput, prepared: Float[Tensor, "B S G"], carried: Any) -> TermOutput:

@@ -27,7 +27,7 @@ class WaitTerm(AttentionTerm):
         self.k = k
 
     def prepare(self, memory: Memory) -> Int[Tensor, "B S"]:
-        """The number of symbols before each."""
+        """Return the number of symbols before each."""
         return memory.mask.cumsum(1) - 1
 
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
@@ -58,7 +58,7 @@ class ShiftTerm(AttentionTerm):
         return self.score.keys(memory.states.to(matmul_dtype(memory.states)), memory.mask), memory.mask
 
     def energies(self, query: Float[Tensor, "B T Q"], prepared: Any) -> Float[Tensor, "B T S"]:
-        """The log-odds of writing at each position."""
+        """Return the log-odds of writing at each position."""
         energies: Tensor = self.score(query, prepared[0])
         return energies
 

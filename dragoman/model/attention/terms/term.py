@@ -61,7 +61,7 @@ class AttentionTerm(nn.Module, ABC):
 
     @abstractmethod
     def start(self, weights: Float[Tensor, "B S"], prepared: Any) -> Any:
-        """The state carried into the first step; `weights` are 0."""
+        """Return the state carried into the first step; `weights` are 0."""
 
     @abstractmethod
     def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput: ...
