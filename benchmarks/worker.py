@@ -25,8 +25,7 @@ from dragoman.training import checks, session, trainer
 from dragoman.training.journal import NullLog
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.progress import Progress
-from dragoman.training.stopping import SignalHandler
-from dragoman.training.workers import Workers
+from dragoman.training.workers import SignalHandler, Workers
 from dragoman.translation.generator import Task
 from dragoman.translation.sentence import Sentence
 from dragoman.translation.translator import Translator

@@ -1,4 +1,8 @@
-"""Exceptions that are reported without a traceback: a fault of the user's input, and a request to end."""
+"""Exceptions that are reported without a traceback: a fault of the user's input, and a request to end; and where
+others come from.
+"""
+
+from traceback import extract_tb
 
 
 class UserError(Exception):
@@ -21,3 +25,18 @@ class Terminated(KeyboardInterrupt):
     def __init__(self, number: int, *words: str) -> None:
         super().__init__(*words)
         self.number = number
+
+
+def trace_of(error: BaseException | None) -> str:
+    """The kinds of an error, and of those that it came from, with the file, line and function of each frame. Messages,
+    which may quote texts of users, are left out.
+    """
+    lines: list[str] = []
+    while error is not None:
+        frames = [
+            f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}'
+            for frame in extract_tb(error.__traceback__)
+        ]
+        lines[:0] = ["Traceback (most recent call last):", *frames, type(error).__qualname__]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n".join(lines)

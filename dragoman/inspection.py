@@ -16,8 +16,7 @@ from dragoman.evaluation import alignment, baselines
 from dragoman.evaluation.alignment import AlignmentScore
 from dragoman.evaluation.metrics.metric import Score, predicted
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.run.facts import metric_rows
-from dragoman.run.run import Run
+from dragoman.run.run import Run, metric_rows
 from dragoman.search.table import SEARCHES
 from dragoman.text.normalizer import composed
 from dragoman.translation import result

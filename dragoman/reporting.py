@@ -21,8 +21,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.evaluation.significance import Compared, judged, score_of
 from dragoman.files.writing import write_atomically
 from dragoman.inspection import Sentences
-from dragoman.run.facts import facts, metric_rows
-from dragoman.run.run import Run
+from dragoman.run.run import Run, facts, metric_rows
 from dragoman.visualization import report
 from dragoman.visualization.report import Report, RunView
 from dragoman.visualization.sentences import Example, Measure

@@ -84,8 +84,8 @@ def corpus(options: CorpusOptions) -> None:
     if options.installed is not None:
         _installed(options, language(options.installed), cleaner)
         return
-    from dragoman.corpus.corpora import corpora
     from dragoman.corpus.examples import corpus_files
+    from dragoman.corpus.formats import corpora
 
     places, names, _ = corpora(options.files or [], options.columns or ())
 

@@ -79,9 +79,9 @@ def corpora(
 ) -> "tuple[Iterator[Pair], Iterator[Pair]]":
     """The pairs to align, and `more` to learn from. UserError if the output is one of their files, or is `read`."""
     from dragoman.corpus import formats
-    from dragoman.corpus.corpora import corpora as named_corpora
-    from dragoman.corpus.corpora import side_by_side
     from dragoman.corpus.examples import corpus_files, parallel, read_pairs
+    from dragoman.corpus.formats import corpora as named_corpora
+    from dragoman.corpus.formats import side_by_side
 
     names: tuple[str, ...] = columns or ()
     own: list[Path]

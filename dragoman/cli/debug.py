@@ -115,7 +115,7 @@ def _tell_corpus(files: Sequence[str], columns: Sequence[str]) -> None:
     names differ in their ending.
     """
     from dragoman.corpus import statistics
-    from dragoman.corpus.corpora import corpora, side_by_side
+    from dragoman.corpus.formats import corpora, side_by_side
 
     if columns and len(files) != 1:
         raise typer.BadParameter(f"--columns: is for one file, and here are {' and '.join(files)}")

@@ -28,8 +28,7 @@ def info(run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder 
 
 def _of_run(folder: Path) -> Iterable[tuple[str, str]]:
     from dragoman import inspection
-    from dragoman.run.facts import facts
-    from dragoman.run.run import Run
+    from dragoman.run.run import Run, facts
 
     run = Run.load(folder)
     scores = inspection.scores(run, *inspection.development(run))

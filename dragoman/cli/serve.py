@@ -122,10 +122,10 @@ def _backend(options: Options, runs: list[Path]) -> "Backend":
     """The runs as a service, with what it takes of its clients."""
     from dragoman.serving.backend import Backend
     from dragoman.serving.corrections import Corrections
-    from dragoman.serving.glossaries import Glossaries
     from dragoman.serving.limits import AccessControl, Keys, Limits
     from dragoman.serving.models import Model, names_of
     from dragoman.serving.prometheus import Metrics
+    from dragoman.serving.registry import Glossaries
     from dragoman.serving.service import Service
 
     limits = Limits(

@@ -240,8 +240,7 @@ def seed_table(configs: "Sequence[Config]") -> str:
     from statistics import fmean, stdev
 
     from dragoman.evaluation import baselines
-    from dragoman.run.facts import metric_rows
-    from dragoman.run.run import Run
+    from dragoman.run.run import Run, metric_rows
 
     kinds = [*(spec.kind for spec in configs[0].metrics), "loss"]
     runs = [Run.load(Path(config.run)) for config in configs]

@@ -11,8 +11,8 @@ from pydantic_core import from_json
 
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
-from dragoman.corpus.corpora import Corpora, corpora, side_by_side
 from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
+from dragoman.corpus.formats import Corpora, corpora, side_by_side
 from dragoman.corpus.parts import PARTS, copy
 from dragoman.corpus.sample import look
 from dragoman.corpus.sizes import DEFAULTS, FEW, Corpus, InitOptions, choose

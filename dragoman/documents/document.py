@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.corpus.naming import is_language, is_same_language
@@ -98,3 +98,20 @@ class EncodedText(Text):
 
     def written(self, translated: Sequence[Translated]) -> bytes:
         return self._file.encoded(self.text(translated))
+
+
+class Plain(EncodedText):
+    """The lines of a file of text; what separates them stays."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file, _parts(file.text))
+
+
+def _parts(text: str) -> Iterator[Part]:
+    for written in text.splitlines(keepends=True):
+        line = DocumentSegment(written.strip(), raw=written.strip())
+        if not line.worded:
+            yield written
+            continue
+        before, _, after = written.partition(line.raw)
+        yield from (before, line, after)

@@ -17,6 +17,7 @@ _NUMBER, _ROMAN = r"\d+(?:\.\d+)*", "[ivx]{1,5}|[IVX]{1,5}"
 _ITEM = re.compile(rf"\s*(?:{_NUMBER}\.|\(?(?:{_NUMBER}|[A-Za-z]|{_ROMAN})\))\s+(?=\S)")
 _ITEM_ALONE = re.compile(rf"(?:{_NUMBER}|[A-Za-z]|{_ROMAN})\.")
 _AROUND = re.compile(r"\s*(.*?)\s*", re.DOTALL)
+BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 
 
 class Passage(NamedTuple):
@@ -155,3 +156,17 @@ def _cut(sentence: str) -> Iterator[str]:
         yield sentence[:place]
         sentence = sentence[place:]
     yield sentence
+
+
+def split_lines(text: str, language: str, *, sentences: bool) -> Passage:
+    """Split a text as `split` does. `<br />` is a line break: Subtitle Edit writes the lines of subtitles so."""
+    if not BREAK.search(text):
+        return split(text, language, sentences=sentences)
+    parts, between = list[str](), [""]
+    for line, written in zip(BREAK.split(text), [*BREAK.findall(text), ""], strict=True):
+        passage = split(line, language, sentences=sentences)
+        between[-1] += passage.between[0]
+        parts += passage.sentences
+        between += passage.between[1:]
+        between[-1] += written
+    return Passage(tuple(parts), tuple(between))

@@ -43,7 +43,7 @@ def format_of(name: str) -> DocumentFormat:
 _MESSAGES = "texts without a translation have one now, marked as fuzzy"
 _UNITS = "texts without a translation have one now, marked as to be reviewed"
 FORMATS: Mapping[str, DocumentFormat] = {
-    ".txt": DocumentFormat("plain:Plain"),
+    ".txt": DocumentFormat("document:Plain"),
     ".html": DocumentFormat("html:Html"),
     ".htm": DocumentFormat("html:Html"),
     ".xhtml": DocumentFormat("html:Html"),

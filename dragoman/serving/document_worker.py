@@ -18,8 +18,7 @@ from dragoman.documents.document_segment import DocumentSegment
 from dragoman.documents.html import Page
 from dragoman.documents.passages import Passage, split
 from dragoman.documents.translated import Translated
-from dragoman.errors import UserError
-from dragoman.serving.traces import trace_of
+from dragoman.errors import UserError, trace_of
 
 try:
     import resource

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from dragoman.documents.placeholders import PROTECTED
 from dragoman.documents.translated import Sentence
-from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Hop
+from dragoman.serving.registry import Glossaries
 from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.text.glossary import Glossary
 

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import uvicorn
 from fastapi import FastAPI
 
-from dragoman.errors import UserError
-from dragoman.serving.traces import trace_of
+from dragoman.errors import UserError, trace_of
 
 try:
     import resource

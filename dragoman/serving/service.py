@@ -10,17 +10,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
-from dragoman.documents.passages import Passage, beside, split
+from dragoman.documents.passages import Passage, beside, split, split_lines
 from dragoman.documents.placeholders import WITHIN
 from dragoman.documents.translated import RejectedCorrection, Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
-from dragoman.serving.breaks import split_lines
 from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 from dragoman.serving.document_process import DocumentProcess
-from dragoman.serving.glossaries import Glossaries, missing_terms
 from dragoman.serving.models import Hop, Model, Read, Routes
-from dragoman.serving.registry import ModelRegistry
+from dragoman.serving.registry import Glossaries, ModelRegistry, missing_terms
 from dragoman.serving.request_options import DEFAULTS, Item, RequestOptions
 from dragoman.serving.routing import constrained, translate_along
 from dragoman.text.glossary import Glossary

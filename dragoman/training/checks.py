@@ -34,8 +34,7 @@ from dragoman.training.objectives.consistency import CONSISTENCIES
 from dragoman.training.objectives.objective import check_learnable, check_normalized
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.optimizer import OPTIMIZERS
-from dragoman.training.schedule import SCHEDULES
+from dragoman.training.optimizer import OPTIMIZERS, SCHEDULES
 
 # The keys of the configuration that name one or several parts, besides those of the model.
 TABLES: sections.Tables = {

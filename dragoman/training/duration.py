@@ -25,9 +25,8 @@ from dragoman.training.checks import complete
 from dragoman.training.journal import TrainingLog
 from dragoman.training.plan import steps_of_epoch
 from dragoman.training.session import assemble
-from dragoman.training.stopping import SignalHandler
 from dragoman.training.trainer import first_steps
-from dragoman.training.workers import Workers
+from dragoman.training.workers import SignalHandler, Workers
 
 PAIRS = 20_000  # of the training pairs that are prepared to measure with, at most;
 REMEMBERED = 1_500  # with a translation memory, in which each of them is looked up, fewer

@@ -29,17 +29,15 @@ from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
 from dragoman.training.objectives.objective import MakePasses, Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.optimizer import OPTIMIZERS
+from dragoman.training.optimizer import OPTIMIZERS, SCHEDULES
 from dragoman.training.own_pairs import Pairs
 from dragoman.training.plan import drawn, length
 from dragoman.training.progress import Progress
-from dragoman.training.schedule import SCHEDULES
-from dragoman.training.stopping import SignalHandler
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Direction, Training
 from dragoman.training.transfer import begin, freeze
 from dragoman.training.validation import Validator
-from dragoman.training.workers import Workers
+from dragoman.training.workers import SignalHandler, Workers
 
 
 def train(

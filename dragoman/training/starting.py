@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from dragoman.configuration.components import plain
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
-from dragoman.corpus.corpora import corpora
 from dragoman.corpus.examples import Pair, corpus_files, is_blank, read_pairs
+from dragoman.corpus.formats import corpora
 from dragoman.corpus.parts import PARTS, Copied, copy
 from dragoman.corpus.sizes import FEW
 from dragoman.errors import UserError

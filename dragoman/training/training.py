@@ -16,11 +16,10 @@ from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.journal import TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.objective import Objective
+from dragoman.training.optimizer import Schedule
 from dragoman.training.progress import Clock, Progress
-from dragoman.training.schedule import Schedule
-from dragoman.training.stopping import SignalHandler
 from dragoman.training.validation import Validator
-from dragoman.training.workers import Workers
+from dragoman.training.workers import SignalHandler, Workers
 
 
 @dataclass

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.corpora import corpora
 from dragoman.corpus.examples import Pair, alignment_files, corpus_files, read_aligned, read_pairs, sides
+from dragoman.corpus.formats import corpora
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from tests.golden import Golden

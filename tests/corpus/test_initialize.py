@@ -15,8 +15,8 @@ from dragoman.configuration import document, yaml
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import cleaning, initialize
-from dragoman.corpus.corpora import side_by_side
 from dragoman.corpus.examples import Pair, read_development, read_pairs
+from dragoman.corpus.formats import side_by_side
 from dragoman.corpus.sample import Inventory, Sample
 from dragoman.corpus.sizes import Corpus, InitOptions, choose, mean_length, sizes
 from dragoman.errors import UserError

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.vectors import read_vectors
 from dragoman.errors import UserError
+from dragoman.training.pretrained import read_vectors
 from tests.golden import Golden
 
 LINES = "one 1 2.5 -3\ntwo 0 1e-2 0 \nat home 4 5 6\n"

@@ -8,8 +8,7 @@ import pytest
 
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
-from dragoman.run.facts import facts, metric_rows
-from dragoman.run.run import Run
+from dragoman.run.run import Run, facts, metric_rows
 from tests import toy
 from tests.golden import Golden
 

@@ -57,7 +57,7 @@ def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: p
         threads.append(threading.current_thread().name)
         return really_split(text, language, sentences=sentences)
 
-    monkeypatch.setattr("dragoman.serving.breaks.split", split)
+    monkeypatch.setattr("dragoman.documents.passages.split", split)
     for path in ("/translate", "/v1/translate"):
         assert client.post(path, json={"q": "one two", **PAIR}).status_code == 200
     assert len(threads) == 2

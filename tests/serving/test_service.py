@@ -23,8 +23,8 @@ from dragoman.search.decoding import Deadline
 from dragoman.serving import models
 from dragoman.serving.batching import Batcher, BusyError
 from dragoman.serving.corrections import Correction, Corrections
-from dragoman.serving.glossaries import Glossaries
 from dragoman.serving.models import Model, Routes, names_of
+from dragoman.serving.registry import Glossaries
 from dragoman.serving.request_options import Item, RequestOptions
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term

@@ -14,8 +14,7 @@ from dragoman.data.vocabulary import UNK
 from dragoman.deployment import export
 from dragoman.errors import UserError
 from dragoman.model import build
-from dragoman.run.facts import facts
-from dragoman.run.run import Run
+from dragoman.run.run import Run, facts
 from dragoman.training import session
 from dragoman.translation.result import Result
 from dragoman.translation.translator import Translator

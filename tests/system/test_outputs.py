@@ -8,8 +8,7 @@ import pytest
 import dragoman
 from dragoman.errors import UserError
 from dragoman.model.output.table import OUTPUTS
-from dragoman.run.facts import facts
-from dragoman.run.run import Run
+from dragoman.run.run import Run, facts
 from dragoman.training import checks, session
 from tests import toy
 

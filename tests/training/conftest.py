@@ -15,9 +15,8 @@ from dragoman.training import checks, session
 from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.stopping import SignalHandler
 from dragoman.training.training import Training
-from dragoman.training.workers import Workers
+from dragoman.training.workers import SignalHandler, Workers
 from tests import toy
 
 Act = Callable[[Loss, Seq2Seq], Loss]

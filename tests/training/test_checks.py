@@ -17,8 +17,7 @@ from dragoman.search.table import SEARCHES
 from dragoman.text.words import TOKENIZERS
 from dragoman.training import checks, session
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.optimizer import OPTIMIZERS
-from dragoman.training.schedule import SCHEDULES
+from dragoman.training.optimizer import OPTIMIZERS, SCHEDULES
 from tests.golden import Golden
 
 FAULTS = {

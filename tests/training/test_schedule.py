@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dragoman.configuration.components import Spec, build
-from dragoman.training.schedule import SCHEDULES, Constant, Cosine, InverseSquareRoot, Plateau, Schedule
+from dragoman.training.optimizer import SCHEDULES, Constant, Cosine, InverseSquareRoot, Plateau, Schedule
 
 ENDLESS = 10**9  # steps that training takes
 YES, NO = True, False

@@ -14,9 +14,8 @@ from dragoman import inspection
 from dragoman.cli import average
 from dragoman.configuration.config import Config, TrainingConfig
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
-from dragoman.run.facts import facts
 from dragoman.run.folder import RunFolder, describe_weights
-from dragoman.run.run import Run
+from dragoman.run.run import Run, facts
 from dragoman.training import checkpoint, checks, session
 from dragoman.training.checkpoint import Selection
 from dragoman.training.progress import Progress, Validated

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from dragoman.errors import Terminated
-from dragoman.training.stopping import SignalHandler
+from dragoman.training.workers import SignalHandler
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

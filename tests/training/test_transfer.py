@@ -26,9 +26,8 @@ from dragoman.model.output.output import Loss
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_note, read_tensors, weights, write_tensors
-from dragoman.run.facts import facts
 from dragoman.run.folder import RunFolder, describe_weights
-from dragoman.run.run import Run
+from dragoman.run.run import Run, facts
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import finishing, session, trainer, transfer
