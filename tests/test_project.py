@@ -21,7 +21,7 @@ import pytest
 
 import dragoman
 from dragoman import demo
-from dragoman.cli import PANELS
+from dragoman.cli.options import PANELS
 from dragoman.serving import pages
 from tests import toy
 from tests.serving.server import serving

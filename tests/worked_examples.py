@@ -110,7 +110,7 @@ def add_command(root: Path, name: str) -> None:
     """Adds in a copy of the project the command that the page shows: its file, and its name in a list."""
     _, _, section = (root / PAGE).read_text("utf-8").partition("## Adding a command\n")
     _write(root / "dragoman" / "cli" / f"{name}.py", _matched(FENCED, section)["text"])
-    commands = root / "dragoman" / "cli" / "__init__.py"
+    commands = root / "dragoman" / "cli" / "options.py"
     _write(commands, commands.read_text("utf-8").replace("demo info", f"demo info {name}"))
 
 

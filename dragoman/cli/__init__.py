@@ -8,17 +8,10 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.exit_status import Commands
+from dragoman.cli.options import PANEL_OF, app
 from dragoman.version import __version__
 
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.",
-    epilog="Example: dragoman init train.en train.de && dragoman train config.yaml",
-)
+__all__ = ["app", "main"]
 
 
 def _version(wanted: bool) -> bool:
@@ -37,25 +30,12 @@ def _options(
     pass
 
 
-# The modules of commands, in the order of the help.
-PANELS = {
-    "Try": "demo info",
-    "Prepare": "init corpus debug augment features",
-    "Train": "train distil average",
-    "Translate": "translate postedit serve corrections export shortlist dictionary",
-    "Look inside": "explain align score report",
-    "Evaluate": "evaluate judge tune calibrate gate",
-}
-
-
-for panel, names in PANELS.items():
-    for name in names.split():
-        part: typer.Typer = import_module(f"dragoman.cli.{name}").app
-        app.add_typer(part)
-        for registered in part.registered_commands:
-            registered.rich_help_panel = panel
-        for group in part.registered_groups:
-            group.rich_help_panel = panel
+for name in PANEL_OF:
+    import_module(f"dragoman.cli.{name}")
+for added in app.registered_commands:
+    added.rich_help_panel = PANEL_OF[getattr(added.callback, "__name__", "")]
+for group in app.registered_groups:
+    group.rich_help_panel = PANEL_OF[str(group.name)]
 
 
 def main() -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dragoman.corpus.examples import Pair
     from dragoman.translation.translation import Scored
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman align`."""
@@ -64,7 +62,7 @@ class Aligned(NamedTuple):
     words: tuple[int, int]
 
 
-@command(app, epilog="Example: dragoman align train.en train.de -o links")
+@command(epilog="Example: dragoman align train.en train.de -o links")
 def align(options: Options) -> None:
     """Align the words of given pairs by the attention of RUN, or by counting which words occur together (extra
     `align`): write a Pharaoh line such as 0-0 1-2 for each pair.

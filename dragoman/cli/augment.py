@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import RunPath, SourceFile, TargetFile, Threads, command
+from dragoman.cli.options import RunPath, SourceFile, TargetFile, Threads, app, command
 from dragoman.cli.streams import PORTION, one_line, one_stream, portions, tell
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 CUT, BLANK, UNTRANSLATED = "too long to be read whole", "blank", "without a translation"
 
-app = typer.Typer()
 augment = typer.Typer(no_args_is_help=True, help="Make more training pairs from existing data.")
 app.add_typer(augment, name="augment")
 
@@ -86,7 +85,9 @@ class NoiseOptions(NamedTuple):
     tag: Tag = ""
 
 
-@command(augment, epilog="Example: dragoman augment noise train.en train.de --source-name en --target-name de -o noisy")
+@command(
+    group=augment, epilog="Example: dragoman augment noise train.en train.de --source-name en --target-name de -o noisy"
+)
 def noise(options: NoiseOptions) -> None:
     """Noisy sources (Lample et al. 2018): words dropped, blanked and moved."""
     from dragoman.corpus.examples import parallel

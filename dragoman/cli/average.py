@@ -14,8 +14,6 @@ from dragoman.errors import UserError
 if TYPE_CHECKING:
     from dragoman.run.run import Run
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman average`."""
@@ -36,7 +34,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
+@command(epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
 def average(options: Options) -> None:
     """Average weights of a run element by element."""
     output = options.output

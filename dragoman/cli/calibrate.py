@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To, Weights
+from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To, Weights, app
 from dragoman.cli.streams import aligned, tell
 from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256, shown
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dragoman.corpus.features import Given
     from dragoman.translation.calibration import Calibration, Measured
     from dragoman.translation.translator import Translator
-
-app = typer.Typer()
 
 
 @app.command(epilog="Example: dragoman calibrate runs/en-de --source dev.en --reference dev.de")

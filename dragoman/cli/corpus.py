@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 ROWS = 20  # domains that are listed
 SEED = 1
 
-app = typer.Typer()
-
 
 class CorpusOptions(NamedTuple):
     """What `dragoman corpus` takes."""
@@ -71,7 +69,7 @@ class CorpusOptions(NamedTuple):
     ] = False
 
 
-@command(app, epilog="Example: dragoman corpus de.po memory.tmx --columns en,de -o corpus --dev 500 --test 500")
+@command(epilog="Example: dragoman corpus de.po memory.tmx --columns en,de -o corpus --dev 500 --test 500")
 def corpus(options: CorpusOptions) -> None:
     """Make one clean corpus of files in many formats, or of the programs on this machine; split off dev and test."""
     if bool(options.files) == bool(options.installed):

@@ -13,8 +13,6 @@ from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.files.writing import write_atomically
 
-app = typer.Typer()
-
 REMOVES = Conflicts("--output", "--source", "--target", "--history", because="it removes corrections and writes none")
 
 
@@ -47,7 +45,7 @@ class Options(NamedTuple):
     ] = None
 
 
-@command(app, epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
+@command(epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
 def corrections(options: Options) -> None:
     """Write what users have corrected, the last correction of each sentence, for other tools and for `train`; or remove
     corrections.

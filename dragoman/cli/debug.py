@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli import init
-from dragoman.cli.options import OVERRIDES, Columns, Configuration, Threads, files_and_overrides, overrides
+from dragoman.cli.options import OVERRIDES, Columns, Configuration, Threads, app, files_and_overrides, overrides
 from dragoman.cli.streams import one_line
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.errors import UserError
@@ -24,7 +24,6 @@ EXPECTED = (
     "expected a configuration (.yaml), a file with both languages (.tsv, .tmx, ...) or two texts: corpus.en corpus.de"
 )
 
-app = typer.Typer()
 debug = typer.Typer(no_args_is_help=True, help="Check a corpus or a configuration before training.")
 app.add_typer(debug, name="debug")
 

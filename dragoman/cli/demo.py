@@ -6,9 +6,7 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.corpus import language
-from dragoman.cli.options import Threads
-
-app = typer.Typer()
+from dragoman.cli.options import Threads, app
 
 
 @app.command(epilog="Example: dragoman demo --installed de")

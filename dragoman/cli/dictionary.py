@@ -13,8 +13,6 @@ from dragoman.corpus.aligners import Words, lowered
 from dragoman.corpus.dictionary import Linked
 from dragoman.errors import UserError
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman dictionary`."""
@@ -43,7 +41,7 @@ class Options(NamedTuple):
         return counting.by_run(self.files)
 
 
-@command(app, epilog="Example: dragoman dictionary train.en train.de -o words.tsv")
+@command(epilog="Example: dragoman dictionary train.en train.de -o words.tsv")
 def dictionary(options: Options) -> None:
     """Find the translations of words by the attention of RUN, or by counting which words occur together (extra
     `align`): a table of source word, target word, probability and count, for `translate --dictionary`.

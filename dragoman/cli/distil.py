@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dragoman.cli.option_rules import digests
-from dragoman.cli.options import OVERRIDES, Beam, Engine, Threads, files_and_overrides
+from dragoman.cli.options import OVERRIDES, Beam, Engine, Threads, app, files_and_overrides
 from dragoman.cli.resuming import noted_folder
 from dragoman.cli.streams import one_line, tell
 from dragoman.errors import UserError
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dragoman.configuration.data import DataConfig
 
 PAIRS = "train"  # in the folder beside the run: what the teachers make of the training text
-
-app = typer.Typer()
 
 
 @app.command(context_settings=OVERRIDES, epilog="Example: dragoman distil runs/large small.yaml")

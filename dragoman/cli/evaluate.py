@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dragoman.cli.scores import Text
     from dragoman.evaluation.metrics.metric import Metric
 
-app = typer.Typer()
-
 
 class _NamesMetrics(TyperCommand):
     """Imports the table of metrics only when the help is shown."""
@@ -35,9 +33,7 @@ class _NamesMetrics(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-@command(
-    app, cls=_NamesMetrics, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf"
-)
+@command(cls=_NamesMetrics, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf")
 def evaluate(options: Options) -> None:
     """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
 

@@ -28,8 +28,6 @@ SENTENCES = 32  # that are explained together
 NEAREST = 3
 MAPS = ("attention", "gradient", "erasure", "contrast")
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman explain`."""
@@ -84,7 +82,7 @@ class Options(NamedTuple):
         return bool(_split(self.words)[1])
 
 
-@command(app, epilog="Example: dragoman explain runs/en-de 'the red house' --contrast 'das Haus'")
+@command(epilog="Example: dragoman explain runs/en-de 'the red house' --contrast 'das Haus'")
 def explain(options: Options) -> None:
     """Tell which source words each target word comes from, by attention, gradients and erasure, and why not others."""
     runs, sentence = _split(options.words)

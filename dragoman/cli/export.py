@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import RunPath, Threads, Weights
+from dragoman.cli.options import RunPath, Threads, Weights, app
 from dragoman.cli.streams import tell
-
-app = typer.Typer()
 
 
 @app.command(epilog="Example: dragoman export runs/en-de --onnx --int8")

@@ -11,8 +11,6 @@ from dragoman.cli.options import Threads, command
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman features`."""
@@ -40,7 +38,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman features images --model timm:resnet50 -o train.image.npy")
+@command(epilog="Example: dragoman features images --model timm:resnet50 -o train.image.npy")
 def features(options: Options) -> None:
     """Extract features of images with a network that is not trained further: a source for `data.features`."""
     from rich.console import Console

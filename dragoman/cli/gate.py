@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To
+from dragoman.cli.options import DevelopmentSource, RunPath, Threads, To, app
 from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
@@ -13,8 +13,6 @@ from dragoman.errors import UserError
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
     from dragoman.translation.comparison import Gate
-
-app = typer.Typer()
 
 
 @app.command(epilog="Example: dragoman gate runs/new --against runs/old --source test.en --reference test.de")

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.options import app
 from dragoman.configuration.messages import figure
 from dragoman.run.folder import RunFolder
 from dragoman.text.normalizer import printable
 from dragoman.version import __version__
 
 LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "ruamel.yaml", "typer", "rich")
-
-app = typer.Typer()
 
 
 @app.command(epilog="Example: dragoman info runs/en-de")

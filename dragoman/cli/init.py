@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import Columns, Threads
+from dragoman.cli.options import Columns, Threads, app
 from dragoman.cli.outputs import named
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config
-
-app = typer.Typer()
 
 
 @app.command(epilog="Example: dragoman init train.en train.de -o config.yaml")

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.options import command
+from dragoman.cli.options import app, command
 from dragoman.cli.streams import one_stream, tell
 from dragoman.configuration.messages import nearest
 from dragoman.errors import UserError
@@ -18,7 +18,6 @@ REFERENCE = "reference"
 HUMAN = "human"  # the question that is only asked unasked where there is a reference
 CATEGORIES = "mistranslation,omission,addition,untranslated,grammar,spelling,word order,terminology,style,other"
 
-app = typer.Typer()
 judge = typer.Typer(no_args_is_help=True, help="Have people judge translations, on a page that tells no system.")
 app.add_typer(judge, name="judge")
 
@@ -63,7 +62,7 @@ class MakeOptions(NamedTuple):
     ] = None
 
 
-@command(judge, epilog="Example: dragoman judge make test.en baseline=old.de new.de -o page.html")
+@command(group=judge, epilog="Example: dragoman judge make test.en baseline=old.de new.de -o page.html")
 def make(options: MakeOptions) -> None:
     """Make a page to judge translations on: a file to send, which needs no network. Its translations are in random
     order, and PAGE.key.json, which you keep, tells whose they are.

@@ -1,4 +1,4 @@
-"""Options shared by commands, and a way for a command to take many."""
+"""The program, options shared by its commands, and a way for a command to take many."""
 
 import functools
 import inspect
@@ -12,10 +12,38 @@ import typer
 
 from dragoman import threads
 from dragoman.cli import option_rules
+from dragoman.cli.exit_status import Commands
 from dragoman.cli.outputs import writable
 from dragoman.errors import UserError
 
 Taken = TypeVar("Taken", bound=tuple[Any, ...])
+
+PANELS = {
+    "Try": "demo info",
+    "Prepare": "init corpus debug augment features",
+    "Train": "train distil average",
+    "Translate": "translate postedit serve corrections export shortlist dictionary",
+    "Look inside": "explain align score report",
+    "Evaluate": "evaluate judge tune calibrate gate",
+}
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}  # of the module of each command
+
+
+class Program(Commands):
+    """All commands, in the order of the panels."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(PANEL_OF)
+
+
+app = typer.Typer(
+    cls=Program,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.",
+    epilog="Example: dragoman init train.en train.de && dragoman train config.yaml",
+)
 
 # Options that typer does not know are overrides of the configuration.
 OVERRIDES = {"ignore_unknown_options": True}
@@ -175,10 +203,10 @@ Columns = Annotated[
 ]
 
 
-def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], None]], Callable[[Taken], None]]:
-    """`app.command` for a function that takes one named tuple. Typer sees each field as a parameter of the function, so
-    that an option is written once, and all options are passed on as one value; the rules declared beside them
-    (`option_rules`) are checked before the call.
+def command(group: typer.Typer = app, **settings: Any) -> Callable[[Callable[[Taken], None]], Callable[[Taken], None]]:
+    """`app.command`, or that of a group of commands, for a function that takes one named tuple. Typer sees each field
+    as a parameter of the function, so that an option is written once, and all options are passed on as one value; the
+    rules declared beside them (`option_rules`) are checked before the call.
     """
 
     def add(function: Callable[[Taken], None]) -> Callable[[Taken], None]:
@@ -192,7 +220,7 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[[Taken], No
             function(options)
 
         vars(call)["__signature__"] = inspect.signature(taken)
-        app.command(**settings)(call)
+        group.command(**settings)(call)
         return function
 
     return add

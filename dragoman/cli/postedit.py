@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
     from dragoman.visualization.changes import Revision
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman postedit`."""
@@ -73,7 +71,7 @@ class Changes:
         return f"{self._changed:,} of {self._lines:,} lines changed"
 
 
-@command(app, epilog="Example: dragoman postedit runs/edits --source test.en --translation test.mt -o test.de")
+@command(epilog="Example: dragoman postedit runs/edits --source test.en --translation test.mt -o test.de")
 def postedit(options: Options) -> None:
     """Correct translations with a run that has learned from corrected translations."""
     from dragoman.translation.loading import load

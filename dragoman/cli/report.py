@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if there is one
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman report`."""
@@ -59,7 +57,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman report runs/en-de -o report.html")
+@command(epilog="Example: dragoman report runs/en-de -o report.html")
 def report(options: Options) -> None:
     """Write one HTML page to work with: scores with intervals, runs compared with the first, any sentence with its
     attention, quality by length, edits and frequency of words, curves.

@@ -25,8 +25,6 @@ from dragoman.configuration.messages import figure
 if TYPE_CHECKING:
     from dragoman.translation.translation import Scored
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman score`."""
@@ -50,7 +48,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman score runs/en-de test.en test.de")
+@command(epilog="Example: dragoman score runs/en-de test.en test.de")
 def score(options: Options) -> None:
     """Print for each pair log P(target | source) in nats, a tab, and the number of target symbols."""
     from dragoman.cli import sources

@@ -15,8 +15,6 @@ from dragoman.errors import Terminated, UserError, missing_library
 if TYPE_CHECKING:
     from dragoman.serving.backend import Backend
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman serve`."""
@@ -79,7 +77,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman serve runs/en-de --port 5000 --corrections corrections.sqlite")
+@command(epilog="Example: dragoman serve runs/en-de --port 5000 --corrections corrections.sqlite")
 def serve(options: Options) -> None:
     """Serve runs over HTTP, as LibreTranslate does: its clients work unchanged."""
     try:

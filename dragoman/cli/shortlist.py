@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dragoman.data.store import Column
     from dragoman.run.run import Run
 
-app = typer.Typer()
-
 
 class Options(NamedTuple):
     """Arguments and options of `dragoman shortlist`."""
@@ -31,7 +29,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman shortlist runs/en-de")
+@command(epilog="Example: dragoman shortlist runs/en-de")
 def shortlist(options: Options) -> None:
     """Find the target symbols that translate each source symbol, for searches with `--shortlist`."""
     run, source, target, _ = options

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LARGEST_SEED = 2**32 - 1  # that a seed may be
 NONE = "-"  # in the place of a figure that there is not
-app = typer.Typer()
 
 
 class Options(NamedTuple):
@@ -67,7 +66,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
+@command(context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
 def train(options: Options) -> None:
     """Train a model; the same command again continues where it stopped.
 

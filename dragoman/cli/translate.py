@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from dragoman.cli import outputs
 from dragoman.cli.option_rules import digests, record
 from dragoman.cli.options import command
@@ -26,10 +24,7 @@ if TYPE_CHECKING:
     from dragoman.translation.translation import Translation
 
 
-app = typer.Typer()
-
-
-@command(app, epilog="Example: dragoman translate runs/en-de test.en -o test.de --beam 5")
+@command(epilog="Example: dragoman translate runs/en-de test.en -o test.de --beam 5")
 def translate(options: Options) -> None:
     """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
     from dragoman.cli import documents, sources

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
     from dragoman.translation.tuning import Tuned, Weighted
 
-app = typer.Typer()
 
 DEFAULT = "model,length,length_model,coverage"
 
@@ -56,7 +55,7 @@ class Options(NamedTuple):
     threads: Threads = None
 
 
-@command(app, epilog="Example: dragoman tune runs/en-de --source dev.en --reference dev.de -o weights.yaml")
+@command(epilog="Example: dragoman tune runs/en-de --source dev.en --reference dev.de -o weights.yaml")
 def tune(options: Options) -> None:
     """Find the length normalization and the weights of criteria for `translate --rerank`, by which the translations of
     a development set score best (minimum error rate training, Och 2003).

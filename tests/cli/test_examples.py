@@ -12,7 +12,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from dragoman.cli import PANELS, app
+from dragoman.cli import app
+from dragoman.cli.options import PANELS
 
 
 def commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
