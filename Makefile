@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak fuzz mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
+.PHONY: demo lint quick test check lowest soak fuzz mutants random-mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -42,6 +42,9 @@ fuzz: $(DEV)
 
 mutants: $(DEV)
 	$(BIN)/python -m tools.mutants $(OPTIONS)
+
+random-mutants: $(VENV)/mutation.stamp
+	$(BIN)/python -m tools.random_mutants $(OPTIONS)
 
 bench: $(CORE)
 	$(BIN)/python -m benchmarks $(OPTIONS)
@@ -136,3 +139,7 @@ $(CORE): $(VENV)/made.stamp pyproject.toml constraints.txt
 $(DEV): $(VENV)/made.stamp pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@ $(CORE)
+
+$(VENV)/mutation.stamp: $(DEV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[mutation]'
+	touch $@
