@@ -218,7 +218,7 @@ def _shared(data: DataConfig) -> Iterator[Problem]:
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
-    """Yield penalties need an objective that takes them, attention to penalize and, if they are supervised, links."""
+    """Check penalties: they need an objective that takes them, attention and, if they are supervised, links."""
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
     if training.penalties and not OBJECTIVES[training.objective.kind].penalized:
         yield Problem(path, f"objective '{training.objective.kind}' takes none")
