@@ -26,7 +26,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.mark import Symbol
-from dragoman.translation.loading import processor_of
+from dragoman.translation.loading import processor_of, text_transforms
 from dragoman.translation.result import Result
 from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.translation import Translation
@@ -132,6 +132,7 @@ class Validator:
     def _translator(self, model: Seq2Seq, pair: LanguagePair) -> Translator:
         """Return the translator of a pair. Texts that are to be copied have noise, the same at each validation."""
         config, processor = self.config, processor_of(self.config, self.sources, self.target, self.folder.path)
+        processor.transforms = text_transforms(processor, dictionaries={} if config.replace_unk else None)
         if (hides := noise(config.data)) and pair.target in pair.sources:
 
             def masks(symbols: list[Symbol]) -> list[Symbol]:

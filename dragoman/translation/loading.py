@@ -247,7 +247,7 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
 def processor_of(
     config: Config, sources: tuple[Source, ...], target: Language, folder: Path, memory: Recall | None = None
 ) -> Processor:
-    """Return the processor of a model trained with this configuration in this run folder."""
+    """Return the processor of a model trained with this configuration in this run folder, without text transforms."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
     surfaces = build.surfaces(config.model)
     protection = Protection.of(config.text.protect)
@@ -255,7 +255,7 @@ def processor_of(
     if protection:  # which marks a translation has is decided by its sources
         marks = set(target.vocabulary.ids(MARKS))
         foreign_symbols = {mark: [id_ for id_ in ids if id_ not in marks] for mark, ids in foreign_symbols.items()}
-    processor = Processor(
+    return Processor(
         ModelInputs(
             sources,
             config.data.concatenate_sources,
@@ -272,8 +272,6 @@ def processor_of(
         surfaces,
         attends=config.model.attention.attends,
     )
-    processor.transforms = text_transforms(processor, dictionaries={} if config.replace_unk else None)
-    return processor
 
 
 def text_transforms(

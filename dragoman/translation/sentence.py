@@ -113,6 +113,7 @@ class Sentence:
     @property
     def has_spaces_in_a_row(self) -> bool:
         """Whether a text has two spaces in a row, which its translation may have as well."""
+        # Of what the user gave: a span that a transform takes out may leave two spaces behind.
         return any(_SPACES.search(text) for text in self.inputs if isinstance(text, str))
 
     @property
