@@ -36,7 +36,8 @@ from tests.builders import BATCH, build_model, context
 
 CUDA = torch.device("cuda")
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+if not torch.cuda.is_available():
+    pytest.skip("there is no GPU", allow_module_level=True)
 
 STREAMED = {"encoder": {"direction": "forward"}, "bridge": "zero"}
 SELF = {"kind": "self_attention", "size": 4, "layers": 2, "heads": 2}
