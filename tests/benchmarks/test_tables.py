@@ -313,6 +313,7 @@ def test_widths_go_along_the_table_and_beyond_it() -> None:
     assert sizes.SETTINGS["twice the subwords"].size(first).symbols == 2 * first.symbols
 
 
+@pytest.mark.slow
 def test_rows_of_sizes_are_told_and_compared(kinds: Namespace, capsys: pytest.CaptureFixture[str]) -> None:
     kinds.only = [f"verses, {name}" for name in (sizes.INIT, sizes.AGAIN)]
     greedy = "{kind: greedy, length_ratio: 1, length_margin: 2}"
