@@ -23,7 +23,7 @@ BE = Verb("copula", "be", EnglishVerb("be"), FrenchVerb("être"), GermanVerb("se
 HAVE = Verb("copula", "have", EnglishVerb("have"), FrenchVerb("avoir"), GermanVerb("haben"), flags=STATIVE)
 DEGREES = {"very": ("très", "sehr"), "too": ("trop", "zu"), "really": ("vraiment", "wirklich")}
 ABSOLUTE = {"empty", "ripe", "broken", "secret", "round", "French", "English", "German", "Italian", "Spanish", "red",
-            "blue", "green", "white", "black", "yellow", "gray", "brown", "delicious", "full", "wooden"}  # fmt: skip
+            "blue", "green", "white", "black", "yellow", "grey", "brown", "delicious", "full", "wooden"}  # fmt: skip
 EXCESSIVE = set("expensive heavy long short small big old hot cold difficult easy dark tired narrow warm young shy lazy"
                 " nervous high deep light".split())  # fmt: skip
 FEELINGS = ("tired", "ill", "happy", "sad", "nervous", "proud", "calm")

@@ -76,7 +76,7 @@ def test_a_finished_run_has_its_development_sentences_and_scores(run: Run) -> No
     assert len(sentences.examples) == 8
     signatures = [score.signature for score in scores]
     assert signatures[2] == signatures[3]
-    assert signatures[2].startswith("tokenizer:word|symbols:10|inventory:")
+    assert signatures[2].startswith("unit:word|symbols:10|inventory:")
     assert len({signature.rpartition("|sentences:8|")[2] for signature in signatures}) == 1
 
 

@@ -36,7 +36,7 @@ WRONG = [
     *(f"load(run, device={value})" for value in ("'tpu'", "1", "{'name': 'cpu'}")),
     "load(run, weights=1)",
     *(f"load(run, shortlist={value})" for value in ("300", "(300, '20')")),
-    "load(run, translation_translation_memory=['more.tsv'])",
+    "load(run, translation_memory=['more.tsv'])",
     *(f"load(run, dictionary={value})" for value in ("5", "[5]")),
     "load(run, replace_unk='yes')",
     *(f"load_config({value})" for value in ("None", "b'toy.yaml'")),

@@ -78,7 +78,7 @@ def _signature(options: Options) -> str:
     from dragoman.cli.scores import part
 
     names = ("search", "beam", "engine", "weights", "translation_memory", "exact")
-    chosen = {name: getattr(options, name) for name in names if is_given(options, f"--{name}")}
+    chosen = {name: getattr(options, name) for name in names if is_given(options, f"--{name.replace('_', '-')}")}
     return "".join(part(name, value) for name, value in chosen.items())
 
 

@@ -37,9 +37,7 @@ class LanguageConfig(Section):
     pretokenizer: Literal["punctuation", "whitespace"] = Field(
         "punctuation", description="what separates words: punctuation too, or whitespace alone"
     )
-    tokenizer: Spec = Field(
-        Spec("bpe"), description="how words are split into symbols: bpe, unigram, word or character"
-    )
+    tokenizer: Spec = Field(Spec("bpe"), description="how words are split into symbols")
 
 
 class TextConfig(Section):
@@ -158,7 +156,9 @@ class TrainingConfig(Section):
     batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
     objective: Spec = Field(Spec("teacher_forcing"), description="training objective")
     penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="losses on the attention")
-    consistency: Spec = Field(Spec("none"), description="consistency regularization: none, r_drop, token_cutoff")
+    consistency: Spec = Field(
+        Spec("none"), description="consistency regularization between several passes over a batch"
+    )
     source_dropout: Rate = Field(
         0.0, description="share of the sources that training hides where there are several, never all of a sentence"
     )

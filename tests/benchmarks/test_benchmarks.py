@@ -19,10 +19,10 @@ TINY = ["--tiny", "--threads", "1", "--rounds", "1"]
 
 def test_the_student_is_measured_in_the_sizes_of_its_configuration() -> None:
     config = checks.load_config(STUDENT)
-    model, (unit,) = config.model, {side.tokenizer for side in (config.text.source, config.text.target)}
+    model, (tokenizer,) = config.model, {side.tokenizer for side in (config.text.source, config.text.target)}
     sizes = sizes_of(parsed(["--student"]))
     assert sizes_of(parsed([])) != sizes
-    assert (model.embedding.size, unit.options["size"]) == (sizes.embedding, sizes.symbols)
+    assert (model.embedding.size, tokenizer.options["vocab_size"]) == (sizes.embedding, sizes.symbols)
     assert [part.options["size"] for part in (model.encoder, model.decoder)] == [sizes.encoder, sizes.decoder]
 
 

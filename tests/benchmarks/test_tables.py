@@ -677,7 +677,7 @@ def messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
 def test_every_row_of_outputs_is_a_sound_configuration(row: Row, messages: Namespace) -> None:
     config = outputs.config(row, messages)
     assert list(checks.problems(config)) == []
-    assert f"{config.text.target.tokenizer.options['size']:,} words, {config.model.output.kind}" == row.name
+    assert f"{config.text.target.tokenizer.options['vocab_size']:,} words, {config.model.output.kind}" == row.name
     assert len(config.data.pairs) == (1 if row.name.startswith("50,000") else 5)
 
 

@@ -334,11 +334,11 @@ def test_of_several_texts_of_a_language_each_is_a_unit(tmp_path: Path) -> None:
     tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
     units = (
         [("en", "a"), ("de", "A"), ("de", ""), ("de", "AA")],
-        [("en-US", "color"), ("en-GB", "color"), ("de", "Farbe")],
+        [("en-US", "color"), ("en-GB", "colour"), ("de", "Farbe")],
     )
     texts = "".join(f"<tu>{''.join(tuv.format(*text) for text in unit)}</tu>" for unit in units)
     (tmp_path / "x.tmx").write_text(f"<tmx><body>{texts}</body></tmx>")
-    pairs = [("a", "A"), ("a", "AA"), ("color", "Farbe"), ("color", "Farbe")]
+    pairs = [("a", "A"), ("a", "AA"), ("color", "Farbe"), ("colour", "Farbe")]
     assert list(formats.texts(str(tmp_path / "x.tmx"), ("en", "de"))) == pairs
     assert list(formats.texts(str(tmp_path / "x.tmx"), ("en-GB", "de")))[1:] == [("a", "AA"), pairs[3]]
 

@@ -279,7 +279,7 @@ def test_sizes_grow_with_the_corpus() -> None:
     for key in ("encoder", "decoder"):
         sizes = [getattr(config.model, key).options["size"] for config in chosen]
         assert sizes == sorted(sizes)
-    symbols = [config.text.source.tokenizer.options["size"] for config in chosen]
+    symbols = [config.text.source.tokenizer.options["vocab_size"] for config in chosen]
     assert symbols == sorted(set(symbols))
     assert chosen[0].training.validate_every is None
     assert chosen[-1].training.validate_every == 2_000
@@ -294,7 +294,7 @@ def test_batches_have_the_symbols_of_so_many_sentences() -> None:
         for examples in (short, long):
             seen = sample()._replace(examples=examples)
             chosen = choose(CORPUS, seen, "r", size=size)
-            length = mean_length(examples, [chosen.text.source.tokenizer.options["size"]], chosen.data.max_length)
+            length = mean_length(examples, [chosen.text.source.tokenizer.options["vocab_size"]], chosen.data.max_length)
             assert chosen.training.batch.type == "tokens"
             assert chosen.training.batch.size == pytest.approx(size.batch * length, abs=5)
     assert mean_length(long, [400], 1000) > 3 * mean_length(short, [400], 1000)
@@ -338,10 +338,12 @@ def test_what_was_seen_decides_the_rest() -> None:
     spaced = choose(CORPUS, sample(tokenized=True)._replace(tokenize="zh"), "r")
     assert spaced.metrics[0].options == {"tokenize": "none"}
     assert (plain.data.max_length, other.data.max_length) == (100, 350)
-    few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.tokenizer.options["size"]
+    few = choose(CORPUS, sample()._replace(both=Inventory(120, 90, 100)), "r").text.source.tokenizer.options[
+        "vocab_size"
+    ]
     assert few == 256 + 1 + 90 + 50
     apart = choose(CORPUS, sample(shared=0.1)._replace(target=Inventory(2, 10, 2)), "r").text
-    assert [side.tokenizer.options["size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]
+    assert [side.tokenizer.options["vocab_size"] for side in (apart.source, apart.target)] == [1_000, 256 + 1 + 10 + 1]
 
 
 def half_translated(folder: Path) -> Path:

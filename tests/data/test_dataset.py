@@ -48,7 +48,7 @@ def corpus(folder: Path, source: list[str] = SOURCE, target: list[str] = TARGET)
 
 def text(unit: object = "word", *, joint: bool = True, target: Mapping[str, object] | None = None) -> TextConfig:
     """The target is like the source but for the given options."""
-    language = {"unit": unit}
+    language = {"tokenizer": unit}
     return TextConfig.model_validate(
         {"shared_vocabulary": joint, "source": language, "target": {**language, **(target or {})}}
     )
@@ -82,7 +82,7 @@ NAMES = ["word", "character", "bpe", "bpe-dropout", "unigram", "unigram-sampled"
 @pytest.mark.parametrize("unit", TOKENIZERS, ids=NAMES)
 @pytest.mark.parametrize("joint", [True, False])
 def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint: bool) -> None:
-    unit = unit if joint or "size" not in unit else {**unit, "size": 280}
+    unit = unit if joint or "vocab_size" not in unit else {**unit, "vocab_size": 280}
     data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
     assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
     assert data.batch(np.array([2, 3]), 0).rows.tolist() == [2, 3]
@@ -98,7 +98,7 @@ def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
 ) -> None:
     """Without what filters leave out, in as many blocks as there are; ends and unknown symbols too."""
     monkeypatch.setattr(binarizer, "BLOCK", 7)
-    unit = unit if joint or "size" not in unit else {**unit, "size": 280}
+    unit = unit if joint or "vocab_size" not in unit else {**unit, "vocab_size": 280}
     data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
     for language, lines in ((data.sources[0], SOURCE), (data.target, TARGET)):
         counts = Counter(number for row in KEPT for number in language.ids(lines[row]))
@@ -409,7 +409,7 @@ def test_a_killed_preparation_never_passes_for_a_whole_one(
     assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
     assert {path.name for path in Path("run").iterdir() if not path.is_file() or path.suffix != ".part"} == {
         "data",
-        *(f"{side}.{kind}" for side in ("source", "target") for kind in ("counts", "json", "units", "vocabulary")),
+        *(f"{side}.{kind}" for side in ("source", "target") for kind in ("counts", "json", "tokenizer", "vocabulary")),
     }
 
 

@@ -34,7 +34,7 @@ def configuration(folder: Path) -> DataConfig:
 
 
 def prepared(folder: Path, unit: dict[str, Any]) -> Dataset:
-    side = {"unit": unit}
+    side = {"tokenizer": unit}
     text = TextConfig.model_validate({"source": side, "target": side})
     return Dataset.prepare(configuration(folder), text, 1, folder / "run")
 

@@ -46,7 +46,7 @@ def prepared(folder: Path, lines: Lines, unit: Any = FEW, *, joint: bool = True,
     for name, texts in zip(names, zip(*lines, strict=True), strict=True):
         (folder / f"train.{name}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
     place = str(folder / "train")
-    side = {"unit": unit, "pretokenizer": "whitespace"}
+    side = {"tokenizer": unit, "pretokenizer": "whitespace"}
     text = TextConfig.model_validate({"shared_vocabulary": joint, "source": side, "target": side})
     config = DataConfig.model_validate({"train": place, "dev": place, **data})
     return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": Surfaces(True), **rest})
@@ -214,7 +214,9 @@ def test_the_mark_of_a_language_is_no_word(tmp_path: Path) -> None:
         (tmp_path / f"train.{name}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     pair = {"source": "en", "target": "de", "train": str(tmp_path / "train"), "dev": str(tmp_path / "train")}
     config = DataConfig.model_validate({"pairs": [pair, {**pair, "source": "de", "target": "en"}]})
-    text = TextConfig.model_validate({"source": {"unit": {**FEW, "size": 1}}, "target": {"unit": {**FEW, "size": 1}}})
+    text = TextConfig.model_validate(
+        {"source": {"tokenizer": {**FEW, "vocab_size": 1}}, "target": {"tokenizer": {**FEW, "vocab_size": 1}}}
+    )
     data = Dataset.prepare(config, text, 1, tmp_path / "run", surfaces=Surfaces(True))
     vocabulary = data.target.vocabulary
     batch = data.batch(np.array([0, 3]), 0)
@@ -255,7 +257,7 @@ def test_arrays_have_no_words(tmp_path: Path) -> None:
     for name, lines in zip("ac", zip(*LINES, strict=True), strict=True):
         (tmp_path / f"train.{name}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
     place = str(tmp_path / "train")
-    text = TextConfig.model_validate({"source": {"unit": FEW}, "target": {"unit": FEW}})
+    text = TextConfig.model_validate({"source": {"tokenizer": FEW}, "target": {"tokenizer": FEW}})
     batches: list[Batch] = []
     for source in (["image", "a"], ["image"]):
         shown = {"source": source, "features": "image", "target": "c", "train": place, "dev": place}

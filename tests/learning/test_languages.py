@@ -9,7 +9,7 @@ import dragoman
 from dragoman.training import checks, session
 from tests import toy
 
-WORDS = {"pretokenizer": "whitespace", "unit": "word"}
+WORDS = {"pretokenizer": "whitespace", "tokenizer": "word"}
 OPTIONS: dict[str, Any] = {
     "text": {"shared_vocabulary": True, "source": WORDS, "target": WORDS},
     "model.embedding": {"size": 16, "tie": "all"},

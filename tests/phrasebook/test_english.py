@@ -19,7 +19,7 @@ from phrasebook.realize import Triple
         (english.third_person("watch"), "watches"), (english.third_person("go"), "goes"),
         (english.third_person("buy"), "buys"), (english.present_participle("write"), "writing"),
         (english.present_participle("cut"), "cutting"), (english.present_participle("see"), "seeing"),
-        (english.past("travel"), "traveled"), (english.past("cry"), "cried"), (english.past("play"), "played"),
+        (english.past("travel"), "travelled"), (english.past("cry"), "cried"), (english.past("play"), "played"),
         (english.past("wash"), "washed"), (english.past_participle("write"), "written"),
         (adjectives()["heavy"].english_comparative, "heavier"),
         (adjectives()["famous"].english_comparative, "more famous"), (english.indefinite_article("hour"), "an"),

@@ -118,7 +118,10 @@ def test_a_missing_file_is_named(name: str, run: Path) -> None:
         ("source.json", b"{"),
         ("source.tokenizer", b"\x00\x01"),
         ("target.vocabulary", b"not JSON\n"),
-        *(pytest.param(f"target.{ending}", b"[" * 100_000, id=ending) for ending in ("json", "units", "vocabulary")),
+        *(
+            pytest.param(f"target.{ending}", b"[" * 100_000, id=ending)
+            for ending in ("json", "tokenizer", "vocabulary")
+        ),
         ("target.counts", b"3\n-4\n"),
         ("model.safetensors", b""),
         ("model.safetensors", b"weights"),

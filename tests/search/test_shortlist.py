@@ -175,7 +175,7 @@ def test_what_a_reference_has_in_common_with_its_candidates_is_counted() -> None
 
 @pytest.mark.parametrize(("frequent", "translations"), [(0, 0), (-1, 2), (300, 4), (5, -1)])
 def test_numbers_that_cannot_work_are_refused(frequent: int, translations: int, golden: Golden) -> None:
-    with pytest.raises(UserError, match=f"^candidates {frequent},{translations}:") as raised:
+    with pytest.raises(UserError, match=f"^shortlist {frequent},{translations}:") as raised:
         Shortlist([lexicon()], frequent, translations, CPU)
     golden(str(raised.value))
 

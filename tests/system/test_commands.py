@@ -242,7 +242,7 @@ def test_evaluate_counts_tokens_or_characters(trained: Shell) -> None:
     assert [line.split(" (")[0] for line in trained(*words).lines] == ["Exact match = 0.00", "Token error rate = 50.00"]
     *_, last = trained(*words, "--unit", "character").lines
     assert last.startswith("Token error rate = 12.50 (")
-    assert "tokenizer:character" in last
+    assert "unit:character" in last
 
 
 @pytest.mark.spec("H4")
@@ -399,7 +399,7 @@ def test_info_tells_what_is_in_a_run(trained: Shell) -> None:
     assert "model.safetensors" in facts
     assert facts["weights"].startswith("the ")
     assert re.search(r"\|order:2\|sentences:8\|references:\w{8}\)$", facts["development BLEU-2"])
-    assert "tokenizer:word|symbols:10|" in facts["development Perplexity"]
+    assert "unit:word|symbols:10|" in facts["development Perplexity"]
 
 
 def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied: Shell) -> None:

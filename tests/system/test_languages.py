@@ -23,7 +23,7 @@ from tests.forms import results
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
-WORDS = {"pretokenizer": "whitespace", "unit": "word"}
+WORDS = {"pretokenizer": "whitespace", "tokenizer": "word"}
 NAMES = ["en-de", "de-en", "en-fr", "fr-en", "en-en", "de-fr"]
 TOLD = "en-de, de-en, en-fr, fr-en, en-en; zero-shot de-fr"
 UNTRAINED: dict[str, Any] = {"training.epochs": 1}
@@ -308,7 +308,7 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
     """With subword dropout and a temperature, both of which are functions of the epoch."""
     pairs = toy.languages(tmp_path)
     unit = {"kind": "bpe", "vocab_size": 330, "dropout": 0.2}
-    text = {"shared_vocabulary": True, "source": {"unit": unit}, "target": {"unit": unit}}
+    text = {"shared_vocabulary": True, "source": {"tokenizer": unit}, "target": {"tokenizer": unit}}
     whole = train(tmp_path, pairs, tmp_path / "whole", {"text": text, "training.epochs": 3})
     train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3, "training.steps": 5})
     parts = train(tmp_path, pairs, tmp_path / "parts", {"text": text, "training.epochs": 3})

@@ -209,7 +209,7 @@ def test_words_beyond_the_size_or_too_rare_are_left_out() -> None:
     lines = ["a a a b b", "c c, d"]
     for options, expected in (
         ({}, ["a", "b", "c", "d", "\uffed,"]),
-        ({"size": 2}, ["a", "b"]),
+        ({"vocab_size": 2}, ["a", "b"]),
         ({"minimum_frequency": 2}, ["a", "b", "c"]),
     ):
         unit = build(TOKENIZERS, Spec("word", options))
@@ -278,7 +278,7 @@ def test_a_sample_depends_on_its_seed_alone(kind: str) -> None:
     shuffled = {number: unit.encode(LINES[number], number) for number in numbers}
     assert shuffled == forwards
     assert len({tuple(unit.encode(LINES[1], seed)) for seed in range(20)}) > 5
-    plain = build(TOKENIZERS, Spec(kind, {"size": 340}))
+    plain = build(TOKENIZERS, Spec(kind, {"vocab_size": 340}))
     plain.restore(unit.learned())
     assert plain.encode(LINES[1], 7) == unit.encode(LINES[1])
 

@@ -61,7 +61,7 @@ def test_the_line_of_a_phrase_is_told() -> None:
 
 def test_files_are_printed_or_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in (
-        "dragoman/text/tokenizer.py",
+        "dragoman/text/unit.py",
         "dragoman/corpus/unit.py",
         "dragoman/corpus/table.py",
         "dragoman/text/table.py",
@@ -69,11 +69,11 @@ def test_files_are_printed_or_counted(tmp_path: Path, capsys: pytest.CaptureFixt
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("", encoding="utf-8")
     assert main([], tmp_path) == 1
-    assert capsys.readouterr().out == "dragoman/text/tokenizer.py:1: dragoman/corpus/unit.py has the same name\n"
+    assert capsys.readouterr().out == "dragoman/text/unit.py:1: dragoman/corpus/unit.py has the same name\n"
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/test_x.py").write_text("x = 1\nfound = x\n", encoding="utf-8")
     assert main(["--count"], tmp_path) == 1
     assert capsys.readouterr().out.split() == ["1", "dragoman/text", "1", "tests", "2", "in", "all"]
     (tmp_path / "tests/test_x.py").write_text("x = 1\n", encoding="utf-8")
-    (tmp_path / "dragoman/text/tokenizer.py").unlink()
+    (tmp_path / "dragoman/text/unit.py").unlink()
     assert main([], tmp_path) == 0

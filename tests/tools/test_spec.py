@@ -181,7 +181,7 @@ def test_a_setting_that_does_not_exist_is_told(setting: str, message: str) -> No
 @pytest.mark.parametrize(
     ("setting", "parts"),
     [
-        ("model.bridge: mean", [("model/bridge.py", "Mean")]),
+        ("model.bridge: mean", [("model/bridge.py", "MeanBridge")]),
         (
             "model.encoder.kind: self_attention; model.bridge: mean",
             [("model/encoder/self_attention.py", "SelfAttentionEncoder")],

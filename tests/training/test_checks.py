@@ -46,8 +46,8 @@ def test_each_faulty_part_is_named(key: str, make_config: Callable[..., Config])
 @pytest.mark.parametrize(
     ("source", "target", "key"),
     [
-        ({"tokenizer": "bpe"}, {"tokenizer": {"kind": "bpe", "vocab_size": 4000}}, "unit"),
-        ({"tokenizer": "word"}, {"tokenizer": "bpe"}, "unit"),
+        ({"tokenizer": "bpe"}, {"tokenizer": {"kind": "bpe", "vocab_size": 4000}}, "tokenizer"),
+        ({"tokenizer": "word"}, {"tokenizer": "bpe"}, "tokenizer"),
         (
             {"tokenizer": "word", "pretokenizer": "whitespace"},
             {"tokenizer": "word", "pretokenizer": "punctuation"},
@@ -199,10 +199,10 @@ def test_a_hybrid_needs_words_outside_the_vocabulary(
     if not TOKENIZERS[unit].complete:
         make_config(options)
         return
-    with pytest.raises(ConfigError, match=rf"{key}: .*text\.{side}\.unit") as raised:
+    with pytest.raises(ConfigError, match=rf"{key}: .*text\.{side}\.tokenizer") as raised:
         make_config(options)
     golden(str(raised.value))
-    make_config({key: "hybrid", f"text.{'source' if side == 'target' else 'target'}.unit": unit})
+    make_config({key: "hybrid", f"text.{'source' if side == 'target' else 'target'}.tokenizer": unit})
 
 
 def test_a_hybrid_of_several_pairs_needs_such_words_too(make_config: Callable[..., Config]) -> None:
@@ -269,7 +269,7 @@ def test_a_configuration_made_in_python_is_checked_too(make_config: Callable[...
         ("metrics: [bleu, chrff]\ntraining: {metric: chrf}\n", "metrics.1: unknown kind 'chrff', did you mean 'chrf'?"),
         (
             "text:\n  source: bpe\n  target: {tokenizer: {kind: bpe, vocab_size: 300}}\n",
-            'text.source: expected the keys lowercase, pretokenizer, unit; found "bpe"',
+            'text.source: expected the keys lowercase, pretokenizer, tokenizer; found "bpe"',
         ),
     ],
 )
@@ -287,7 +287,7 @@ def test_what_is_compared_with_a_wrong_value_is_not_wrong(text: str, wrong: str,
         ("metrics: [bleu, bleu]\ntraining: {metric: chrf}\n", 2),
         ("metrics: [{kind: bleu, foo: 1}]\ntraining: {metric: chrf}\n", 2),
         ("text: {source: {lowercase: 3, tokenizer: bpe}, target: {tokenizer: {kind: bpe, vocab_size: 300}}}\n", 2),
-        ("text: {source: {unit: bpee}, target: {tokenizer: {kind: bpe, vocab_size: 300}}}\n", 1),
+        ("text: {source: {tokenizer: bpee}, target: {tokenizer: {kind: bpe, vocab_size: 300}}}\n", 1),
         ("text: {shared_vocabulary: 'false', source: {tokenizer: word}, target: {tokenizer: bpe}}\n", 1),
     ],
 )

@@ -273,7 +273,7 @@ def test_a_new_word_starts_as_the_mean_of_its_characters_with_the_space_before_i
 
 def test_a_piece_within_a_word_is_spelled_without_the_mark_of_a_word_that_begins() -> None:
     lines = ["lower slower lowest"] * 3
-    old = language("bpe", lines, size=275)
+    old = language("bpe", lines, vocab_size=275)
     new = language("character", ["lower zz"])
     spelling = spelled(new, old)
     assert spelling["l"] == ["l"]
@@ -282,7 +282,7 @@ def test_a_piece_within_a_word_is_spelled_without_the_mark_of_a_word_that_begins
     words = spelled(language("word", ["low lower"]), old)
     assert "".join(words["low"]) == "▁low"
     assert len(words["low"]) < len("▁low"), "of pieces"
-    whole = language("bpe", lines, size=285)
+    whole = language("bpe", lines, vocab_size=285)
     inner = [symbol for symbol in whole.vocabulary.symbols(range(len(whole.vocabulary))) if symbol == "low"]
     for symbol in inner:
         assert "".join(spelled(whole, old)[symbol]) == symbol
@@ -297,7 +297,7 @@ def test_a_word_is_spelled_in_words_as_it_stands_there() -> None:
 
 def test_marks_and_bytes_within_a_character_are_known_by_themselves_alone() -> None:
     mark, other = Mark("<2de>"), Mark("<2fr>")
-    text = language("bpe", ["aé"] * 3, size=262).text
+    text = language("bpe", ["aé"] * 3, vocab_size=262).text
     plain = Language("xx", text, Vocabulary(text.tokenizer.inventory, [mark]))
     new = Language("xx", text, Vocabulary(text.tokenizer.inventory, [mark, other]))
     rows = origins(new, plain)

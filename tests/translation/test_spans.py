@@ -226,7 +226,7 @@ def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
         "data.source": sources if len(sources) > 1 else "en",
         "text.protect": KINDS,
         "text.source.pretokenizer": pretokenizer,
-        "text.target": {"pretokenizer": pretokenizer, "unit": unit},
+        "text.target": {"pretokenizer": pretokenizer, "tokenizer": unit},
     }
     model = dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
     model.generator.predictor = Random(model.scorer)

@@ -79,7 +79,7 @@ CELLS = [(0, Cell(31.2, 30.0, 32.0)), (1, Cell(29.0, 28.0, 30.0, 0.004, "**", -2
 REPORT = Report(
     [view("runs/one", 0), view("runs/other", 1)],
     [Scores("BLEU", CELLS, [("copying en", 3.0)], ["nrefs:1"], True)],
-    [Scores("Perplexity", CELLS[:1], (), ["tokenizer:word"], False)],
+    [Scores("Perplexity", CELLS[:1], (), ["unit:word"], False)],
     [Groups("BLEU by length of the source", "Words", "Sentences", [Group("1-2", 4, CELLS)])],
     MEASURES,
 )

@@ -57,7 +57,7 @@ DEMO = RunView(
 FULL = Report(
     [DEMO],
     [Scores("BLEU", [(0, Cell(31.254, 30.0, 33.0))], [("copying en", 1.5)], ["nrefs:1|case:mixed|tok:13a"])],
-    [Scores("Perplexity", [(0, Cell(12.5))], (), ["tokenizer:word"], False)],
+    [Scores("Perplexity", [(0, Cell(12.5))], (), ["unit:word"], False)],
     [
         Groups(
             "BLEU by length",
@@ -130,7 +130,7 @@ def test_every_part_of_a_run_is_in_the_page() -> None:
     assert seen.sections == ["scores", "sentences", "groups", "curves", "facts", "configuration"]
     for text in ("runs/demo", "Parameters", "1234", "31.25", "± 1.50", "nrefs:1|case:mixed|tok:13a", "1-10", "1,200"):
         assert text in seen.text
-    for text in ("copying en 1.50", "Perplexity lower is better", "12.50", "tokenizer:word"):
+    for text in ("copying en 1.50", "Perplexity lower is better", "12.50", "unit:word"):
         assert text in seen.text
     assert [seen.text.count(title) for title in ("BLEU", "Perplexity", "Learning rate")] >= [2, 1, 1]
     assert "size: 256" in seen.text

@@ -276,4 +276,4 @@ def test_what_cannot_spell_is_told(golden: Golden) -> None:
     golden("; ".join(str(problem) for problem in building.problems(whole(chained))))
     with pytest.raises(UserError):
         building.build(chained, (SYMBOLS,), SYMBOLS)
-    assert unknown_part(MODELS["none"]) == "the output Hybrid"
+    assert unknown_part(MODELS["none"]) == "the output HybridOutput"

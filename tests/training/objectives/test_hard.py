@@ -265,7 +265,7 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
     ],
 )
 def test_what_cannot_be_trained_is_said_before_training(objective: Spec, options: dict[str, Any], words: str) -> None:
-    (message,) = complaints(objective, **options)
+    *_, message = complaints(objective, **options)  # the last: parts without attention have problems of their own
     assert message.startswith("training.objective: ")
     assert words in message
 
