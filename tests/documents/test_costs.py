@@ -134,25 +134,26 @@ def test_what_stands_behind_the_root_takes_no_longer_than_other_markup() -> None
     with zipfile.ZipFile(stream, "w") as archive:
         text = f'<w:document xmlns:w="{WORD}"><w:p>{run("one")}</w:p></w:document>'
         archive.writestr("word/document.xml", f"{text}<?x </w:document>{'<!--a-->' * 23}b?>")
-    assert seconds(".docx", stream.getvalue()) < 1
+    assert takes_less(1, ".docx", stream.getvalue())
 
 
 def seconds(ending: str, data: bytes) -> float:
-    """The processor time to read a document and write it, or to refuse it, which is the smaller of two."""
-
-    def once() -> float:
+    """The processor time to read a document and write it, or to refuse it."""
+    began = time.process_time()
+    try:
+        document = table.document(File(f"x{ending}", data, ("en", "fr")))
+        read = time.process_time() - began
+        translated = [same(line.text) for line in document.lines]
         began = time.process_time()
-        try:
-            document = table.document(File(f"x{ending}", data, ("en", "fr")))
-            read = time.process_time() - began
-            translated = [same(line.text) for line in document.lines]
-            began = time.process_time()
-            document.written(translated)
-        except UserError:
-            return time.process_time() - began
-        return read + time.process_time() - began
+        document.written(translated)
+    except UserError:
+        return time.process_time() - began
+    return read + time.process_time() - began
 
-    return min(once(), once())
+
+def takes_less(limit: float, ending: str, data: bytes) -> bool:
+    """Whether it is done in so many seconds, at the second attempt at the latest."""
+    return any(seconds(ending, data) < limit for _ in range(2))
 
 
 @pytest.mark.slow
@@ -160,5 +161,6 @@ def seconds(ending: str, data: bytes) -> float:
 def test_time_grows_with_the_size(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(office, "SMALL", 2**26)
     ending, make = KINDS[kind]
-    small, large = (seconds(ending, make(n)) for n in (1_000, 4_000))
-    assert large < 8 * max(small, 0.05)
+    small = make(1_000)
+    limit = 8 * max(min(seconds(ending, small) for _ in range(2)), 0.05)
+    assert takes_less(limit, ending, make(4_000))
