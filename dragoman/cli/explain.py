@@ -217,14 +217,14 @@ def _write(translation: "Translation", options: Options) -> None:
 def _draw(explanation: "Explanation", options: Options) -> "Iterator[object]":
     """Yield the maps, beams and contrasts that the options select."""
     from dragoman.translation.explanation import METHODS
-    from dragoman.visualization import beam, heatmap
+    from dragoman.visualization import explained, heatmap
 
     for method in METHODS if options.show else ():
         seen = explanation.matrix(method)
         yield method
         yield heatmap.terminal(seen.attention, seen.columns, explanation.words, signed=method != "attention")
     if options.tree:
-        yield beam.terminal(explanation.beam)
+        yield explained.draw_search(explanation.beam)
 
 
 def _export(translation: "Translation", name: str, path: Path) -> None:

@@ -79,7 +79,7 @@ def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "Lex
     """
     from dragoman.cli.sources import languages
     from dragoman.corpus import glossary
-    from dragoman.documents.placeholders import WITHIN
+    from dragoman.documents.document_segment import WITHIN
     from dragoman.text.glossary import together
     from dragoman.text.protection import Protection
     from dragoman.translation.transforms.terms import LexicalConstraints

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dragoman.corpus.characters import Unusual
 from dragoman.corpus.examples import Pair, read_aligned
 from dragoman.corpus.features import FeatureFile
 from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.pharaoh import FEW
-from dragoman.corpus.survey import Lines, Survey
+from dragoman.corpus.survey import Lines, Survey, Unusual
 from dragoman.errors import UserError
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import PRETOKENIZERS

@@ -12,9 +12,8 @@ from lxml import etree
 
 from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.document import UTF_16, encode_utf16
-from dragoman.documents.document_segment import DocumentSegment, possible
+from dragoman.documents.document_segment import DocumentSegment, Placeholders, possible
 from dragoman.documents.html import Entities, tokens
-from dragoman.documents.placeholders import Placeholders
 from dragoman.documents.placing import Mark, pairs
 from dragoman.errors import UserError
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.corpus.naming import is_language, is_same_language
-from dragoman.documents.document_segment import DocumentSegment, Part
-from dragoman.documents.placeholders import Placeholders
+from dragoman.documents.document_segment import DocumentSegment, Part, Placeholders
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_SIGNATURE, check_plain

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from unicodedata import category
 
 from dragoman.documents.document import File, Text
-from dragoman.documents.document_segment import DocumentSegment, Part, is_note, whole
-from dragoman.documents.placeholders import Placeholders
+from dragoman.documents.document_segment import DocumentSegment, Part, Placeholders, is_note, whole
 from dragoman.errors import UserError
 
 INLINE = frozenset(

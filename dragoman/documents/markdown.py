@@ -14,9 +14,8 @@ from tree_sitter import Language, Node, Parser
 
 from dragoman.documents.dialects import ATTRIBUTES, STAYING, hide_extensions
 from dragoman.documents.document import File, Text
-from dragoman.documents.document_segment import DocumentSegment, Part
+from dragoman.documents.document_segment import PLACEHOLDER, DocumentSegment, Part, Placeholders
 from dragoman.documents.html import parts, tag
-from dragoman.documents.placeholders import PLACEHOLDER, Placeholders
 from dragoman.errors import UserError
 
 BLOCKS = Parser(Language(tree_sitter_markdown.language()))

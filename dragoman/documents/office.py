@@ -14,8 +14,7 @@ from lxml import etree
 from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.codes import Original
 from dragoman.documents.document import Document, File
-from dragoman.documents.document_segment import DocumentSegment, is_note, possible
-from dragoman.documents.placeholders import Placeholders
+from dragoman.documents.document_segment import DocumentSegment, Placeholders, is_note, possible
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 

@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_header
+from dragoman.corpus.catalogues import BACKSLASH, Forms, decode_po, parse_po, plural_rule, read_forms, read_header
 from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.naming import is_language, is_same_language, matched
-from dragoman.corpus.plurals import Forms, plural_rule, read_forms
 from dragoman.documents.document import Document, File
-from dragoman.documents.document_segment import DocumentSegment
+from dragoman.documents.document_segment import DocumentSegment, Placeholders, lacks_placeholder
 from dragoman.documents.html import label
-from dragoman.documents.placeholders import Placeholders, lacks_placeholder
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 

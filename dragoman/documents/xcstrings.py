@@ -5,13 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from dragoman.corpus.catalogues import plural_rule, read_forms
 from dragoman.corpus.naming import is_same_language
 from dragoman.corpus.objects import parse_json
-from dragoman.corpus.plurals import plural_rule, read_forms
 from dragoman.documents.document import Document, File
-from dragoman.documents.document_segment import whole
+from dragoman.documents.document_segment import lacks_placeholder, whole
 from dragoman.documents.html import label
-from dragoman.documents.placeholders import lacks_placeholder
 from dragoman.documents.translated import Translated
 from dragoman.errors import UserError
 

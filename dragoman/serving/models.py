@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.language import Language
-from dragoman.documents.placeholders import PROTECTED
+from dragoman.documents.document_segment import PROTECTED
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dragoman.documents.placeholders import PROTECTED
+from dragoman.documents.document_segment import PROTECTED
 from dragoman.documents.translated import Sentence
 from dragoman.serving.models import Hop
 from dragoman.serving.registry import Glossaries

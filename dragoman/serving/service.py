@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
+from dragoman.documents.document_segment import WITHIN
 from dragoman.documents.passages import Passage, beside, split, split_lines
-from dragoman.documents.placeholders import WITHIN
 from dragoman.documents.translated import RejectedCorrection, Sentence, Translated
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError

@@ -14,9 +14,8 @@ from dragoman.translation import explanation_result
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix
 from dragoman.translation.explanation_form import ExplanationForm
 from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
-from dragoman.visualization import beam, explained, heatmap
-from dragoman.visualization.beam import BeamNode
-from dragoman.visualization.explained import Shown
+from dragoman.visualization import explained, heatmap
+from dragoman.visualization.explained import BeamNode, Shown
 
 Method = Literal["attention", "gradient", "erasure"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
@@ -106,7 +105,7 @@ class Explanation:
             yield Text("")
             yield explained.nearest(self.nearest)
         if self.beam:
-            yield Text(f"\nsearch: {beam.summary(self.beam)}")
+            yield Text(f"\nsearch: {explained.summarize_search(self.beam)}")
 
     def _repr_html_(self) -> str:
         """A heat map of each method, in a notebook."""

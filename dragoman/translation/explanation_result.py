@@ -18,7 +18,7 @@ from dragoman.translation.explanation_form import (
 )
 from dragoman.translation.form import PLACES, Weights
 from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
-from dragoman.visualization.beam import BeamNode
+from dragoman.visualization.explained import BeamNode
 
 
 def written(

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dragoman.visualization import beam
-from dragoman.visualization.beam import BeamNode, Branch
+from dragoman.visualization import explained
+from dragoman.visualization.explained import BeamNode, Branch
 
 ATTENTION = "attention"  # the name of the first map of every sentence
 DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype="S1")
@@ -128,7 +128,10 @@ def _output_fields(run: int, example: Example, entry: Mapping[str, Any]) -> dict
         "best": [[text, _number(score)] for text, score in example.n_best] or None,
         "contrast": list(map(list, example.contrast)) or None,
         "nearest": [[text, _number(score), source] for text, score, source in example.nearest] or None,
-        "search": {"told": beam.summary(example.beam), "tree": list(map(_branch, beam.branches(example.beam)))}
+        "search": {
+            "told": explained.summarize_search(example.beam),
+            "tree": list(map(_branch, explained.branches(example.beam))),
+        }
         if example.beam
         else None,
         "confidence": None

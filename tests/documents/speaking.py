@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dragoman.documents.document import Document
+from dragoman.documents.document_segment import PROTECTED
 from dragoman.documents.passages import split
-from dragoman.documents.placeholders import PROTECTED
 from dragoman.documents.translated import Sentence, Translated
 from dragoman.text.protection import Protection
 from dragoman.translation.attention_matrix import SourceAttention

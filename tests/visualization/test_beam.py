@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from dragoman.visualization.beam import BeamNode, summary, terminal
+from dragoman.visualization.explained import BeamNode, draw_search, summarize_search
 
 NODES = [
     BeamNode(None, "▁Le", "Le", -0.1, -0.1, 1, "continued"),
@@ -17,7 +17,7 @@ NODES = [
 def drawn(nodes: list[BeamNode]) -> list[str]:
     console = Console(width=90, color_system=None)
     with console.capture() as capture:
-        console.print(terminal(nodes))
+        console.print(draw_search(nodes))
     return capture.get().splitlines()
 
 
@@ -32,7 +32,7 @@ def test_what_hypotheses_share_stands_once() -> None:
 
 
 def test_a_search_without_hypotheses() -> None:
-    assert drawn([]) == [summary([])] == ["0 hypotheses, up to 0 at a time"]
+    assert drawn([]) == [summarize_search([])] == ["0 hypotheses, up to 0 at a time"]
 
 
 def test_a_long_hypothesis_is_one_line() -> None:

@@ -13,7 +13,7 @@ from dragoman.configuration.components import Spec
 from dragoman.reporting import Translated
 from dragoman.run.run import Run
 from dragoman.translation import loading
-from dragoman.visualization.beam import BeamNode
+from dragoman.visualization.explained import BeamNode
 from dragoman.visualization.report import Report, RunView, page
 from dragoman.visualization.scale import scale_top
 from dragoman.visualization.sentences import Example, Measure

@@ -16,7 +16,7 @@ from dragoman.translation.processor import listed
 from dragoman.translation.sentence import Pair, Sentence
 from dragoman.translation.source_inputs import symbol_name
 from dragoman.translation.translation import NO_MODEL, Translation
-from dragoman.visualization.beam import BeamNode
+from dragoman.visualization.explained import BeamNode
 
 EVERY = 1_000_000  # finished hypotheses that a search keeps beside those asked for: all of them
 CONTRASTS = "explain([translation], [text])"
