@@ -129,8 +129,8 @@ class Spec:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        kind = {"type": "string", "description": "the kind of a part"}
-        described = {"description": "its kind, and options beside it", "properties": {"kind": kind}}
+        kind = {"type": "string", "description": "kind of the component"}
+        described = {"description": "kind and options of the component", "properties": {"kind": kind}}
         return {"anyOf": [kind, {"type": "object", **described, "required": ["kind"]}]}
 
 

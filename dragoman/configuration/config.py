@@ -1,4 +1,4 @@
-"""The options of a run: one typed tree."""
+"""The configuration of a run as one typed tree."""
 
 import textwrap
 from collections.abc import Iterator
@@ -15,70 +15,71 @@ from dragoman.threads import MOST_THREADS
 
 
 class DeviceConfig(Section):
-    """The machine that the work is done with."""
+    """Device, threads and precision of computation."""
 
-    name: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto (a GPU if there is one), cpu, cuda")
+    name: Literal["auto", "cpu", "cuda"] = Field("auto", description="device: auto (a GPU if available), cpu or cuda")
     threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = Field(
-        0, description="processor threads; 0 = OMP_NUM_THREADS, or one for each core"
+        0, description="number of CPU threads; 0 = OMP_NUM_THREADS, or one per core"
     )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="of matrix products in training: auto (bfloat16 where it is faster), float32, bfloat16"
+        "auto", description="precision of matrix products in training: auto (bfloat16 where faster), float32, bfloat16"
     )
     cuda_graphs: bool = Field(
         True,
-        description="true = on a GPU, teacher_forcing launches the kernels of all passes over a batch at once",
+        description="capture teacher-forcing steps as CUDA graphs on a GPU",
     )
 
 
 class LanguageConfig(Section):
-    """From text to symbols, for one language."""
+    """Tokenization of one language."""
 
-    lowercase: bool = Field(False, description="true = translate in lower case")
+    lowercase: bool = Field(False, description="lowercase all text")
     pretokenizer: Literal["punctuation", "whitespace"] = Field(
-        "punctuation", description="what separates words: punctuation too, or whitespace alone"
+        "punctuation", description="word boundaries: punctuation and whitespace, or whitespace only"
     )
-    tokenizer: Spec = Field(Spec("bpe"), description="how words are split into symbols")
+    tokenizer: Spec = Field(Spec("bpe"), description="tokenizer that splits words into tokens")
 
 
 class TextConfig(Section):
-    """From text to symbols."""
+    """Text processing and vocabularies."""
 
-    shared_vocabulary: bool = Field(True, description="one inventory of symbols for all languages")
+    shared_vocabulary: bool = Field(True, description="share one vocabulary between all languages")
     vocabulary_from: Text | None = Field(
-        None, description="run whose symbols are used, with the options it has here; null = they are learned"
+        None,
+        description="run whose tokenizers and vocabularies are reused (text options must match); null = learn new ones",
     )
     protect: Annotated[tuple[Spec, ...], Several] = Field(
         (),
-        description="spans replaced by placeholder tokens and copied unchanged (URLs, format specifiers, ...)",
+        description="spans replaced by placeholder tokens and copied to the output unchanged (URLs, numbers, ...)",
     )
-    source: LanguageConfig = Field(LanguageConfig(), description="the language translated from, or each of several")
-    target: LanguageConfig = Field(LanguageConfig(), description="the language translated to")
+    source: LanguageConfig = Field(LanguageConfig(), description="tokenization of the source language or languages")
+    target: LanguageConfig = Field(LanguageConfig(), description="tokenization of the target language")
 
 
 class EmbeddingConfig(Section):
-    """Symbols as vectors."""
+    """Token embeddings."""
 
-    size: Size = Field(256, description="numbers in the vector of a symbol")
-    dropout: Rate = Field(0.0, description="share of them that training hides")
+    size: Size = Field(256, description="embedding dimension")
+    dropout: Rate = Field(0.0, description="dropout probability of embeddings")
     tie: Literal["none", "output", "languages", "all"] = Field(
         "none",
-        description="shared tables: output (target = output layer), languages (source = target), all, none",
+        description="weight tying: output (target embedding = output layer), languages (source = target), all, none",
     )
-    source: Spec = Field(Spec("lookup"), description="the vectors of source symbols")
-    target: Spec = Field(Spec("lookup"), description="the vectors of target symbols")
+    source: Spec = Field(Spec("lookup"), description="source embedding")
+    target: Spec = Field(Spec("lookup"), description="target embedding")
 
 
 class AttentionConfig(Section):
-    """Where the decoder looks."""
+    """Attention of the decoder to the source."""
 
     score: Spec = Field(Spec("additive"), description="alignment score function")
     terms: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="additional attention features and priors, such as coverage"
     )
-    normalizer: Spec = Field(Spec("softmax"), description="from energies to weights")
+    normalizer: Spec = Field(Spec("softmax"), description="function that turns attention scores into weights")
     window: Spec = Field(Spec("none"), description="local attention window")
     sentences: Text | None = Field(
-        None, description="what stands between the sentences of a document, to attend to these too; null = nothing does"
+        None, description="sentence separator of documents, for attention over sentences as well as tokens; null = none"
     )
 
     @property
@@ -101,110 +102,118 @@ class AttentionConfig(Section):
 
 
 class ModelConfig(Section):
-    """The network."""
+    """Model architecture."""
 
-    start_symbol: Literal["bos", "eos"] = Field("bos", description="what the decoder reads first: bos or eos")
-    embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="symbols as vectors")
-    encoder: Spec = Field(Spec("rnn"), description="reads the source sentence")
-    features: Spec = Field(Spec("projection"), description="reads sources that are numbers (data.features)")
+    start_symbol: Literal["bos", "eos"] = Field("bos", description="first input token of the decoder: bos or eos")
+    embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="token embeddings")
+    encoder: Spec = Field(Spec("rnn"), description="encoder of the source sentence")
+    features: Spec = Field(Spec("projection"), description="encoder of numeric sources (data.features)")
     initial_state_only: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="sources among data.features that only start the decoder (bridge) and are not attended to"
+        (), description="sources of data.features that only initialize the decoder (bridge) and are not attended to"
     )
-    bridge: Spec = Field(Spec("final"), description="the decoder's first state")
-    attention: AttentionConfig = Field(AttentionConfig(), description="where the decoder looks")
-    combination: Spec = Field(Spec("concatenation"), description="what becomes of attention to several sources")
-    decoder: Spec = Field(Spec("rnn"), description="writes the target sentence")
-    output: Spec = Field(Spec("softmax"), description="from features to probabilities of symbols")
+    bridge: Spec = Field(Spec("final"), description="initialization of the decoder state from the encoder")
+    attention: AttentionConfig = Field(AttentionConfig(), description="attention of the decoder to the source")
+    combination: Spec = Field(Spec("concatenation"), description="how attention over several sources is combined")
+    decoder: Spec = Field(Spec("rnn"), description="decoder of the target sentence")
+    output: Spec = Field(Spec("softmax"), description="output layer: the distribution over target tokens")
     cursor: bool = Field(
-        False, description="of data.edits: true = the decoder reads the state of the symbol that is edited next, too"
+        False, description="with data.edits, also feed the decoder the encoder state of the next token to edit"
     )
 
 
 class BatchConfig(Section):
-    """The pairs of one training step."""
+    """Batches of sentence pairs."""
 
-    size: Count = Field(80, description="number of sentences or tokens")
-    type: Literal["sentences", "tokens"] = Field("sentences", description="sentences or tokens (padding counts)")
-    accumulate: Count = Field(1, description="how many such batches make one step, for more pairs than memory holds")
+    size: Count = Field(80, description="batch size, in units of `type`")
+    type: Literal["sentences", "tokens"] = Field(
+        "sentences", description="unit of the batch size: sentences or tokens (including padding)"
+    )
+    accumulate: Count = Field(1, description="gradient accumulation: batches per training step")
 
 
 class AverageConfig(Section):
-    """The checkpoints that are averaged."""
+    """Checkpoint averaging."""
 
-    count: Count = Field(5, description="number of checkpoints")
-    of: Literal["best", "last"] = Field("best", description="checkpoints of the best validations, or of the last ones")
+    count: Count = Field(5, description="number of checkpoints to average; 1 = no averaging")
+    of: Literal["best", "last"] = Field(
+        "best", description="which checkpoints: those with the best validation scores, or the last"
+    )
 
 
 class TrainingConfig(Section):
-    """From a network to a translator."""
+    """Training."""
 
     init_from: Text | None = Field(
-        None, description="run, or file of weights in one, that training begins with; null = random weights"
+        None, description="run or weight file to initialize from (fine-tuning); null = random initialization"
     )
     init_interpolation: Rate = Field(
         0.0,
-        description="share of the weights that training began with in the final ones, unless metric and loss worsen",
+        description="weight of the initial parameters in the final ones (interpolation), unless metric and loss worsen",
     )
     freeze: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="parameters that are not trained, by name: readers.*, *.embedding.table"
+        (), description="name patterns of frozen parameters, such as readers.* or *.embedding.table"
     )
     require_gate: bool = Field(
-        False, description="true = `serve` wants it compared with another run first, by `gate`, and not found worse"
+        False, description="`serve` rejects the run unless `dragoman gate` found it no worse than another run"
     )
-    epochs: Count | None = Field(30, description="passes over the training pairs; null = no limit")
-    steps: Count | None = Field(None, description="training steps; null = no limit; the first limit counts")
-    batch: BatchConfig = Field(BatchConfig(), description="the pairs of one training step")
+    epochs: Count | None = Field(30, description="maximum number of epochs; null = no limit")
+    steps: Count | None = Field(
+        None, description="maximum number of training steps; null = no limit (training ends at the first limit reached)"
+    )
+    batch: BatchConfig = Field(BatchConfig(), description="batches of sentence pairs")
     objective: Spec = Field(Spec("teacher_forcing"), description="training objective")
-    penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="losses on the attention")
-    consistency: Spec = Field(
-        Spec("none"), description="consistency regularization between several passes over a batch"
-    )
+    penalties: Annotated[tuple[Spec, ...], Several] = Field((), description="auxiliary losses on the attention weights")
+    consistency: Spec = Field(Spec("none"), description="consistency regularization")
     source_dropout: Rate = Field(
-        0.0, description="share of the sources that training hides where there are several, never all of a sentence"
+        0.0, description="probability of dropping each of several sources in training (never all sources of a pair)"
     )
     optimizer: Spec = Field(Spec("adam"), description="optimizer")
-    schedule: Spec = Field(Spec("constant"), description="the learning rate from step to step")
-    clip_norm: Positive | None = Field(1.0, description="largest norm of the gradient; null = any")
-    save_every: Count = Field(500, description="steps between saves of the training state")
-    validate_every: Count | None = Field(None, description="steps between validations; null = after each epoch")
-    search: Spec = Field(Spec("greedy"), description="how validation translates")
-    metric: Text = Field("bleu", description="decides what is best: one of `metrics`, or loss, perplexity, accuracy")
-    patience: Count | None = Field(10, description="validations without improvement to stop after; null = never")
+    schedule: Spec = Field(Spec("constant"), description="learning rate schedule")
+    clip_norm: Positive | None = Field(1.0, description="maximum gradient norm; null = no clipping")
+    save_every: Count = Field(500, description="steps between saved training states, from which training resumes")
+    validate_every: Count | None = Field(None, description="steps between validations; null = once per epoch")
+    search: Spec = Field(Spec("greedy"), description="decoding in validation")
+    metric: Text = Field(
+        "bleu", description="validation metric for model selection: one of `metrics`, or loss, perplexity, accuracy"
+    )
+    patience: Count | None = Field(
+        10, description="early stopping after this many validations without improvement; null = never"
+    )
     moving_average: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None,
-        description="decay of an exponential moving average of the weights, such as 0.999, which is validated and kept "
-        "in their place; null = none",
+        description="decay of an exponential moving average of the weights, such as 0.999, which is validated and "
+        "saved instead of them; null = none",
     )
-    average_checkpoints: AverageConfig = Field(
-        AverageConfig(), description="the checkpoints that the final model is the mean of"
+    average_checkpoints: AverageConfig = Field(AverageConfig(), description="checkpoint averaging for the final model")
+    max_nonfinite_steps: Count = Field(
+        20, description="consecutive steps with a non-finite loss after which training stops"
     )
-    max_nonfinite_steps: Count = Field(20, description="steps in a row with a non-finite loss to stop after")
 
 
 class Config(Section):
-    """Everything that a run depends on."""
+    """Configuration of a run."""
 
-    run: Text = Field("runs/model", description="folder that the run is written to")
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(1, description="of every random choice")
-    device: DeviceConfig = Field(DeviceConfig(), description="the machine that the work is done with")
-    data: DataConfig = Field(description="the sentence pairs")
-    text: TextConfig = Field(TextConfig(), description="from text to symbols")
-    model: ModelConfig = Field(ModelConfig(), description="the network")
-    training: TrainingConfig = Field(TrainingConfig(), description="from a network to a translator")
-    search: Spec = Field(Spec("beam"), description="how the best translation is looked for")
+    run: Text = Field("runs/model", description="folder of the run: checkpoints, vocabularies and logs")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(1, description="random seed")
+    device: DeviceConfig = Field(DeviceConfig(), description="device, threads and precision")
+    data: DataConfig = Field(description="training and development data")
+    text: TextConfig = Field(TextConfig(), description="text processing and vocabularies")
+    model: ModelConfig = Field(ModelConfig(), description="model architecture")
+    training: TrainingConfig = Field(TrainingConfig(), description="training")
+    search: Spec = Field(Spec("beam"), description="decoding")
     constraints: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="decoding constraints (not applied during validation)"
     )
     replace_unk: bool = Field(
-        True, description="true = source words, or their translations in a dictionary, take the place of `<unk>`"
+        True, description="replace `<unk>` by the aligned source word, or by its translation if a dictionary is given"
     )
     metrics: Annotated[tuple[Spec, ...], Several] = Field(
         (Spec("bleu"), Spec("chrf")),
-        description="what translations are scored by",
+        description="evaluation metrics",
     )
 
     def __repr__(self) -> str:
-        """The keys that are not as by default, as YAML."""
+        """Return the keys that differ from their defaults, as YAML."""
         return "Config\n" + textwrap.indent(yaml.write(sections.changed_values(self)), "  ").rstrip()
 
     __str__ = __repr__
@@ -215,5 +224,5 @@ class Config(Section):
         return self.data.several or bool(self.model.combination.options.get("sentinel"))
 
 
-# What validation measures without translating, and whether higher is better.
+# Validation metrics computed without decoding, and whether higher is better.
 UNTRANSLATED = {"loss": False, "perplexity": False, "accuracy": True}

@@ -1,4 +1,4 @@
-"""The options of a run's sentence pairs."""
+"""The configuration of a run's training and development data."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, NamedTuple, TypeVar
@@ -12,9 +12,9 @@ from dragoman.configuration.values import Count, Maybe, Positive, Several, Text
 Item = TypeVar("Item")
 
 MEMORY = "memory"  # the source that a translation memory fills
-MOST_RECALLED = 10  # such sources
+MOST_RECALLED = 10  # maximum number of such sources
 CSV = (".csv", ".csv.gz")
-COLUMNS = (".tsv", ".tsv.gz", *CSV)  # columns named by a header, or without one each source, then the target
+COLUMNS = (".tsv", ".tsv.gz", *CSV)  # columns named by a header; without one, the sources and then the target
 
 
 class LanguagePair(NamedTuple):
@@ -35,66 +35,69 @@ class LanguagePair(NamedTuple):
 
 
 class PairConfig(Section):
-    """A direction that a model of several translates in."""
+    """A translation direction of a multilingual model."""
 
     words: ClassVar[str] = "with source, target, train and dev"
 
-    source: Text = Field(description="language translated from")
-    target: Text = Field(description="language translated to")
+    source: Text = Field(description="source language")
+    target: Text = Field(description="target language")
     train: Annotated[tuple[Text, ...], Several] = Field((), description="training files; none = zero-shot")
     dev: Text = Field(description="development files")
 
 
 class DataConfig(Section):
-    """The sentence pairs: of one direction, or of those in `pairs`."""
+    """Training and development data: of one translation direction, or of several in `pairs`."""
 
     source: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="language translated from = suffix of its files: PREFIX.en; or a list of several"
+        (), description="source language = file suffix (PREFIX.en), or a list of several sources"
     )
-    target: Maybe = Field("", description="language translated to = suffix of its files")
+    target: Maybe = Field("", description="target language = file suffix")
     train: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="prefix of the training files, or a .tsv, .csv or .jsonl with such columns"
+        (), description="prefix of the training files, or a .tsv, .csv or .jsonl file with one column per language"
     )
     dev: Maybe = Field(
-        "", description="prefix of the development files, or a file of columns; their scores select the weights"
+        "",
+        description="prefix of the development files, or a file with columns; used for validation and model selection",
     )
     pairs: tuple[PairConfig, ...] = Field(
-        (), description="instead of these four, a list of {source, target, train, dev}, for one model of many languages"
+        (), description="several directions for a multilingual model: a list of {source, target, train, dev}"
     )
     temperature: Annotated[float, Field(ge=1)] = Field(
         1.0,
-        description="sampling temperature T: a corpus of n examples is sampled in proportion to n^(1/T); 1 = by size",
+        description="sampling temperature T: a corpus of n examples is sampled proportionally to n^(1/T); 1 = by size",
     )
     weights: tuple[Positive, ...] = Field(
-        (), description="instead, in which proportion the pairs or corpora are drawn, such as [1, 3]; none = by size"
+        (), description="explicit sampling weights of the corpora or pairs, such as [1, 3], instead of a temperature"
     )
     features: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="sources that are numbers, such as images: PREFIX.NAME.npy, .npz or .safetensors"
+        (), description="numeric sources, such as image features, in PREFIX.NAME.npy, .npz or .safetensors"
     )
     concatenate_sources: bool = Field(
         False, description="concatenate all sources into one sequence for a single encoder"
     )
     filter_target_vocabulary: bool = Field(
         True,
-        description="true = without symbols that in training only targets in other languages of `pairs` have",
+        description="with `pairs`, exclude tokens seen only in training targets of other languages",
     )
     edits: Text | None = Field(
-        None, description="source that the target is written as edits of (post-editing); null = the target is a text"
+        None, description="post-editing: the source that is edited into the target; null = generate the target directly"
     )
     translation_memory: Spec = Field(
         Spec("none"),
-        description="reads translations of the most similar training sources as a further source, `memory`",
+        description="translation memory: targets of the most similar training pairs as an additional source, `memory`",
     )
     noise: Spec = Field(
-        Spec("none"), description="what hides part of a text that is its own translation (denoising): target = source"
+        Spec("none"), description="noise for denoising autoencoding, where target and source are the same text"
     )
     alignments: bool = Field(
         False,
-        description="true = read the word links of the training pairs, PREFIX.SOURCE-TARGET.align (`dragoman align`)",
+        description="read word alignments of the training pairs, PREFIX.SOURCE-TARGET.align (`dragoman align`)",
     )
-    max_length: Count = Field(100, description="symbols in a sentence; longer pairs are left out of training")
+    max_length: Count = Field(
+        100, description="maximum sentence length in tokens; longer pairs are excluded from training"
+    )
     max_ratio: Annotated[float, Field(ge=1)] = Field(
-        9.0, description="longer side over shorter side, in symbols; pairs above it are left out"
+        9.0, description="maximum length ratio of the two sides in tokens; other pairs are excluded from training"
     )
 
     @property
@@ -104,7 +107,7 @@ class DataConfig(Section):
 
     @property
     def language_pairs(self) -> tuple[LanguagePair, ...]:
-        """The language pairs, whether given as `pairs` or by the four keys of a single one."""
+        """The language pairs, from `pairs` or from the four keys of a single pair."""
         if not self.pairs:
             return (LanguagePair(self.source, self.target, self.train, self.dev),)
         return tuple(LanguagePair((pair.source,), pair.target, pair.train, pair.dev) for pair in self.pairs)
@@ -116,9 +119,7 @@ class DataConfig(Section):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts that `temperature` and `weights` are about: the pairs with training data, or the only pair's
-        training corpora.
-        """
+        """What `temperature` and `weights` mix: pairs with training data, or the training corpora of a single pair."""
         return tuple(pair.name for pair in self.trained) if self.pairs else self.train
 
     @property
@@ -130,24 +131,24 @@ class DataConfig(Section):
 
     @property
     def deciding(self) -> tuple[LanguagePair, ...]:
-        """The language pairs whose validation decides: those trained on, without copies unless all are copies."""
+        """The language pairs used for model selection: trained pairs, without copying pairs unless all copy."""
         return tuple(pair for pair in self.trained if pair.target not in pair.sources) or self.trained
 
     @property
     def recalled(self) -> tuple[str, ...]:
-        """The sources that the memory fills, the most similar first: memory, memory.2, ..."""
+        """The sources filled from the translation memory, best match first: memory, memory.2, ..."""
         count = 0 if self.translation_memory.is_absent else self.translation_memory.options.get("count", 1)
         numbers = range(1, 1 + min(count, MOST_RECALLED) if isinstance(count, int) else 2)
         return tuple(MEMORY if number == 1 else f"{MEMORY}.{number}" for number in numbers)
 
     @property
     def queried_source(self) -> str:
-        """The source that the memory is queried with: the first that is a text."""
+        """The source that the translation memory is queried with: the first text source."""
         return next((name for name in self.source if name not in self.features), "")
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """All sources of a model: those in files, and those from the memory."""
+        """All sources of a model: from files, then from the translation memory."""
         return (*self.source, *self.recalled)
 
     @property
@@ -164,7 +165,7 @@ class DataConfig(Section):
         return tuple(", ".join(dict.fromkeys(side)) for side in sides)
 
     def places(self, key: Literal["train", "dev"]) -> str:
-        """The corpora of a key as text; with several pairs, each after the name of its pair."""
+        """Return the corpora of a key as text; with several pairs, each preceded by the name of its pair."""
         corpora = {pair.name: pair.dev if key == "dev" else ", ".join(pair.train) for pair in self.language_pairs}
         named = self.pairs and [f"{name} {place}" for name, place in corpora.items() if place]
         return "; ".join(named or corpora.values())
@@ -175,17 +176,17 @@ class DataConfig(Section):
         return len(self.inputs) > 1 and not self.concatenate_sources
 
     def sequences(self, of_sources: Sequence[Item]) -> tuple[Item, ...]:
-        """The items of the sequences that the model reads: those of all sources, or with `join` only the first."""
+        """Return the items of all sources that the model encodes; of concatenated sources, only the first."""
         return tuple(of_sources) if self.several else tuple(of_sources[:1])
 
     @property
     def plain(self) -> bool:
-        """Whether there is a single source, a text, and the target is not written as edits."""
+        """Whether there is a single text source and the target is not generated by post-editing."""
         return len(self.inputs) == 1 and not self.features and self.edits is None
 
     @property
     def edited(self) -> int | None:
-        """The index of the source that the target is written as edits of; None if it is not."""
+        """The index of the source edited by post-editing, or None."""
         return None if self.edits is None else self.inputs.index(self.edits)
 
     @property

@@ -28,7 +28,7 @@ def test_only_the_data_must_be_given(load: Load) -> None:
 def test_missing_data_are_told_key_by_key(faults: Faults, text: str) -> None:
     messages = faults(text)
     assert [line.split(" ")[1] for line in messages] == [f"data.{key}:" for key in ("source", "target", "train", "dev")]
-    description = "language translated from = suffix of its files: PREFIX.en; or a list of several"
+    description = "source language = file suffix (PREFIX.en), or a list of several sources"
     assert messages[0] == f"run.yaml:1: data.source: required: {description}"
 
 

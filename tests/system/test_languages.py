@@ -334,7 +334,7 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
         ({"training.source_dropout": 0.1}, "training.source_dropout: hides some of several sources"),
         ({"data.pairs": 3}, "data.pairs: expected a list, each with source, target, train and dev, found 3"),
         ({"data.pairs": [3]}, "data.pairs: expected a list, each with source, target, train and dev, found [3]"),
-        ({"data.pairs": []}, "data.source: required: language translated from"),
+        ({"data.pairs": []}, "data.source: required: source language"),
     ],
 )
 def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
