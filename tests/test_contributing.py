@@ -1,20 +1,32 @@
-"""The worked examples of CONTRIBUTING.md, word for word: each part takes the files that the table says, and works."""
+"""The worked examples of CONTRIBUTING.md and docs/extending.md, word for word: each part takes few files, and works."""
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests import toy
-from tests.worked_examples import CHANGELOG, Cost, add_command, costs, examples, follow
+from tests.worked_examples import (
+    CHANGELOG,
+    CONTRIBUTING,
+    EXTENDING,
+    Cost,
+    add_command,
+    add_transform,
+    costs,
+    examples,
+    follow,
+)
 from tools import mutants
 
 EXAMPLES = examples()
-CONTRACTS = (  # of scores, beside what each test file has of its table
+CONTRACTS = (  # of scores and cells, beside what each test file has of its table
+    "tests/model/test_recurrent.py",
     "tests/model/attention/test_attention.py",
     "tests/model/attention/sources/test_combinations.py",
     "tests/model/decoder/test_at_once.py",
@@ -26,6 +38,7 @@ class Copy(NamedTuple):
 
     root: Path
     changed: dict[str, set[str]]
+    transform: list[str]  # the files of the text transform
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +51,13 @@ def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
         follow(example, root)
         after = contents(root)
         changed[example.name] = {name for name in after if after[name] != before.get(name)}
+    before = contents(root)
+    transform = add_transform(root)
+    after = contents(root)
+    assert {name for name in after if after[name] != before.get(name)} == set(transform)
     add_command(root, "count")
     subprocess.run(ruff("check", "--fix", "--select=I", "--quiet"), cwd=root, check=True)
-    return Copy(root, changed)
+    return Copy(root, changed, transform)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -52,16 +69,16 @@ def ruff(*arguments: str) -> list[str]:
 
 
 def test_there_is_an_example_of_every_part_of_the_table() -> None:
-    assert [example.name for example in EXAMPLES] == [cost.name for cost in costs()]
+    assert [example.name for example in examples(EXTENDING)] == [cost.name for cost in costs()]
     assert {"score", "search", "output", "metric", "objective", "embedding", "constraint"} == {
-        part.name for part in EXAMPLES
+        example.name for example in examples(EXTENDING)
     }
+    assert [example.name for example in examples(CONTRIBUTING)] == ["cell"]
 
 
-@pytest.mark.slow
 def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
-    measured_costs = [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in EXAMPLES]
-    assert measured_costs == costs()
+    parts = examples(EXTENDING)
+    assert [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in parts] == costs()
     for part in EXAMPLES:
         assert copy.changed[part.name] == {part.file, part.test, CHANGELOG}
 
@@ -82,8 +99,9 @@ def test_the_parts_work(copy: Copy) -> None:
     outcome = mutants.run(tests, copy.root, None)
     assert outcome.status == mutants.PASSED, outcome.output
     passed = re.findall(r"^PASSED (\S+)", outcome.output, re.MULTILINE)
-    for part in EXAMPLES:
+    for part in (part for part in EXAMPLES if part.tests):
         assert [test for test in passed if test.startswith(tuple(f"{part.test}::{name}" for name in part.tests))]
+    assert "tests/model/test_recurrent.py::test_a_step_is_the_printed_equation[residual]" in passed
     for file in CONTRACTS:
         assert [test for test in passed if test.startswith(file)]
 
@@ -99,3 +117,21 @@ def test_the_command_works(copy: Copy, tmp_path: Path, tmp_path_factory: pytest.
 
     assert dragoman("count", str(run), "text") == "2\n0\n1\n"
     assert "Count the symbols that a run reads in each line." in dragoman("--help")
+
+
+def test_a_text_transform_takes_one_file_and_one_option(copy: Copy) -> None:
+    folders = [Path(path).parent.as_posix() for path in copy.transform]
+    assert folders == ["dragoman/translation/transforms", "dragoman/cli", "tests/translation"]
+
+
+@pytest.mark.slow
+def test_the_text_transform_works(copy: Copy) -> None:
+    outcome = mutants.run([copy.transform[-1]], copy.root, None)
+    assert outcome.status == mutants.PASSED, outcome.output
+
+
+def test_the_mutant_of_the_page_is_one_of_the_list(repository: Path) -> None:
+    block = re.search(r"```toml\n(.*?)```", (repository / CONTRIBUTING).read_text("utf-8"), re.DOTALL)
+    assert block
+    (mutant,) = tomllib.loads(block[1])["mutant"]
+    assert mutant in tomllib.loads((repository / "tools" / "mutants.toml").read_text("utf-8"))["mutant"]
