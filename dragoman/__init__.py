@@ -1,4 +1,4 @@
-"""Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.
+"""Attentional sequence-to-sequence learning: train, use, inspect and serve small translators.
 
     import dragoman
 

@@ -24,11 +24,13 @@ class Options(NamedTuple):
 
     files: PairFiles
     output: OutputFile = None
-    gold: Annotated[Path | None, typer.Option(help="Gold links, as Pharaoh lines: report the error rate.")] = None
+    gold: Annotated[
+        Path | None, typer.Option(help="Gold alignments in Pharaoh format; report the alignment error rate.")
+    ] = None
     one_based: Annotated[OneBased, Requires("--gold")] = False
     confidence: Annotated[
         bool,
-        typer.Option("--confidence", help="With --gold: add half of the 95 % interval, by bootstrap."),
+        typer.Option("--confidence", help="With --gold: report a 95 % bootstrap confidence interval."),
         Requires("--gold"),
     ] = False
     method: ByMethod = None
@@ -38,7 +40,9 @@ class Options(NamedTuple):
     pretokenizer: TokenizedBy = None
     threshold: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Link all words with at least this weight, not just the best."),
+        typer.Option(
+            min=0.0, max=1.0, help="Link all word pairs with at least this attention weight, not only the best one."
+        ),
         OF_RUN,
         Conflicts("--json", because="it has every weight"),
     ] = None
@@ -64,8 +68,9 @@ class Aligned(NamedTuple):
 
 @command(epilog="Example: dragoman align train.en train.de -o links")
 def align(options: Options) -> None:
-    """Align the words of given pairs by the attention of RUN, or by counting which words occur together (extra
-    `align`): write a Pharaoh line such as 0-0 1-2 for each pair.
+    """Align the words of sentence pairs with the attention of RUN or with a statistical model (extra `align`).
+
+    Writes one line per pair in Pharaoh format, such as 0-0 1-2.
     """
     by_run = options.run
     one_stream(*options.files, options.gold)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CUT, BLANK, UNTRANSLATED = "too long to be read whole", "blank", "without a translation"
 
-augment = typer.Typer(no_args_is_help=True, help="Make more training pairs from existing data.")
+augment = typer.Typer(no_args_is_help=True, help="Create additional training pairs from existing data.")
 app.add_typer(augment, name="augment")
 
 
@@ -30,21 +30,25 @@ def _word(text: str) -> str:
 Prefix = Annotated[
     Path,
     typer.Option(
-        "--output", "-o", metavar="PREFIX", callback=outputs.prefix, help="Corpus to write: PREFIX.en and PREFIX.de."
+        "--output",
+        "-o",
+        metavar="PREFIX",
+        callback=outputs.prefix,
+        help="Prefix of the corpus to write: PREFIX.en and PREFIX.de.",
     ),
 ]
-Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Texts in the target language, one per line.")]
-Tag = Annotated[str, typer.Option(help="First word of each source; '' for none.", callback=_word)]
-Width = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Width of the beam; 1 is greedy search.")]
-SourceName = Annotated[str, typer.Option(help="Suffix of the sources.")]
-TargetName = Annotated[str, typer.Option(help="Suffix of the targets.")]
+Texts = Annotated[Path, typer.Argument(metavar="TARGET", help="Target-language sentences, one per line.")]
+Tag = Annotated[str, typer.Option(help="Tag prepended to each source; '' for none.", callback=_word)]
+Width = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Beam size; 1 is greedy search.")]
+SourceName = Annotated[str, typer.Option(help="File suffix of the sources.")]
+TargetName = Annotated[str, typer.Option(help="File suffix of the targets.")]
 
 
 @augment.command(epilog="Example: dragoman augment back runs/de-en news.de -o back")
 def back(
     run: RunPath, target: Texts, output: Prefix, tag: Tag = "<bt>", beam: Width = None, threads: Threads = None
 ) -> None:
-    """Back-translation (Sennrich et al. 2016): RUN translates from the target language into sources for TARGET."""
+    """Translate TARGET back into sources with RUN: back-translation (Sennrich et al. 2016)."""
     translator = _of_one_source(run)
     names = translator.target.name, translator.source.name
     pairs = ((_tagged(tag, source), text) for text, source in _translated(translator, target, beam))
@@ -55,7 +59,7 @@ def back(
 def forward(
     run: RunPath, source: SourceFile, output: Prefix, tag: Tag = "<ft>", beam: Width = None, threads: Threads = None
 ) -> None:
-    """Forward translation (Zhang and Zong 2016): RUN translates SOURCE into targets."""
+    """Translate SOURCE into targets with RUN: forward translation (Zhang and Zong 2016)."""
     translator = _of_one_source(run)
     names = translator.source.name, translator.target.name
     pairs = ((_tagged(tag, text), translation) for text, translation in _translated(translator, source, beam))
@@ -64,7 +68,7 @@ def forward(
 
 @augment.command(epilog="Example: dragoman augment copy news.de --source-name en --target-name de -o copied")
 def copy(text: Texts, output: Prefix, source_name: SourceName, target_name: TargetName, tag: Tag = "<copy>") -> None:
-    """Copied texts (Currey et al. 2017): TARGET is its own source."""
+    """Copy TARGET as its own source (Currey et al. 2017)."""
     lines = _whole(((line,) for line in read_lines(text, LONGEST_TEXT)), text)
     pairs = ((_tagged(tag, line), line) for _, (line,) in lines)
     _write(output, (source_name, target_name), pairs, (text,))
@@ -78,10 +82,10 @@ class NoiseOptions(NamedTuple):
     output: Prefix
     source_name: SourceName
     target_name: TargetName
-    drop: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word is left out.")] = 0.1
-    blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability that a word becomes `_`.")] = 0.1
-    shuffle: Annotated[int, typer.Option(min=0, help="Largest distance that a word moves.")] = 3
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random choices.")] = 1
+    drop: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability of dropping a word.")] = 0.1
+    blank: Annotated[float, typer.Option(min=0.0, max=1.0, help="Probability of replacing a word by `_`.")] = 0.1
+    shuffle: Annotated[int, typer.Option(min=0, help="Maximum distance by which a word moves.")] = 3
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1
     tag: Tag = ""
 
 
@@ -89,7 +93,7 @@ class NoiseOptions(NamedTuple):
     group=augment, epilog="Example: dragoman augment noise train.en train.de --source-name en --target-name de -o noisy"
 )
 def noise(options: NoiseOptions) -> None:
-    """Noisy sources (Lample et al. 2018): words dropped, blanked and moved."""
+    """Add noise to sources: drop, blank and shuffle words (Lample et al. 2018)."""
     from dragoman.corpus.examples import parallel
     from dragoman.text.noise import Noise
 

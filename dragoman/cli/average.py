@@ -19,24 +19,26 @@ class Options(NamedTuple):
     """Arguments and options of `dragoman average`."""
 
     run: RunPath
-    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weights to write.")]
+    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Weight file to write.")]
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILES", help="Weights to average."),
+        typer.Argument(metavar="FILES", help="Weight files to average."),
         Conflicts("--last", "--best"),
     ] = None
     last: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Average the last N that were kept."),
+        typer.Option(min=1, metavar="N", help="Average the last N saved checkpoints."),
         Conflicts("--best"),
     ] = None
-    best: Annotated[int | None, typer.Option(min=1, metavar="N", help="Average the best N; all if not given.")] = None
+    best: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Average the N best checkpoints. Default: all saved ones.")
+    ] = None
     threads: Threads = None
 
 
 @command(epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
 def average(options: Options) -> None:
-    """Average weights of a run element by element."""
+    """Average checkpoints of a run."""
     output = options.output
     from dragoman import devices
     from dragoman.model.weights import fill, mean, write_tensors

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 def calibrate(
     run: RunPath,
     source: DevelopmentSource,
-    reference: Annotated[Path, typer.Option(metavar="FILE", help="Their translations, line by line.")],
+    reference: Annotated[Path, typer.Option(metavar="FILE", help="Reference translations, one per line.")],
     weights: Weights = None,
     to: To = None,
     threads: Threads = None,
 ) -> None:
-    """Find the temperature at which a run is as sure of its symbols as it is right (Guo et al. 2017), and keep it in
-    the run: its translations have a confidence then, for --json and --min-confidence.
+    """Calibrate the token probabilities of a run by temperature scaling (Guo et al. 2017).
+
+    Stores the temperature in the run, so that its translations have a confidence, for --json and --min-confidence.
     """
     from dragoman.run.run import Run
     from dragoman.translation.calibration import Calibration, Fit, fit, measure

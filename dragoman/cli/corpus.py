@@ -31,8 +31,8 @@ class CorpusOptions(NamedTuple):
         list[str] | None,
         typer.Argument(
             metavar="FILES",
-            help="Files of both languages (.tsv .csv .jsonl .json .po .mo .tmx .xliff .xlf .parquet), locales/{}.json "
-            "or its two files, or prefixes of two texts.",
+            help="Bilingual files (.tsv .csv .jsonl .json .po .mo .tmx .xliff .xlf .parquet), "
+            "locales/{}.json or its two files, or prefixes of two text files.",
         ),
     ] = None
     output: Annotated[
@@ -42,36 +42,39 @@ class CorpusOptions(NamedTuple):
             "-o",
             metavar="PREFIX",
             callback=outputs.prefix,
-            help="Corpus to write: PREFIX.tsv, or parts of it.",
+            help="Prefix of the corpus to write: PREFIX.tsv, or its splits.",
         ),
     ] = None
     columns: Annotated[Columns, Conflicts("--installed")] = None
     installed: Annotated[
         str | None,
-        typer.Option(metavar="LANGUAGE", help="Read the message catalogues of this machine, from English, not FILES."),
+        typer.Option(
+            metavar="LANGUAGE",
+            help="Read the message catalogs installed on this machine, from English, instead of FILES.",
+        ),
     ] = None
     rows: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Domains to list with --installed.", show_default="20"),
+        typer.Option(min=1, metavar="N", help="Number of domains to list with --installed.", show_default="20"),
         Requires("--installed"),
     ] = None
-    dev: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.dev.tsv.")] = 0
-    test: Annotated[int, typer.Option(min=0, metavar="N", help="Pairs of PREFIX.test.tsv.")] = 0
+    dev: Annotated[int, typer.Option(min=0, metavar="N", help="Number of pairs in PREFIX.dev.tsv.")] = 0
+    test: Annotated[int, typer.Option(min=0, metavar="N", help="Number of pairs in PREFIX.test.tsv.")] = 0
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of the choice of these.", show_default="1"), Requires("--dev", "--test")
+        int | None, typer.Option(min=0, help="Random seed of the split.", show_default="1"), Requires("--dev", "--test")
     ] = None
-    longest: Annotated[int, typer.Option(min=1, metavar="N", help="Characters that a text may have.")] = 1_000
-    drop_copies: Annotated[bool, typer.Option("--drop-copies", help="Leave out what is the same as its source.")] = (
-        False
-    )
+    longest: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of characters per text.")] = 1_000
+    drop_copies: Annotated[
+        bool, typer.Option("--drop-copies", help="Exclude pairs whose target equals the source.")
+    ] = False
     keep_accelerators: Annotated[
-        bool, typer.Option("--keep-accelerators", help="Leave marks of keys where they are: _File, &File, (_F).")
+        bool, typer.Option("--keep-accelerators", help="Keep keyboard accelerators: _File, &File, (_F).")
     ] = False
 
 
 @command(epilog="Example: dragoman corpus de.po memory.tmx --columns en,de -o corpus --dev 500 --test 500")
 def corpus(options: CorpusOptions) -> None:
-    """Make one clean corpus of files in many formats, or of the programs on this machine; split off dev and test."""
+    """Build one clean corpus from files in many formats or from installed programs; split off dev and test sets."""
     if bool(options.files) == bool(options.installed):
         raise typer.BadParameter("expected FILES, or --installed LANGUAGE")
     if options.output is None and (options.files or options.dev or options.test):

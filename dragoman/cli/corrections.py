@@ -19,36 +19,38 @@ REMOVES = Conflicts("--output", "--source", "--target", "--history", because="it
 class Options(NamedTuple):
     """Arguments and options of `dragoman corrections`."""
 
-    database: Annotated[Path, typer.Argument(metavar="DB", help="Database of `serve --corrections`.")]
+    database: Annotated[Path, typer.Argument(metavar="DB", help="Corrections database of `serve --corrections`.")]
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="What to write: .tmx, or .tsv with a column for a language."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file: .tmx, or .tsv with one column per language."),
     ] = None
-    source: Annotated[str | None, typer.Option(help="Source language; needed if there are several.")] = None
-    target: Annotated[str | None, typer.Option(help="Target language; likewise.")] = None
+    source: Annotated[str | None, typer.Option(help="Source language; required if the database has several.")] = None
+    target: Annotated[str | None, typer.Option(help="Target language; required if the database has several.")] = None
     history: Annotated[
-        bool, typer.Option("--history", help="With the translations of other sentences that `serve --history` kept.")
+        bool, typer.Option("--history", help="Include the uncorrected translations stored by `serve --history`.")
     ] = False
     forget: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="Instead remove the corrections and the history of this text and of its sentences."
+            metavar="TEXT",
+            help="Remove the corrections and history of this text and its sentences, instead of exporting.",
         ),
         REMOVES,
     ] = None
     forget_author: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Instead remove the corrections of the key of this name."),
+        typer.Option(
+            metavar="NAME", help="Remove the corrections made with the API key of this name, instead of exporting."
+        ),
         REMOVES,
     ] = None
 
 
 @command(epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
 def corrections(options: Options) -> None:
-    """Write what users have corrected, the last correction of each sentence, for other tools and for `train`; or remove
-    corrections.
+    """Export the corrections collected by `serve`, or remove some.
+
+    Writes the last correction of each sentence, for other tools and for `train --finetune`.
     """
     from dragoman.serving import exporting
     from dragoman.serving.corrections import Corrections, NotKeptError

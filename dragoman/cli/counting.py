@@ -30,35 +30,38 @@ PairFiles = Annotated[
     list[Path],
     typer.Argument(
         metavar="[RUN] SOURCE [TARGET]",
-        help="Folder of a trained run, or none; sentences, one per line; their translations. Without RUN, SOURCE "
-        "alone may be a file with both languages, or with --columns the prefix of two.",
+        help="Folder of a trained run (optional), source sentences and their translations, one per "
+        "line. Without RUN, SOURCE may be a bilingual file, or with --columns the prefix of two "
+        "files.",
     ),
 ]
 ByMethod = Annotated[
     Method | None,
     typer.Option(
-        help="Without RUN: the alignment model to train on these pairs; hmm if not given. mask_align, a network, makes "
-        "fewer errors and takes longer."
+        help="Without RUN: alignment model to train on the pairs (default hmm). mask_align, a neural "
+        "model, is more accurate and slower."
     ),
     OF_NO_RUN,
 ]
 Symmetrized = Annotated[
     Symmetrization | None,
     typer.Option(
-        help="Without RUN: how the links of both directions become one alignment, or the direction to take alone; "
-        "grow_diag_final_and if not given."
+        help="Without RUN: symmetrization heuristic that merges both directions, or a single direction "
+        "(default grow_diag_final_and)."
     ),
     OF_NO_RUN,
 ]
 MorePairs = Annotated[
     str | None,
-    typer.Option(metavar="CORPUS", help="Without RUN: more pairs to learn from, a prefix or file; not aligned."),
+    typer.Option(
+        metavar="CORPUS", help="Without RUN: additional training pairs, a prefix or file; they are not aligned."
+    ),
     OF_NO_RUN,
 ]
 Columns = Annotated[AnyColumns, OF_NO_RUN]
 TokenizedBy = Annotated[
     Pretokenizer | None,
-    typer.Option(help="Without RUN: what separates words, as `text` has it; punctuation."),
+    typer.Option(help="Without RUN: word boundaries, as in text.source.pretokenizer (default punctuation)."),
     OF_NO_RUN,
 ]
 

@@ -24,14 +24,16 @@ EXPECTED = (
     "expected a configuration (.yaml), a file with both languages (.tsv, .tmx, ...) or two texts: corpus.en corpus.de"
 )
 
-debug = typer.Typer(no_args_is_help=True, help="Check a corpus or a configuration before training.")
+debug = typer.Typer(no_args_is_help=True, help="Check corpora and configurations before training.")
 app.add_typer(debug, name="debug")
 
 
 @debug.command("data", context_settings=OVERRIDES, epilog="Example: dragoman debug data config.yaml")
 def debug_data(config: Configuration, columns: Columns = None, threads: Threads = None) -> None:
-    """Show statistics and problems of the corpora in a configuration, what they score without a model, and how long
-    training will take here; or of a corpus: a file with both languages, or two texts.
+    """Show statistics and problems of a corpus, or of all corpora in a configuration.
+
+    For a configuration, also report baseline scores without a model and the estimated training time. A corpus is a
+    bilingual file or two text files.
     """
     files, changes = files_and_overrides(config)
     names = columns or ()
@@ -145,11 +147,11 @@ def debug_config(
     schema: Annotated[
         bool,
         typer.Option(
-            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of configurations, and exit."
+            "--schema", callback=_schema, is_eager=True, help="Print the JSON schema of configurations and exit."
         ),
     ] = False,
 ) -> None:
-    """Check a configuration; show all its options, those that it leaves out too, and the size of the model."""
+    """Check a configuration; print all keys with defaults and descriptions, and the number of parameters."""
     file, changes = overrides(config)
     from dragoman.configuration import document
     from dragoman.model.inputs import Regions

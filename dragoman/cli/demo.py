@@ -13,15 +13,18 @@ from dragoman.cli.options import Threads, app
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="FOLDER", help="Where corpus and run are written.", show_default="runs/demo"),
+        typer.Argument(metavar="FOLDER", help="Folder for the corpus and the run.", show_default="runs/demo"),
     ] = None,
     installed: Annotated[
         str | None,
-        typer.Option(metavar="LANGUAGE", help="Translate what the programs of this machine say, from English."),
+        typer.Option(
+            metavar="LANGUAGE",
+            help="Train on the message catalogs of installed programs, from English into this language.",
+        ),
     ] = None,
     threads: Threads = None,
 ) -> None:
-    """Run the whole pipeline in minutes, on an embedded corpus or on real text: train, translate, score, show."""
+    """Run the whole pipeline in minutes on a built-in corpus or real text: train, translate, evaluate, visualize."""
     from dragoman import demo, installed_demo
 
     if installed is None:

@@ -20,10 +20,10 @@ class Options(NamedTuple):
     files: PairFiles
     output: OutputFile = None
     min_count: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Leave out translations supported by fewer than N links.")
+        int, typer.Option(min=1, metavar="N", help="Exclude translations with fewer than N links.")
     ] = 1
     min_probability: Annotated[
-        float, typer.Option(min=0.0, max=1.0, metavar="P", help="Leave out translations less probable than that.")
+        float, typer.Option(min=0.0, max=1.0, metavar="P", help="Exclude translations with a lower probability.")
     ] = 0.01
     method: ByMethod = None
     symmetrize: Symmetrized = None
@@ -43,8 +43,9 @@ class Options(NamedTuple):
 
 @command(epilog="Example: dragoman dictionary train.en train.de -o words.tsv")
 def dictionary(options: Options) -> None:
-    """Find the translations of words by the attention of RUN, or by counting which words occur together (extra
-    `align`): a table of source word, target word, probability and count, for `translate --dictionary`.
+    """Extract a bilingual dictionary with the attention of RUN or with a statistical model (extra `align`).
+
+    Writes a table of source word, target word, probability and count, for `translate --dictionary`.
     """
     from dragoman.corpus import dictionary as files
 

@@ -27,19 +27,18 @@ def distil(
         list[str],
         typer.Argument(
             metavar="RUN... CONFIG",
-            help="Folders of the runs to learn from, and the YAML file of the model that learns; any of its keys as "
-            "--section.key VALUE beside it.",
+            help="Folders of the teacher runs, and the YAML file of the student; override any key with "
+            "--section.key VALUE.",
         ),
     ],
-    references: Annotated[
-        bool, typer.Option("--references", help="Learn from the pairs of the corpus as well.")
-    ] = False,
+    references: Annotated[bool, typer.Option("--references", help="Train on the original pairs as well.")] = False,
     beam: Beam = None,
     engine: Engine = "torch",
     threads: Threads = None,
 ) -> None:
-    """Distil (Kim and Rush 2016): RUN, or an ensemble of several, translates the training text, and a model learns from
-    that. The same command again continues where it stopped.
+    """Train a student on translations by RUN or an ensemble: sequence-level knowledge distillation (Kim and Rush 2016).
+
+    Repeat the command to resume interrupted training.
     """
     files, changes = files_and_overrides([*words, *(["--device.threads", str(threads)] if threads else [])])
     *runs, file = map(Path, files)

@@ -35,11 +35,10 @@ class _NamesMetrics(TyperCommand):
 
 @command(cls=_NamesMetrics, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf")
 def evaluate(options: Options) -> None:
-    """Score translations (or a run) against references: BLEU, chrF, TER and others, with signatures.
+    """Score translations or a run against references: BLEU, chrF, TER and others, with signatures.
 
-    Translations of several systems are compared with those of the first, marked where the difference is significant:
-    * for p < 0.05, ** for p < 0.01. For a run with several languages, also report the share of translations in another
-    language than --to.
+    Several systems are compared with the first; * marks p < 0.05 and ** p < 0.01. For a multilingual run, the share of
+    translations in another language than --to is reported as well.
     """
     evaluate_options.check(options)
     from dragoman.cli import scores

@@ -27,18 +27,18 @@ OF_METRICS = Conflicts("--downstream", because="it measures with a classifier")
 class Options(NamedTuple):
     """Arguments and options of `dragoman evaluate`."""
 
-    references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Files of references.")]
+    references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Reference files.")]
     translations: Annotated[
         list[Path] | None,
         typer.Option(
             "--input",
             "-i",
-            help="Translations; standard input if not given. Those of several systems are compared with the first.",
+            help="Translations to score; the other systems are compared with the first. Default: standard input.",
         ),
     ] = None
     run: Annotated[
         list[Path] | None,
-        typer.Option(help="A run that translates --source instead; several form an ensemble."),
+        typer.Option(help="Run that translates --source, instead of --input; several form an ensemble."),
         Requires("--source"),
         Conflicts("--input", because="it translates --source itself"),
     ] = None
@@ -46,49 +46,54 @@ class Options(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="Text for --run to translate (for several sources NAME=FILE each), or whose length --by is of.",
+            help="Source sentences for --run, or for --by length; NAME=FILE for each of several sources.",
         ),
         Requires("--run", "--by length"),
     ] = None
     metrics: Annotated[
-        str, typer.Option(help="Names separated by commas, or {kind: NAME, OPTION: VALUE}: "), OF_METRICS
+        str, typer.Option(help="Metrics, separated by commas, or {kind: NAME, OPTION: VALUE}: "), OF_METRICS
     ] = METRICS
-    tokenize: Annotated[Tokenize | None, typer.Option(help="How BLEU and METEOR separate words."), OF_METRICS] = None
+    tokenize: Annotated[Tokenize | None, typer.Option(help="Tokenization for BLEU and METEOR."), OF_METRICS] = None
     unit: Annotated[
-        Literal["token", "character"] | None, typer.Option(help="What token_error_rate counts."), OF_METRICS
+        Literal["token", "character"] | None, typer.Option(help="Unit of token_error_rate."), OF_METRICS
     ] = None
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore letter case."), OF_METRICS] = False
-    confidence: Annotated[bool, typer.Option("--confidence", help="Add half of the 95 % interval, by bootstrap.")] = (
+    lowercase: Annotated[bool, typer.Option("--lowercase", help="Ignore case."), OF_METRICS] = False
+    confidence: Annotated[bool, typer.Option("--confidence", help="Report 95 % bootstrap confidence intervals.")] = (
         False
     )
     test: Annotated[
-        Test, typer.Option(help="How several systems are compared."), Requires("several --input", "--downstream")
+        Test,
+        typer.Option(help="Significance test for comparing several systems."),
+        Requires("several --input", "--downstream"),
     ] = "bootstrap"
     samples: Annotated[
-        int, typer.Option(min=100, max=1_000_000, metavar="N", help="How often test sets are resampled."), RESAMPLED
+        int, typer.Option(min=100, max=1_000_000, metavar="N", help="Number of resamples."), RESAMPLED
     ] = SAMPLES
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of resampling."), RESAMPLED] = SEED
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed of resampling."), RESAMPLED
+    ] = SEED
     by: Annotated[
         list[str] | None,
         typer.Option(
             metavar="GROUPS",
-            help="Scores of parts: length (of --source, or else of the reference), frequency (of words in --corpus), "
-            "edits (by their type), or a TSV file of tags with a header and a row for each sentence.",
+            help="Score subsets of the test set: by length (of --source, otherwise of the reference), "
+            "frequency (of words in --corpus), edits (by type), or a TSV file of tags with a header "
+            "and one row per sentence.",
         ),
         Requires("--corpus", value=FREQUENCY),
         OF_METRICS,
     ] = None
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Text in the language of the references, such as a training corpus."),
+        typer.Option(help="Text in the target language for word frequencies, such as the training corpus."),
         Requires("--by frequency"),
     ] = None
     edited: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --by edits: the text, a line for each, that was edited, such as a "
-            "machine translation; how well that was done is scored, and not what is left to do.",
+            help="With --by edits: the text that was edited, such as machine translations, one per line; "
+            "scores the edits made to it rather than the errors that remain.",
         ),
         Requires("--by edits"),
     ] = None
@@ -96,17 +101,18 @@ class Options(NamedTuple):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Evaluate through another task instead: texts with labels (TSV: text, label) in the language of the "
-            "references, to train a classifier of both references and translations on (extra `downstream`).",
+            help="Evaluate on a downstream task instead: train a text classifier on labeled texts (TSV: "
+            "text, label) in the target language and apply it to references and translations (extra "
+            "`downstream`).",
         ),
         Requires("--labels"),
     ] = None
     labels: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --downstream: the label of each reference, one per line."),
+        typer.Option(metavar="FILE", help="With --downstream: label of each reference, one per line."),
         Requires("--downstream"),
     ] = None
-    json: Annotated[bool, typer.Option("--json", help="Print JSON in the form of sacreBLEU.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print JSON in sacreBLEU format.")] = False
     search: Annotated[Search, OF_RUN] = None
     beam: Annotated[Beam, OF_RUN] = None
     engine: Annotated[Engine, OF_RUN] = "torch"

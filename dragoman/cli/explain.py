@@ -36,37 +36,41 @@ class Options(NamedTuple):
         list[str],
         typer.Argument(
             metavar="RUN... [SENTENCE...]",
-            help="Folders of trained runs, and a sentence, one for each source; without it, lines of standard input.",
+            help="Folders of trained runs, and one sentence per source. Default: lines of standard input.",
         ),
     ]
     target: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Explain this translation, not what the search finds."),
+        typer.Option(metavar="TEXT", help="Explain this translation instead of the model's."),
         Requires("a SENTENCE"),
         Conflicts("--search", "--beam", "--tree", because="it is not searched for"),
     ] = None
     contrast: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Tell why it is not this other translation."),
+        typer.Option(metavar="TEXT", help="Explain why the model does not produce this translation."),
         Requires("a SENTENCE"),
     ] = None
-    show: Annotated[bool, typer.Option("--show", help="Draw the map of each method.")] = False
-    tree: Annotated[bool, typer.Option("--tree", help="Draw the hypotheses of the search as a tree.")] = False
+    show: Annotated[bool, typer.Option("--show", help="Draw the attribution map of each method.")] = False
+    tree: Annotated[bool, typer.Option("--tree", help="Draw the search tree of hypotheses.")] = False
     nearest: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="How many similar training pairs to show (3, if their files are there)."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of similar training pairs to show (default 3, if the training data are available).",
+        ),
     ] = None
     export: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MAP=FILE",
-            help="Write attention, gradient, erasure or contrast as .svg, .json or .csv; may be repeated.",
+            help="Write the maps attention, gradient, erasure or contrast as .svg, .json or .csv. May be repeated.",
         ),
         Requires("a SENTENCE"),
     ] = None
     json: Annotated[
         bool,
-        typer.Option("--json", help="Write a JSON object for each sentence: the translation and its explanation."),
+        typer.Option("--json", help="Write one JSON object per sentence with the translation and its explanation."),
         Conflicts("--show", "--tree", because="it writes everything"),
     ] = False
     schema: Schema = False
@@ -84,7 +88,7 @@ class Options(NamedTuple):
 
 @command(epilog="Example: dragoman explain runs/en-de 'the red house' --contrast 'das Haus'")
 def explain(options: Options) -> None:
-    """Tell which source words each target word comes from, by attention, gradients and erasure, and why not others."""
+    """Attribute each target word to source words by attention, gradients and erasure."""
     runs, sentence = _split(options.words)
     exports = _exports(options)
     from dragoman.cli import sources

@@ -12,14 +12,12 @@ from dragoman.cli.streams import tell
 @app.command(epilog="Example: dragoman export runs/en-de --onnx --int8")
 def export(
     run: RunPath,
-    onnx: Annotated[
-        bool, typer.Option("--onnx", help="Write graphs for ONNX Runtime to the folder `onnx` of the run.")
-    ] = False,
-    int8: Annotated[bool, typer.Option("--int8", help="Store matrices as 8-bit integers.")] = False,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Write ONNX graphs to the folder `onnx` of the run.")] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="Quantize weight matrices to 8-bit integers.")] = False,
     weights: Weights = None,
     threads: Threads = None,
 ) -> None:
-    """Export the model of a run, for `translate --engine onnx`."""
+    """Export the model of a run for `translate --engine onnx`."""
     if not onnx:
         raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
     from dragoman import devices

@@ -16,31 +16,32 @@ class Options(NamedTuple):
     """Arguments and options of `dragoman features`."""
 
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of images.")]
-    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="The .npy file to write.")]
+    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Output file (.npy).")]
     model: Annotated[str, typer.Option(metavar="timm:NAME", help="Network, such as timm:vgg16 or timm:resnet50.")]
     weights: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its weights (.safetensors, .pth); downloaded if not given.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Weights of the network (.safetensors, .pth). Default: downloaded."),
     ] = None
     layer: Annotated[
         Literal["regions", "global"],
-        typer.Option(help="What to extract: the regions of a feature map, or one vector for the whole image."),
+        typer.Option(help="Features to extract: regions of a feature map, or one vector per image."),
     ] = "regions"
     stage: Annotated[
         int,
-        typer.Option(metavar="N", help="Which feature map: -1 is the last one, -2 the one before it."),
+        typer.Option(metavar="N", help="Index of the feature map: -1 is the last one, -2 the one before it."),
         Conflicts("--layer global", because="a vector of the whole image comes from no feature map"),
     ] = -1
     list_: Annotated[
         Path | None,
-        typer.Option("--list", metavar="FILE", help="Names of images, one per line; all, sorted, if not given."),
+        typer.Option("--list", metavar="FILE", help="File of image names, one per line. Default: all images, sorted."),
     ] = None
-    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Images in a batch.")] = 32
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Batch size.")] = 32
     threads: Threads = None
 
 
 @command(epilog="Example: dragoman features images --model timm:resnet50 -o train.image.npy")
 def features(options: Options) -> None:
-    """Extract features of images with a network that is not trained further: a source for `data.features`."""
+    """Extract image features with a pretrained network, as a source for `data.features`."""
     from rich.console import Console
     from rich.progress import track
 

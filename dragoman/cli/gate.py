@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 @app.command(epilog="Example: dragoman gate runs/new --against runs/old --source test.en --reference test.de")
 def gate(
     run: RunPath,
-    against: Annotated[Path, typer.Option(metavar="RUN", help="The run that serves now.")],
+    against: Annotated[Path, typer.Option(metavar="RUN", help="Run that is currently deployed.")],
     source: DevelopmentSource,
-    reference: Annotated[Path, typer.Option(metavar="FILE", help="Their translations, line by line.")],
+    reference: Annotated[Path, typer.Option(metavar="FILE", help="Reference translations, one per line.")],
     to: To = None,
     threads: Threads = None,
 ) -> None:
-    """Compare a run with the one that serves, on sentences that neither has seen, and keep the figures in it: `serve`
-    refuses one that is significantly worse (p < 0.05 by approximate randomization) by any metric of that run's
-    configuration.
+    """Compare a run with the deployed one on held-out sentences and store the result in the run.
+
+    `serve` rejects a run that is significantly worse (p < 0.05, approximate randomization) by any metric in the
+    configuration of the deployed run.
     """
     from dragoman.cli import sources
     from dragoman.translation.loading import load

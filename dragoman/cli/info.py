@@ -18,7 +18,7 @@ LIBRARIES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pyd
 
 @app.command(epilog="Example: dragoman info runs/en-de")
 def info(run: Annotated[Path | None, typer.Argument(metavar="RUN", help="Folder of a run.")] = None) -> None:
-    """Show what a run contains; without a run, what this machine has."""
+    """Show the contents of a run; without RUN, versions and devices of this machine."""
     facts = list(_of_run(run) if run else _of_machine())
     width = max(len(label) for label, _ in facts)
     for label, value in facts:

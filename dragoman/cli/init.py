@@ -19,28 +19,34 @@ if TYPE_CHECKING:
 @app.command(epilog="Example: dragoman init train.en train.de -o config.yaml")
 def init(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line; or a file with both languages.")
+        Path, typer.Argument(metavar="SOURCE", help="Source sentences, one per line, or a bilingual file.")
     ],
-    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration to write.")] = Path(
+    target: Annotated[
+        Path | None, typer.Argument(metavar="TARGET", help="Translations of the sentences, one per line.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", callback=named, help="Configuration file to write.")] = Path(
         "config.yaml"
     ),
     dev: Annotated[
         str | None,
-        typer.Option(metavar="PREFIX", help="Development pairs: PREFIX.en and PREFIX.de, or a file of columns."),
+        typer.Option(metavar="PREFIX", help="Development set: PREFIX.en and PREFIX.de, or a file with columns."),
     ] = None,
     columns: Columns = None,
     translation_memory: Annotated[
         bool,
-        typer.Option("--translation-memory", help="The model reads translations of similar training sources, too."),
+        typer.Option(
+            "--translation-memory", help="Add a translation memory: similar training pairs as an additional source."
+        ),
     ] = False,
     epochs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Epochs of the training, if not as many as still help.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of epochs. Default: chosen by the size of the corpus."),
     ] = None,
     threads: Threads = None,
 ) -> None:
-    """Write a commented configuration with sizes chosen for your sentence pairs; tell what they score without a model,
-    and how long training will take here.
+    """Write a commented configuration with sizes suited to the sentence pairs.
+
+    Also reports baseline scores without a model and the estimated training time.
     """
     from dragoman.corpus.initialize import initialize
     from dragoman.corpus.sizes import InitOptions

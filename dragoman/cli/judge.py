@@ -18,7 +18,9 @@ REFERENCE = "reference"
 HUMAN = "human"  # the question that is only asked unasked where there is a reference
 CATEGORIES = "mistranslation,omission,addition,untranslated,grammar,spelling,word order,terminology,style,other"
 
-judge = typer.Typer(no_args_is_help=True, help="Have people judge translations, on a page that tells no system.")
+judge = typer.Typer(
+    no_args_is_help=True, help="Collect human judgments on a page that hides which system produced a translation."
+)
 app.add_typer(judge, name="judge")
 
 
@@ -27,7 +29,7 @@ class MakeOptions(NamedTuple):
 
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line.")]
     systems: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE...", help="Their translations by each system, line by line.")
+        list[str], typer.Argument(metavar="[NAME=]FILE...", help="Translations of each system, one per line.")
     ]
     output: Annotated[
         Path,
@@ -36,36 +38,38 @@ class MakeOptions(NamedTuple):
             "-o",
             metavar="PAGE.html",
             callback=outputs.named,
-            help="Page to write. What it does not tell is in PAGE.key.json.",
+            help="HTML page to write; the key is written to PAGE.key.json.",
         ),
     ]
     reference: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Translations by people, judged as one more system.")
+        Path | None, typer.Option(metavar="FILE", help="Human translations, judged as an additional system.")
     ] = None
     questions: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="What is asked, with commas between: adequacy, fluency, correct, human (or machine), errors, rank; if "
-            "not given all of it, human only with --reference.",
+            help="Questions, separated by commas: adequacy, fluency, correct, human (or machine), errors, "
+            "rank. Default: all; human only with --reference.",
         ),
     ] = None
     categories: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help=f"Kinds of errors, separated by commas; {CATEGORIES} if not given."),
+        typer.Option(metavar="NAMES", help=f"Error types, separated by commas. Default: {CATEGORIES}."),
     ] = None
     sentences: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many sentences, drawn at random; all if not given.")
+        int | None, typer.Option(min=1, metavar="N", help="Number of sentences, drawn at random. Default: all.")
     ] = None
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of the order, to make the page again.")
-    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed of the order.")] = (
+        None
+    )
 
 
 @command(group=judge, epilog="Example: dragoman judge make test.en baseline=old.de new.de -o page.html")
 def make(options: MakeOptions) -> None:
-    """Make a page to judge translations on: a file to send, which needs no network. Its translations are in random
-    order, and PAGE.key.json, which you keep, tells whose they are.
+    """Create an HTML page for blind human evaluation.
+
+    The page is a single file that works offline, with translations in random order. PAGE.key.json, which you keep, maps
+    them to the systems.
     """
     names = _names(options.systems)
     questions = _questions(options, len(names) + (options.reference is not None))
@@ -101,14 +105,14 @@ def make(options: MakeOptions) -> None:
 
 @judge.command(epilog="Example: dragoman judge read page.key.json anna.json ben.json")
 def read(
-    key: Annotated[Path, typer.Argument(metavar="KEY", help="The PAGE.key.json of the page.")],
-    saved: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What annotators saved on the page.")],
+    key: Annotated[Path, typer.Argument(metavar="KEY", help="Key of the page, PAGE.key.json.")],
+    saved: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files that annotators saved from the page.")],
     baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="System that others are compared with; the first if not given.")
+        str | None, typer.Option(metavar="NAME", help="Baseline system for comparisons. Default: the first.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Read what annotators saved: means with intervals, which system is better, kinds of errors, agreement."""
+    """Summarize saved judgments: means with confidence intervals, system comparisons, error types, agreement."""
     one_stream(key, *saved)
     from dragoman.cli import judgments
     from dragoman.evaluation.human.forms import Key

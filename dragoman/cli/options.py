@@ -41,7 +41,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Attentional sequence-to-sequence learning: train a small translator, use it, look inside it.",
+    help="Train, use, inspect and serve attentional sequence-to-sequence models.",
     epilog="Example: dragoman init train.en train.de && dragoman train config.yaml",
 )
 
@@ -54,31 +54,39 @@ MemoryPlace = Annotated[
     typer.Option(
         "--translation-memory",
         metavar="FILE",
-        help="Look up similar sentences in these pairs instead of the training pairs (data.translation_memory).",
+        help="Translation memory to retrieve similar sentences from, instead of the training pairs "
+        "(needs data.translation_memory).",
     ),
 ]
 Exact = Annotated[
-    bool, typer.Option("--exact", help="Sentences that the translation memory has, as they are translated there.")
+    bool, typer.Option("--exact", help="Reuse the translation of sentences found verbatim in the translation memory.")
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Configuration = Annotated[
     list[str],
-    typer.Argument(metavar="CONFIG", help="YAML file; --section.key VALUE after it overrides any of its keys."),
+    typer.Argument(metavar="CONFIG", help="YAML file; override any key with --section.key VALUE."),
 ]
 SourceFile = Annotated[Path, typer.Argument(metavar="SOURCE", help="Sentences, one per line.")]
 DevelopmentSource = Annotated[
     list[str],
     typer.Option(
-        "--source", metavar="FILE", help="Sentences of a development set; for several sources, NAME=FILE each."
+        "--source", metavar="FILE", help="Source sentences of a development set; NAME=FILE for each of several sources."
     ),
 ]
-TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.")]
+TargetFile = Annotated[Path, typer.Argument(metavar="TARGET", help="Translations of the sentences, one per line.")]
 ArrayFiles = Annotated[
     list[str] | None,
-    typer.Option("--source", metavar="NAME=FILE", help="The arrays of a numeric source; SOURCE has the other sources."),
+    typer.Option(
+        "--source",
+        metavar="NAME=FILE",
+        help="File of feature arrays for a numeric source; SOURCE holds the other sources.",
+    ),
 ]
 Weights = Annotated[
-    str | None, typer.Option(metavar="NAME", help="model, model-best, model-last, or another file of the run.")
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Weights to load: model, model-best, model-last, or another weight file of the run."
+    ),
 ]
 
 
@@ -97,7 +105,7 @@ Threads = Annotated[
         max=threads.MOST_THREADS,
         metavar="N",
         callback=_compute_with,
-        help="Processor threads; if not given, the configuration's, OMP_NUM_THREADS, or one for each core.",
+        help="Number of CPU threads. Default: from the configuration, OMP_NUM_THREADS, or one per core.",
     ),
 ]
 
@@ -121,7 +129,7 @@ def _of_table(module: str, table: str) -> Callable[[str | None], str | None]:
 known_metric = _of_table("dragoman.evaluation.metrics.table", "METRICS")
 MetricName = Annotated[
     str,
-    typer.Option("--metric", metavar="METRIC", callback=known_metric, help="Any metric of `evaluate`, such as bleu."),
+    typer.Option("--metric", metavar="METRIC", callback=known_metric, help="Metric, as in `evaluate`, such as bleu."),
 ]
 
 
@@ -130,28 +138,28 @@ Search = Annotated[
     typer.Option(
         metavar="KIND",
         callback=_of_table("dragoman.search.table", "SEARCHES"),
-        help="How to search, such as greedy or '{kind: sample, top_p: 0.9}'; the run's own way if not given. "
-        "`debug config` lists the kinds.",
+        help="Decoding algorithm, such as greedy or '{kind: sample, top_p: 0.9}'; `debug config` lists "
+        "the kinds. Default: from the configuration of the run.",
     ),
 ]
-Beam = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Width of the beam.")]
+Beam = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Beam size.")]
 Engine = Annotated[
     Literal["torch", "int8", "onnx"],
-    typer.Option(help="Engine to compute with: torch, int8 (8-bit integers), or onnx after `export --onnx`."),
+    typer.Option(help="Inference engine: torch, int8 (8-bit integers), or onnx (after `export --onnx`)."),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue after the lines that this command, unfinished, left in FILE.partial.")
+    bool,
+    typer.Option("--resume", help="Resume an interrupted command after the lines already written to FILE.partial."),
 ]
 OutputFile = Annotated[
-    Path | None, typer.Option("--output", "-o", callback=writable, help="File to write; standard output if not given.")
+    Path | None, typer.Option("--output", "-o", callback=writable, help="Output file. Default: standard output.")
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Write a JSON object for each line: text, words, attention, log-probabilities.")
+    bool,
+    typer.Option("--json", help="Write one JSON object per line with text, tokens, attention and log-probabilities."),
 ]
-To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Target language, if the run has several.")]
-OneBased = Annotated[
-    bool, typer.Option("--one-based", help="The links of --gold count words from 1, such as 1-1, not from 0.")
-]
+To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Target language of a multilingual run.")]
+OneBased = Annotated[bool, typer.Option("--one-based", help="Word indices in --gold start at 1 instead of 0.")]
 
 
 class CandidateCounts(NamedTuple):
@@ -173,8 +181,8 @@ Candidates = Annotated[
     typer.Option(
         metavar="K,L",
         parser=CandidateCounts.parse,
-        help="Search among the K most frequent symbols and the L likeliest translations of each source symbol, such "
-        "as 300,20; `shortlist` finds these.",
+        help="Restrict decoding to the K most frequent target tokens and the L most probable "
+        "translations of each source token, such as 300,20 (see `shortlist`).",
     ),
 ]
 
@@ -198,7 +206,7 @@ Columns = Annotated[
     typer.Option(
         metavar="SOURCE,TARGET",
         parser=ColumnNames.parse,
-        help="Languages or columns of a corpus that hold the pairs, such as en,de.",
+        help="Languages or columns to read as source and target, such as en,de.",
     ),
 ]
 

@@ -28,15 +28,18 @@ class Options(NamedTuple):
     """Arguments and options of `dragoman postedit`."""
 
     run: RunPath
-    translation: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one per line; - is standard input.")]
+    translation: Annotated[
+        Path, typer.Option(metavar="FILE", help="Machine translations, one per line; - is standard input.")
+    ]
     source: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The source text of the translations."), Recorded(bool)
+        Path | None, typer.Option(metavar="FILE", help="Source sentences of the translations."), Recorded(bool)
     ] = None
     output: OutputFile = None
     json: Annotated[Json, Recorded()] = False
-    show: Annotated[bool, typer.Option("--show", help="Show the changed words in color.")] = False
+    show: Annotated[bool, typer.Option("--show", help="Show changes in color.")] = False
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", callback=outputs.writable, help="HTML page of the changes.")
+        Path | None,
+        typer.Option(metavar="FILE.html", callback=outputs.writable, help="Write an HTML page of the changes."),
     ] = None
     weights: Annotated[Weights, Recorded()] = None
     threads: Threads = None
@@ -73,7 +76,7 @@ class Changes:
 
 @command(epilog="Example: dragoman postedit runs/edits --source test.en --translation test.mt -o test.de")
 def postedit(options: Options) -> None:
-    """Correct translations with a run that has learned from corrected translations."""
+    """Correct machine translations with a post-editing run."""
     from dragoman.translation.loading import load
     from dragoman.visualization.changes import page
 

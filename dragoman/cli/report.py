@@ -28,28 +28,29 @@ Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if the
 class Options(NamedTuple):
     """Arguments and options of `dragoman report`."""
 
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, side by side.")]
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs to compare.")]
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", callback=outputs.writable, help="Page to write; report.html in the run if not given."
+            "--output", "-o", callback=outputs.writable, help="HTML page to write. Default: report.html in the run."
         ),
     ] = None
     sentences: Annotated[
-        Path | None, typer.Option(help="Sentences to translate and show, each with a reference after a tab, if any.")
+        Path | None,
+        typer.Option(help="Sentences to translate and show, each optionally followed by a tab and a reference."),
     ] = None
-    gold: Annotated[Path | None, typer.Option(help="Their gold links, as Pharaoh lines.")] = None
+    gold: Annotated[Path | None, typer.Option(help="Gold alignments of these sentences in Pharaoh format.")] = None
     one_based: Annotated[OneBased, Requires("--gold")] = False
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Text in the target language whose words are counted; the training data if not given."),
+        typer.Option(help="Text in the target language for word frequencies. Default: the training data."),
     ] = None
     explain: Annotated[
         bool,
         typer.Option(
             "--explain",
-            help="Also show what each source word did, why a translation is not the reference, its search, and similar "
-            "training pairs.",
+            help="Also show attributions, why the model does not produce the reference, the search tree, "
+            "and similar training pairs.",
         ),
         Requires("--sentences", "--gold", because="development sentences are shown as they were saved"),
     ] = False
@@ -59,8 +60,10 @@ class Options(NamedTuple):
 
 @command(epilog="Example: dragoman report runs/en-de -o report.html")
 def report(options: Options) -> None:
-    """Write one HTML page to work with: scores with intervals, runs compared with the first, any sentence with its
-    attention, quality by length, edits and frequency of words, curves.
+    """Write an interactive HTML report of one or more runs.
+
+    Shows scores with confidence intervals, comparisons with the first run, attention of any sentence, quality by
+    length, edits and word frequency, and training curves.
     """
     from dragoman import reporting
     from dragoman.evaluation.groups import frequencies

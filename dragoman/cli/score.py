@@ -34,11 +34,11 @@ class Options(NamedTuple):
     target: TargetFile
     per_symbol: Annotated[
         bool,
-        typer.Option("--per-symbol", help="Add a third column: log P for each symbol."),
+        typer.Option("--per-symbol", help="Add a third column: log-probability of each token."),
         Conflicts("--json", because="its objects have log P of every symbol"),
     ] = False
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="Add half of the 95 % interval to the perplexity, by bootstrap.")
+        bool, typer.Option("--confidence", help="Report a 95 % bootstrap confidence interval of the perplexity.")
     ] = False
     json: Json = False
     weights: Weights = None
@@ -50,7 +50,7 @@ class Options(NamedTuple):
 
 @command(epilog="Example: dragoman score runs/en-de test.en test.de")
 def score(options: Options) -> None:
-    """Print for each pair log P(target | source) in nats, a tab, and the number of target symbols."""
+    """Score sentence pairs: print log P(target | source) in nats, a tab, and the number of target tokens."""
     from dragoman.cli import sources
     from dragoman.translation.loading import load
     from dragoman.translation.result import Result

@@ -19,67 +19,74 @@ if TYPE_CHECKING:
 class Options(NamedTuple):
     """Arguments and options of `dragoman serve`."""
 
-    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of runs.")] = None
-    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 is every one of this machine.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any that is free.")] = 5000
-    keys: Annotated[Path | None, typer.Option(help="File of API keys; without one, everybody may ask.")] = None
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of the runs to serve.")] = None
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is every interface.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")] = 5000
+    keys: Annotated[Path | None, typer.Option(help="File of API keys. Default: requests need no key.")] = None
     trusted_host: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Host name at which the page is opened, such as translate.example.org: corrections from there need no "
-            "key.",
+            help="Host name of the web page, such as translate.example.org: corrections from there need no key.",
         ),
     ] = None
     make_key: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Add a key to the file of --keys, write it, and end."),
+        typer.Option(metavar="NAME", help="Create a key in the --keys file, print it, and exit."),
         Requires("--keys", because="the file that the key is added to"),
     ] = None
     corrections: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Database of what users correct; made if there is none.")
+        Path | None, typer.Option(metavar="FILE", help="Database of user corrections; created if missing.")
     ] = None
     history: Annotated[
         bool,
-        typer.Option("--history", help="Keep every translation in that database, too: texts of users."),
+        typer.Option("--history", help="Store all translations in that database, including users' texts."),
         Requires("--corrections", because="the database that translations are kept in"),
     ] = False
     similar: Annotated[
         float,
-        typer.Option(min=0.01, max=1.0, help="Least similarity of a sentence that is given another's correction."),
+        typer.Option(
+            min=0.01, max=1.0, help="Minimum similarity at which a sentence receives the correction of another."
+        ),
     ] = 1.0
     glossary: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE,TARGET=FILE", help="Terms and their translations, for all; may be repeated."),
+        typer.Option(
+            metavar="SOURCE,TARGET=FILE", help="Glossary of terms and translations for all requests. May be repeated."
+        ),
     ] = None
     min_confidence: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="X", help="Leave a sentence empty if a calibrated run is less confident of it."
+            min=0, max=1, metavar="X", help="Output nothing for sentences below this confidence of a calibrated run."
         ),
     ] = None
-    rate: Annotated[int | None, typer.Option(min=1, help="Requests a minute of a key, or of an address.")] = None
-    characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 100_000
-    texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 1_000
-    file_bytes: Annotated[int, typer.Option(min=0, help="Most bytes of a file to translate; 0 = no files.")] = (
-        10_000_000
-    )
+    rate: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of requests per minute and API key or address.")
+    ] = None
+    characters: Annotated[int, typer.Option(min=1, help="Maximum number of characters per request.")] = 100_000
+    texts: Annotated[int, typer.Option(min=1, help="Maximum number of texts per request.")] = 1_000
+    file_bytes: Annotated[
+        int, typer.Option(min=0, help="Maximum size of a file to translate in bytes; 0 disables files.")
+    ] = 10_000_000
     seconds: Annotated[
-        float, typer.Option(min=0.001, help="Most seconds in which a request arrives, and of a translation.")
+        float, typer.Option(min=0.001, help="Timeout in seconds for receiving a request and for a translation.")
     ] = 60.0
     cache: Annotated[
         int,
-        typer.Option(min=0, metavar="MB", help="Memory for translations that are remembered, of all runs together."),
+        typer.Option(min=0, metavar="MB", help="Size of the translation cache of all runs."),
     ] = 256
-    connections: Annotated[int, typer.Option(min=1, help="Most connections of clients at once.")] = 2_000
-    lines: Annotated[bool, typer.Option("--lines", help="Translate a line at a time, not a sentence.")] = False
+    connections: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent connections.")] = 2_000
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Translate line by line instead of splitting into sentences.")
+    ] = False
     engine: Engine = "torch"
     threads: Threads = None
 
 
 @command(epilog="Example: dragoman serve runs/en-de --port 5000 --corrections corrections.sqlite")
 def serve(options: Options) -> None:
-    """Serve runs over HTTP, as LibreTranslate does: its clients work unchanged."""
+    """Serve runs over HTTP with a web page and a LibreTranslate-compatible API."""
     try:
         from dragoman.serving import app as application
         from dragoman.serving import server

@@ -22,16 +22,18 @@ class Options(NamedTuple):
     run: RunPath
     source: Annotated[
         Path | None,
-        typer.Argument(metavar="SOURCE", help="Sentences, one per line, if the run's data are gone."),
+        typer.Argument(metavar="SOURCE", help="Training sentences, one per line, if the data of the run were deleted."),
         Requires("TARGET"),
     ] = None
-    target: Annotated[Path | None, typer.Argument(metavar="TARGET", help="Their translations, line by line.")] = None
+    target: Annotated[
+        Path | None, typer.Argument(metavar="TARGET", help="Translations of the sentences, one per line.")
+    ] = None
     threads: Threads = None
 
 
 @command(epilog="Example: dragoman shortlist runs/en-de")
 def shortlist(options: Options) -> None:
-    """Find the target symbols that translate each source symbol, for searches with `--shortlist`."""
+    """Compute lexical shortlists of target tokens for decoding with `--shortlist`."""
     run, source, target, _ = options
     from dragoman import devices
     from dragoman.data.lexicon import estimate

@@ -34,22 +34,23 @@ class Options(NamedTuple):
         list[str] | None,
         typer.Argument(
             metavar="CONFIG",
-            help="YAML file; any of its keys as --section.key VALUE beside it. With --finetune, sentence pairs "
-            "instead: a file with both languages, or a prefix.",
+            help="YAML file; override any key with --section.key VALUE. With --finetune, sentence pairs "
+            "instead: a bilingual file or a prefix.",
         ),
     ] = None
     finetune: Annotated[
         str | None,
         typer.Option(
-            metavar="RUN", help="Start from this run, with its configuration, on other pairs; --run names the new one."
+            metavar="RUN",
+            help="Fine-tune this run, with its configuration, on other pairs; name the new run with --run.",
         ),
     ] = None
     corrections: Annotated[
         Path | None,
         typer.Option(
             metavar="DB",
-            help="With --finetune, in place of sentence pairs: what users have corrected (`serve --corrections`), with "
-            "the old pairs mixed in; then compare both runs, as `gate` does.",
+            help="With --finetune, train on user corrections (`serve --corrections`) instead of sentence "
+            "pairs, mixed with the original pairs; then compare both runs, as `gate` does.",
         ),
         Requires("--finetune"),
         Conflicts("--seeds", because="one run is compared with the old one"),
@@ -60,7 +61,7 @@ class Options(NamedTuple):
             min=2,
             max=1000,
             metavar="N",
-            help="Train N runs, RUN-SEED each (RUN-1, ... if seed is 1), with seed, seed + 1, ...; show their spread.",
+            help="Train N runs RUN-SEED with seeds seed, seed + 1, ...; report the spread of their scores.",
         ),
     ] = None
     threads: Threads = None
@@ -68,9 +69,9 @@ class Options(NamedTuple):
 
 @command(context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
 def train(options: Options) -> None:
-    """Train a model; the same command again continues where it stopped.
+    """Train a model, or resume interrupted training.
 
-    With N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
+    For N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
     """
     start, seeds = options.finetune, options.seeds
     words = [*(options.config or []), *(["--device.threads", str(options.threads)] if options.threads else [])]

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @command(epilog="Example: dragoman translate runs/en-de test.en -o test.de --beam 5")
 def translate(options: Options) -> None:
-    """Translate lines with a run, or with an ensemble of several: one line out for each line in."""
+    """Translate text or documents with a run or an ensemble of runs.
+
+    Writes one line per input line.
+    """
     from dragoman.cli import documents, sources
 
     runs, source = options.runs, options.file

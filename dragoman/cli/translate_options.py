@@ -52,7 +52,7 @@ def _print_schema(wanted: bool) -> bool:
 Schema = Annotated[
     bool,
     typer.Option(
-        "--schema", callback=_print_schema, is_eager=True, help="Print the JSON schema of what --json writes, and exit."
+        "--schema", callback=_print_schema, is_eager=True, help="Print the JSON schema of the --json output and exit."
     ),
 ]
 
@@ -63,7 +63,9 @@ class Options(NamedTuple):
     words: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN... [FILE]", help="Folders of trained runs, and sentences, one per line; - is standard input."
+            metavar="RUN... [FILE]",
+            help="Folders of trained runs (several form an ensemble), and the file to translate, one "
+            "sentence per line. Default: standard input, or -.",
         ),
     ]
     output: OutputFile = None
@@ -77,7 +79,7 @@ class Options(NamedTuple):
     beam: Annotated[Beam, SEARCHED] = None
     n_best: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Up to N different translations of each line, in the format of Moses."),
+        typer.Option(min=1, metavar="N", help="Write up to N different translations per line, in Moses format."),
         WRITTEN,
     ] = None
     mbr: Annotated[
@@ -85,26 +87,29 @@ class Options(NamedTuple):
         typer.Option(
             metavar="METRIC",
             callback=known_metric,
-            help="Minimum Bayes risk: of many samples the one that is most like the others, by a metric such as chrf.",
+            help="Minimum Bayes risk decoding: choose the translation with the highest expected score by a "
+            "metric such as chrf.",
         ),
         SEARCHED,
     ] = None
     samples: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="How many translations --mbr compares (100), samples or of --search."),
+        typer.Option(
+            min=1, metavar="N", help="Number of translations compared by --mbr, sampled or from --search (default 100)."
+        ),
         Requires("--mbr", because="--search sample --n-best N writes samples"),
         RECORDED,
     ] = None
     rerank: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Of many translations the best by the weights that `tune` has found."),
+        typer.Option(metavar="FILE", help="Rerank translations with the weights from `tune`."),
         Conflicts("--mbr", because="it chooses the best translation in another way"),
         Conflicts("--pivot", because="weights are tuned on direct translations"),
         FILES,
     ] = None
     criteria: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="N-best lists with figures NAME= X of your own, for --rerank."),
+        typer.Option(metavar="FILE", help="N-best lists with additional scores (NAME= X) for --rerank."),
         Requires("--rerank"),
         Recorded(digests),
     ] = None
@@ -114,7 +119,7 @@ class Options(NamedTuple):
             min=0,
             max=1,
             metavar="X",
-            help="Leave lines empty of which a run that `calibrate` has calibrated is less sure than that.",
+            help="Output an empty line where the confidence of a calibrated run is below X (see `calibrate`).",
         ),
         Conflicts("--n-best without --json", because="it leaves single lines empty"),
         Conflicts("several RUNs", because="a run is calibrated alone"),
@@ -122,25 +127,32 @@ class Options(NamedTuple):
     ] = None
     alignments: Annotated[
         bool,
-        typer.Option("--alignments", help="Write word links such as 0-0 1-2."),
+        typer.Option("--alignments", help="Write word alignments such as 0-0 1-2."),
         Conflicts("--json", because="its objects have the alignments"),
         WRITTEN,
     ] = False
     json: Annotated[Json, WRITTEN] = False
     schema: Schema = False
     show: Annotated[
-        bool, typer.Option("--show", help="Draw the attention of each sentence."), SIDE_BY_SIDE, WHOLE_LINES, LINES
+        bool,
+        typer.Option("--show", help="Draw the attention weights of each sentence."),
+        SIDE_BY_SIDE,
+        WHOLE_LINES,
+        LINES,
     ] = False
     weights: Annotated[Weights, RECORDED] = None
     batch_lines: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Most lines read at a time (default 256)."), WRITTEN
+        int | None,
+        typer.Option(min=1, metavar="N", help="Maximum number of lines read at once (default 256)."),
+        WRITTEN,
     ] = None
     engine: Annotated[Engine, SEARCHED] = "torch"
     shortlist: Annotated[Candidates, SEARCHED] = None
     source: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=FILE", help="Lines or arrays of one of several sources; sources not named are missing."
+            metavar="NAME=FILE",
+            help="Sentences or feature arrays of one of several sources; sources not given are treated as missing.",
         ),
         WHOLE_LINES,
         LINES,
@@ -148,28 +160,35 @@ class Options(NamedTuple):
     ] = None
     wait: Annotated[
         int | None,
-        typer.Option(min=1, metavar="K", help="Write words while a line arrives, K source symbols behind (wait-k)."),
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Simultaneous translation: write words while the line arrives, K source tokens behind (wait-k).",
+        ),
         Conflicts("--incremental", because="the model then decides when to read"),
         WORDS,
         LINES,
     ] = None
     incremental: Annotated[
         bool,
-        typer.Option("--incremental", help="Write words while a line arrives, as the model decides (shift)."),
+        typer.Option(
+            "--incremental",
+            help="Simultaneous translation: write words while the line arrives, when the model decides to (shift).",
+        ),
         WORDS,
         LINES,
     ] = False
     to: Annotated[To, RECORDED] = None
     pivot: Annotated[
         str | None,
-        typer.Option(metavar="LANGUAGE", help="Pivot language: translate into it first."),
+        typer.Option(metavar="LANGUAGE", help="Translate through this pivot language."),
         Conflicts("--alignments", "--json", "--show", because="attention refers to the pivot translation"),
         Conflicts("--glossary", "--do-not-translate", because="terms would have to be those of the pivot language"),
         SEARCHED,
     ] = None
     prefix: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Prefix of each translation, one per line; may be empty."),
+        typer.Option(metavar="FILE", help="File of target prefixes to force, one per line; lines may be empty."),
         WHOLE_LINES,
         LINES,
         Recorded(bool),
@@ -180,8 +199,8 @@ class Options(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="Translations of words that take the place of <unk>, of a source NAME if there are several; a later "
-            "FILE overrides an earlier one.",
+            help="Dictionary of word translations that replace <unk>; NAME= selects one of several "
+            "sources. May be repeated; later files override earlier ones.",
         ),
         Conflicts("--no-replace-unk", because="its words take the place of <unk>"),
         Recorded(lambda names: digests(dictionary_files(names))),
@@ -189,42 +208,47 @@ class Options(NamedTuple):
     replace_unk: Annotated[
         bool | None,
         typer.Option(
-            "--replace-unk/--no-replace-unk", help="Whether source words take the place of <unk>; they do by default."
+            "--replace-unk/--no-replace-unk",
+            help="Replace <unk> by source words (the default), or leave it in the output.",
         ),
         RECORDED,
     ] = None
     glossary: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Terms with their translations (TSV), which translations have to contain."),
+        typer.Option(metavar="FILE", help="Glossary (TSV) of terms and translations that must appear in the output."),
         FILES,
     ] = None
     glossary_weight: Annotated[
         float | None,
-        typer.Option(min=0, metavar="W", help="Favor the terms by W nats for each symbol, and do not require them."),
+        typer.Option(
+            min=0, metavar="W", help="Treat glossary terms as soft constraints with a bonus of W nats per token."
+        ),
         Requires("--glossary", "--do-not-translate"),
         RECORDED,
     ] = None
     do_not_translate: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Terms that are not translated, one per line."), FILES
+        list[Path] | None, typer.Option(metavar="FILE", help="Terms to copy untranslated, one per line."), FILES
     ] = None
     protect: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="What comes through verbatim: placeholders, tags, ..., or pattern=REGEX; may be repeated.",
+            help="Spans to copy unchanged: placeholders, tags, ..., or pattern=REGEX. May be repeated.",
         ),
         SEARCHED,
     ] = None
     shards: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Translate FILE in N parts, by workers on one machine or several (extra ray)."
+            min=1,
+            metavar="N",
+            help="Split FILE into N shards and translate them in parallel on one or more machines (extra ray).",
         ),
         LINES,
     ] = None
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Processes that translate shards; one for each core."),
+        typer.Option(min=1, metavar="N", help="Number of worker processes for --shards. Default: one per core."),
         Requires("--shards"),
     ] = None
     threads: Threads = None

@@ -27,29 +27,30 @@ class Options(NamedTuple):
     """Arguments and options of `dragoman tune`."""
 
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs; several translate together.")
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs; several form an ensemble.")
     ]
     source: DevelopmentSource
     reference: Annotated[
-        list[Path], typer.Option(metavar="FILE", help="Their translations, line by line; may be repeated.")
+        list[Path], typer.Option(metavar="FILE", help="Reference translations, one per line; may be repeated.")
     ]
     output: OutputFile = None
     metric: MetricName = "chrf"
-    n_best: Annotated[int, typer.Option(min=2, max=1000, metavar="N", help="Translations of each sentence.")] = 20
+    n_best: Annotated[int, typer.Option(min=2, max=1000, metavar="N", help="Number of translations per sentence.")] = 20
     use: Annotated[
-        str | None, typer.Option(metavar="NAMES", help=f"Criteria of the run itself: {DEFAULT} if not given.")
+        str | None, typer.Option(metavar="NAMES", help=f"Reranking criteria computed by the run. Default: {DEFAULT}.")
     ] = None
     reverse: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A run that translates back: log P(source | translation).")
+        Path | None, typer.Option(metavar="RUN", help="Reverse run, for log P(source | translation).")
     ] = None
     other: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="NAME=RUN", help="Another run: its log P(translation | source)."),
+        typer.Option("--with", metavar="NAME=RUN", help="Additional run, for its log P(translation | source)."),
     ] = None
     criteria: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="N-best lists (`translate --n-best`) with figures NAME= X.")
+        Path | None,
+        typer.Option(metavar="FILE", help="N-best lists (`translate --n-best`) with additional scores NAME= X."),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of the search.")] = 1
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed of the search.")] = 1
     weights: Weights = None
     to: To = None
     threads: Threads = None
@@ -57,8 +58,9 @@ class Options(NamedTuple):
 
 @command(epilog="Example: dragoman tune runs/en-de --source dev.en --reference dev.de -o weights.yaml")
 def tune(options: Options) -> None:
-    """Find the length normalization and the weights of criteria for `translate --rerank`, by which the translations of
-    a development set score best (minimum error rate training, Och 2003).
+    """Tune length normalization and reranking weights on a development set for `translate --rerank`.
+
+    Uses minimum error rate training (Och 2003).
     """
     from dragoman.cli import sources
     from dragoman.configuration import components
