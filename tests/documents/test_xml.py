@@ -377,6 +377,7 @@ def test_what_was_remembered_says_how_similar_it_was() -> None:
     match = unit.find("{*}alt-trans")
     assert (match.get("match-quality"), match.get("origin"), texts(match)) == ("88%", "dragoman", "said")
     match = next(new.iter("{urn:oasis:names:tc:xliff:matches:2.0}match"))
+    assert local_name(next(new.iter("{*}unit"))[0]) == "matches"  # modules stand before segments
     assert {name: match.get(name) for name in ("ref", "type", "matchQuality")} == {
         "ref": "#s1",
         "type": "tm",
@@ -445,7 +446,7 @@ def _inner(element: Any) -> str:
         (Xliff, "<xliff", r"x\.xml:1: not sound XML"),
         (Xliff, MEMORY, r"x\.xml:2: expected <xliff>, found <tmx>"),
         (Tmx, MEMORY.replace('"en', '"de'), "has no en"),
-        (Xliff, OLD.replace('"en-US"', '"fr"'), "x.xml:4: "),
+        (Xliff, OLD.replace('"en-US"', '"fr"'), "x.xml:4: is a translation of fr, and the run translates en"),
         (Xliff, NEW.replace('srcLang="en"', 'srcLang="de" trgLang="fr"'), "x.xml:2: "),
         (Xliff, '<!DOCTYPE x [<!ENTITY a "b">]>\n<xliff/>', "declares an entity"),
         (Tmx, '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<tmx>&a;</tmx>', "declares an entity"),

@@ -80,6 +80,12 @@ def test_ways_between_languages(run: Path) -> None:
     assert routes.find("de", "en") == ()
 
 
+def test_only_direct_translations_are_explained(run: Path) -> None:
+    service = Service([Model(f"to {pair[1]}", dragoman.load(run), (pair,)) for pair in (("en", "fr"), ("fr", "de"))])
+    with pytest.raises(UserError, match=r"^en to de goes through fr; only direct translations are explained$"):
+        asyncio.run(service.explain(Item("one"), "en", "de"))
+
+
 @pytest.mark.parametrize(
     ("folders", "names"),
     [

@@ -16,8 +16,10 @@ from dragoman import Result
 from dragoman.errors import UserError
 from dragoman.model.saliency import saliency
 from dragoman.training import session
+from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.attribution import attribution as explaining
 from dragoman.translation.explanation import METHODS, Explanation
+from dragoman.translation.maps import SourceMaps
 from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.translator import Translator
 from tests import toy
@@ -405,6 +407,20 @@ def test_similar_pairs_are_those_of_the_training_data(translator: Translator, tm
         " ".join(toy.WORDS[word] for word in reversed(match.source.split())) == match.translation for match in near
     )
     assert pairs
+
+
+def test_each_of_several_sources_has_its_share_before_its_words() -> None:
+    """By erasure it is 0 of the source that the model cannot do without."""
+    weights = np.arange(4.0).reshape(2, 2)
+    seen = tuple(SourceAttention(name, "a b", ["a", "b"], weights, weights.sum(1)) for name in ("en", "de"))
+    whole, part = (SourceMaps(source.name, weights + 4, weights + 8, weights[0]) for source in seen)
+    explanation = Explanation(
+        "x y", ["x", "y"], np.zeros(2), seen, None, (whole, part._replace(erasure_share=weights[1]))
+    )
+    matrix = explanation.matrix("erasure")
+    assert matrix.shares == [0, 3]
+    assert matrix.attention.tolist() == [[0, 8, 9, 2, 8, 9], [0, 10, 11, 3, 10, 11]]
+    assert explanation.matrix("gradient").attention.tolist() == [[0, 4, 5, 0, 4, 5], [1, 6, 7, 1, 6, 7]]
 
 
 @pytest.mark.slow
