@@ -50,7 +50,7 @@ class TextConfig(Section):
     )
     protect: Annotated[tuple[Spec, ...], Several] = Field(
         (),
-        description="spans replaced by placeholder tokens and copied to the output unchanged (URLs, numbers, ...)",
+        description="spans replaced by placeholder tokens and copied unchanged (URLs, format specifiers, ...)",
     )
     source: LanguageConfig = Field(LanguageConfig(), description="tokenization of the source language or languages")
     target: LanguageConfig = Field(LanguageConfig(), description="tokenization of the target language")
