@@ -91,6 +91,7 @@ def test_the_examples_are_written_as_the_project_is(copy: Copy) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_parts_work(copy: Copy) -> None:
     """Their own tests, the contract tests that find them in their tables, and what contributed.py does with them."""
     names = [name for part in EXAMPLES for name in (part.kind, *part.tests)]
